@@ -1,0 +1,164 @@
+//! One attempt: ask all nodes at once, decide at a majority.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::Claim;
+use crate::client::{ClientShared, NodeSet};
+use crate::environment::Moment;
+use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
+use crate::lease::Lease;
+use crate::node::{Answer, Holding, Reply};
+use crate::operation::{Operation, Want};
+use crate::quorum::majority;
+use crate::race::before;
+use crate::request::{Request, drift};
+use crate::resource::Resource;
+use crate::round::{Goal, Round};
+
+pub(crate) enum Outcome {
+    Acquired(Lease),
+    Refused(Refused),
+}
+
+/// An attempt that failed. Its release is on the way to every node.
+pub(crate) struct Refused {
+    client: Arc<ClientShared>,
+    claim: Claim,
+    release: Option<Arc<Round>>,
+    /// From the start of the attempt to its end.
+    elapsed: Duration,
+    /// A majority granted, but only this much validity was left.
+    too_late: Option<Duration>,
+    timeout: Duration,
+}
+
+/// Dropping this future drops the claim, which sends the release to every node.
+pub(crate) async fn attempt(
+    client: &Arc<ClientShared>,
+    nodes: &NodeSet,
+    request: &Request,
+    keys: Resource,
+    timeout: Duration,
+) -> Outcome {
+    let environment = &client.environment;
+    // The clock starts before the first byte is sent: from here on a node may be counting.
+    let started = environment.now();
+    let token = client.tokens.fresh(&*environment.entropy);
+    let claim = Claim::stake(nodes, keys, token, request.ttl);
+    let until = started.saturating_add(timeout);
+    before(&*environment.clock, until, claim.acquisition().decided()).await;
+
+    // Read after the last reply that the decision needs: a client that was paused between request
+    // and reply sees here that its lock may be gone already.
+    let now = environment.now();
+    let deadline = started
+        .saturating_add(request.ttl)
+        .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+    let left = deadline.saturating_since(now);
+    let is_won = claim.acquisition().tally().is_won();
+    if is_won && !left.is_zero() && left >= request.min_validity {
+        return Outcome::Acquired(Lease::new(client, claim, request, started, deadline));
+    }
+    let release = claim.release();
+    Outcome::Refused(Refused {
+        client: Arc::clone(client),
+        claim,
+        release,
+        elapsed: now.saturating_since(started),
+        too_late: is_won.then_some(left),
+        timeout,
+    })
+}
+
+impl Refused {
+    /// The error for the caller, once no further attempt follows. Waits until the nodes that
+    /// answer at all have undone the attempt, and asks one that refused how long the holder has
+    /// left; at most the attempt's timeout, or until the caller's own bound `end`.
+    ///
+    /// Dropping this future loses the error and nothing else.
+    pub(crate) async fn conclude(
+        self,
+        attempts: u32,
+        began: Moment,
+        end: Option<Moment>,
+    ) -> AcquireError {
+        let environment = &self.client.environment;
+        let now = environment.now();
+        let until = now.saturating_add(self.timeout);
+        let until = end.map_or(until, |end| until.min(end));
+
+        let acquisition = self.claim.acquisition();
+        let inspection = self.inspect();
+        // An attempt is decided as soon as it is lost; why it is lost may take another vote.
+        acquisition.set_goal(Goal::Verdict);
+        before(&*environment.clock, until, async {
+            acquisition.decided().await;
+            if let Some(round) = &self.release {
+                round.decided().await;
+            }
+            if let Some(round) = &inspection {
+                round.decided().await;
+            }
+        })
+        .await;
+
+        let waited = environment.now().saturating_since(began);
+        let tally = acquisition.tally();
+        if self.too_late.is_none() && tally.is_contended() {
+            let mut holding = self.first_holding().unwrap_or_default();
+            if let Some(Answer::Held(inspected)) = inspection.and_then(|round| first_answer(&round))
+            {
+                holding.remaining = inspected.remaining;
+            }
+            return AcquireError::Contended(Contended {
+                holding,
+                attempts,
+                waited,
+            });
+        }
+        let names = self.claim.nodes.iter().map(|node| node.name());
+        AcquireError::Unavailable(Unavailable {
+            granted: tally.granted,
+            needed: majority(tally.configured),
+            nodes: NodeReport::of_round(names, acquisition.answers(), self.elapsed),
+            too_late: self.too_late,
+            attempts,
+            waited,
+        })
+    }
+
+    /// Asks a node that refused for the holder's remaining time. The question goes out behind the
+    /// release, so the answer costs no round trip of its own.
+    fn inspect(&self) -> Option<Arc<Round>> {
+        let seat = self
+            .claim
+            .acquisition()
+            .answers()
+            .iter()
+            .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
+        let operation = Operation::new(
+            self.claim.keys.clone(),
+            self.claim.token.clone(),
+            Want::Inspect,
+        );
+        let round = Round::new(1, Goal::All);
+        self.claim.nodes[seat].submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+        Some(round)
+    }
+
+    fn first_holding(&self) -> Option<Holding> {
+        self.claim
+            .acquisition()
+            .answers()
+            .into_iter()
+            .find_map(|answer| match answer {
+                Some(Answer::Held(holding)) => Some(holding),
+                _ => None,
+            })
+    }
+}
+
+fn first_answer(round: &Round) -> Option<Answer> {
+    round.answers().into_iter().next().flatten()
+}

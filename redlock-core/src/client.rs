@@ -1,0 +1,138 @@
+//! A client of the nodes: acquires leases.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::attempt::{Outcome, attempt};
+use crate::environment::{Environment, Moment};
+use crate::error::AcquireError;
+use crate::lease::Lease;
+use crate::node::Node;
+use crate::race::before;
+use crate::request::{Request, RetryLimit};
+use crate::token::TokenSource;
+
+/// How long an attempt that finds no majority waits for answers, unless configured otherwise.
+pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
+pub type NodeSet = Arc<[Arc<dyn Node>]>;
+
+/// Acquires leases over sets of nodes. Cheap to clone; all clones are one client.
+///
+/// It holds no lock across an await and no global state.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<ClientShared>,
+}
+
+pub(crate) struct ClientShared {
+    pub(crate) environment: Environment,
+    pub(crate) tokens: TokenSource,
+    pub(crate) node_timeout: Duration,
+    pub(crate) key_prefix: Box<[u8]>,
+}
+
+impl Client {
+    /// A client in `environment`, with a node timeout of [`DEFAULT_NODE_TIMEOUT`] and no key
+    /// prefix.
+    pub fn new(environment: Environment) -> Self {
+        Self::with_settings(environment, DEFAULT_NODE_TIMEOUT, [])
+    }
+
+    /// A client with a node timeout and key prefix of its own.
+    pub fn with_settings(
+        environment: Environment,
+        node_timeout: Duration,
+        key_prefix: impl Into<Box<[u8]>>,
+    ) -> Self {
+        let shared = ClientShared {
+            environment,
+            tokens: TokenSource::new(),
+            node_timeout,
+            key_prefix: key_prefix.into(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The current moment on this client's clock.
+    pub fn now(&self) -> Moment {
+        self.shared.environment.now()
+    }
+
+    /// Acquires `request` from a majority of `nodes`, trying again as it says.
+    ///
+    /// # Errors
+    /// [`AcquireError::Contended`] where a majority answered and someone else holds the resource,
+    /// [`AcquireError::Unavailable`] where no majority answered in time, and
+    /// [`AcquireError::Invalid`] before anything is sent.
+    ///
+    /// # Cancellation
+    /// Dropping this future at any point sends the release of what it may have acquired to every
+    /// node, behind the acquisition on the same connection.
+    pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
+        request.check()?;
+        let keys = request.resource.with_prefix(&self.shared.key_prefix);
+        let environment = &self.shared.environment;
+        let began = environment.now();
+        let end = match request.retry.limit {
+            RetryLimit::Wait(budget) => Some(began.saturating_add(budget)),
+            RetryLimit::Count(_) | RetryLimit::Forever => None,
+        };
+        let mut attempts = 0_u32;
+        loop {
+            attempts = attempts.saturating_add(1);
+            let timeout = self.attempt_timeout(request, end);
+            let refused = match attempt(&self.shared, nodes, request, keys.clone(), timeout).await {
+                Outcome::Acquired(lease) => return Ok(lease),
+                Outcome::Refused(refused) => refused,
+            };
+            let now = environment.now();
+            let next = now.saturating_add(environment.jittered(request.retry.delay));
+            let next = match request.retry.limit {
+                RetryLimit::Count(retries) if attempts > retries => None,
+                RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
+                RetryLimit::Wait(_) => end.and_then(|end| {
+                    // The last attempt has to be over by the end, so it may have to begin early.
+                    let last = end.saturating_sub(self.shared.node_timeout);
+                    let next = next.min(last);
+                    (next > now).then_some(next)
+                }),
+            };
+            match next {
+                Some(next) => environment.clock.sleep_until(next).await,
+                None => return Err(refused.conclude(attempts, began, end).await),
+            }
+        }
+    }
+
+    /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
+    /// within the caller's own bound.
+    fn attempt_timeout(&self, request: &Request, end: Option<Moment>) -> Duration {
+        let timeout = self.shared.node_timeout.min(request.ttl / 4);
+        match end {
+            Some(end) => timeout.min(end.saturating_since(self.now())),
+            None => timeout,
+        }
+    }
+}
+
+impl ClientShared {
+    /// Waits for `round`, at most for the node timeout from now.
+    pub(crate) async fn settle(&self, round: &crate::round::Round, timeout: Duration) {
+        let clock = &*self.environment.clock;
+        let until = clock.now().saturating_add(timeout);
+        before(clock, until, round.decided()).await;
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("node_timeout", &self.shared.node_timeout)
+            .finish_non_exhaustive()
+    }
+}

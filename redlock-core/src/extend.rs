@@ -1,0 +1,62 @@
+//! Extension: a compare-and-expire on all nodes, never a SET.
+
+use std::time::Duration;
+
+use crate::error::{ExtendError, NodeReport, Over, Unavailable};
+use crate::lease::LeaseHandle;
+use crate::quorum::majority;
+use crate::race::before;
+use crate::request::{check_ttl, drift};
+
+impl LeaseHandle {
+    /// Lets the lock live for at least `ttl` from now. Succeeds when a majority still held our
+    /// token and said yes before the old validity ended, which proves that nobody else held the
+    /// resource in between. Never shortens the lease.
+    ///
+    /// # Errors
+    /// [`ExtendError::Over`] where the lease is over, or turns out to be: too many nodes no longer
+    /// hold our token. [`ExtendError::Unavailable`] where no majority answered: the old deadline
+    /// still stands, and another try may succeed. [`ExtendError::Invalid`] for a ttl outside the
+    /// limits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the old deadline standing here, although the nodes may keep the
+    /// keys for longer. The release deletes them all the same.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
+        let shared = &self.shared;
+        check_ttl(ttl, shared.clock_drift_factor)?;
+        if let Some(over) = self.over() {
+            return Err(ExtendError::Over(over));
+        }
+        let clock = shared.clock();
+        let started = clock.now();
+        let round = shared.claim.extend(ttl);
+        let until = started
+            .saturating_add(shared.client.node_timeout)
+            .min(shared.deadline());
+        before(clock, until, round.decided()).await;
+
+        let tally = round.tally();
+        if tally.is_won() {
+            let new_drift = drift(ttl, shared.clock_drift_factor);
+            let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
+            return self.prolong(deadline).map_err(ExtendError::Over);
+        }
+        if tally.is_provably_lost() {
+            self.mark(Over::Taken);
+        }
+        if let Some(over) = self.over() {
+            return Err(ExtendError::Over(over));
+        }
+        let elapsed = clock.now().saturating_since(started);
+        let names = shared.claim.nodes.iter().map(|node| node.name());
+        Err(ExtendError::Unavailable(Unavailable {
+            granted: tally.granted,
+            needed: majority(tally.configured),
+            nodes: NodeReport::of_round(names, round.answers(), elapsed),
+            too_late: None,
+            attempts: 1,
+            waited: elapsed,
+        }))
+    }
+}

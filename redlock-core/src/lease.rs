@@ -1,0 +1,332 @@
+//! A lease: the lock as its holder has it.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::claim::Claim;
+use crate::client::ClientShared;
+use crate::environment::{Clock, Moment};
+use crate::error::Over;
+use crate::race::before;
+use crate::request::Request;
+use crate::resource::Resource;
+use crate::round::Round;
+
+/// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
+/// until the next holder could win.
+///
+/// It dereferences to its [`LeaseHandle`], which is what code below the holder works with.
+pub struct Lease {
+    handle: LeaseHandle,
+    /// This one has left already, by `release`.
+    has_left: bool,
+}
+
+/// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a
+/// handle of it is inert.
+#[derive(Clone)]
+pub struct LeaseHandle {
+    pub(crate) shared: Arc<LeaseShared>,
+    /// The tenure that this handle belongs to. After a release or a hand-off the shared state is
+    /// of a later generation, and nothing that this handle does has any effect.
+    generation: u64,
+}
+
+pub(crate) struct LeaseShared {
+    pub(crate) client: Arc<ClientShared>,
+    pub(crate) claim: Claim,
+    resource: Resource,
+    pub(crate) clock_drift_factor: f64,
+    acquired_at: Moment,
+    /// How many [`Lease`]s share the lock; the last one to leave releases it.
+    joined: AtomicUsize,
+    state: Mutex<State>,
+    /// Tells whoever waits in `lost` or holds a body that `state` changed.
+    pub(crate) changed: Arc<Notify>,
+}
+
+struct State {
+    generation: u64,
+    deadline: Moment,
+    over: Option<Over>,
+}
+
+/// How a release went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// A majority of the nodes is known not to hold the key: a next holder could win now.
+    Confirmed,
+    /// The release was sent, but no majority confirmed it within the node timeout. A node that
+    /// cannot be reached frees itself at the ttl.
+    Unconfirmed,
+    /// There was nothing to do: others who joined still hold the lock, or it was released before.
+    NotLast,
+}
+
+impl Lease {
+    pub(crate) fn new(
+        client: &Arc<ClientShared>,
+        claim: Claim,
+        request: &Request,
+        acquired_at: Moment,
+        deadline: Moment,
+    ) -> Self {
+        let shared = LeaseShared {
+            client: Arc::clone(client),
+            claim,
+            resource: request.resource.clone(),
+            clock_drift_factor: request.clock_drift_factor,
+            acquired_at,
+            joined: AtomicUsize::new(1),
+            state: Mutex::new(State {
+                generation: 0,
+                deadline,
+                over: None,
+            }),
+            changed: Arc::new(Notify::new()),
+        };
+        let handle = LeaseHandle {
+            shared: Arc::new(shared),
+            generation: 0,
+        };
+        Self {
+            handle,
+            has_left: false,
+        }
+    }
+
+    /// A handle to keep or pass on.
+    pub fn handle(&self) -> LeaseHandle {
+        self.handle.clone()
+    }
+
+    /// Releases the lock on every node, unless others who joined still hold it, and waits until a
+    /// majority of the configured nodes is known not to hold the key; at most the node timeout.
+    /// Never an error: what could not be delivered is repeated after reconnection and bounded by
+    /// the ttl.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll, or when the future is dropped before it. Dropping
+    /// the future later gives up the waiting only.
+    pub async fn release(mut self) -> Released {
+        match self.leave() {
+            None => Released::NotLast,
+            Some(round) => {
+                let client = &self.handle.shared.client;
+                client.settle(&round, client.node_timeout).await;
+                if round.tally().is_free_of_us() {
+                    Released::Confirmed
+                } else {
+                    Released::Unconfirmed
+                }
+            }
+        }
+    }
+
+    /// Another holder of the same lock, for a call below this one: the key is released when the
+    /// last of them has gone. `None` once the lease is over.
+    pub fn join(&self) -> Option<Self> {
+        if self.handle.over().is_some() {
+            return None;
+        }
+        // `self` is counted, so the count is not zero and cannot become it meanwhile.
+        self.handle.shared.joined.fetch_add(1, Ordering::Relaxed);
+        Some(Self {
+            handle: self.handle.clone(),
+            has_left: false,
+        })
+    }
+
+    fn leave(&mut self) -> Option<Arc<Round>> {
+        if std::mem::replace(&mut self.has_left, true) {
+            return None;
+        }
+        if self.handle.shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return None;
+        }
+        self.handle.end(Over::Released)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Deref for Lease {
+    type Target = LeaseHandle;
+
+    fn deref(&self) -> &LeaseHandle {
+        &self.handle
+    }
+}
+
+impl LeaseHandle {
+    /// What is locked, without the key prefix.
+    pub fn resource(&self) -> &Resource {
+        &self.shared.resource
+    }
+
+    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    pub fn validity(&self) -> Duration {
+        let state = self.shared.lock();
+        match self.over_in(&state) {
+            Some(_) => Duration::ZERO,
+            None => state.deadline.saturating_since(self.shared.now()),
+        }
+    }
+
+    /// How long it has been since the winning attempt began.
+    pub fn held_for(&self) -> Duration {
+        self.shared.now().saturating_since(self.shared.acquired_at)
+    }
+
+    /// A few digits of the owner token, for logs.
+    pub fn token_id(&self) -> &str {
+        self.shared.claim.token.short_id()
+    }
+
+    /// Why the lease is over, or `None` while it is valid.
+    pub fn over(&self) -> Option<Over> {
+        let state = self.shared.lock();
+        self.over_in(&state)
+            .or_else(|| (self.shared.now() >= state.deadline).then_some(Over::Expired))
+    }
+
+    /// Waits until the lease is over, and says why. Completes at once for a handle whose lease was
+    /// released.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> Over {
+        loop {
+            let changed = self.shared.changed.notified();
+            if let Some(over) = self.over() {
+                return over;
+            }
+            let deadline = self.shared.deadline();
+            before(&*self.shared.client.environment.clock, deadline, changed).await;
+        }
+    }
+
+    /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
+    /// [`Over::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
+    /// in while the body still runs.
+    pub fn revoke(&self) {
+        self.mark(Over::Revoked);
+    }
+
+    /// Ends the lease for everybody who joined and sends the release. For a process that is about
+    /// to end, and a lease that has no body to wait for.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll; dropping the future then gives up the waiting only.
+    pub async fn surrender(&self) -> Released {
+        match self.end(Over::Revoked) {
+            None => Released::NotLast,
+            Some(round) => {
+                let client = &self.shared.client;
+                client.settle(&round, client.node_timeout).await;
+                if round.tally().is_free_of_us() {
+                    Released::Confirmed
+                } else {
+                    Released::Unconfirmed
+                }
+            }
+        }
+    }
+
+    /// Records why the lease is over, unless it is already, and tells everybody.
+    pub(crate) fn mark(&self, over: Over) {
+        {
+            let mut state = self.shared.lock();
+            if self.over_in(&state).is_some() {
+                return;
+            }
+            state.over = Some(over);
+        }
+        self.shared.changed.notify_waiters();
+    }
+
+    /// Begins the next generation, which makes every handle of this one inert, and sends the
+    /// release.
+    fn end(&self, over: Over) -> Option<Arc<Round>> {
+        {
+            let mut state = self.shared.lock();
+            if state.generation != self.generation {
+                return None;
+            }
+            state.generation += 1;
+            state.over.get_or_insert(over);
+        }
+        self.shared.changed.notify_waiters();
+        self.shared.claim.release()
+    }
+
+    /// Moves the deadline on, never back. `Err` where the lease is over by now.
+    pub(crate) fn prolong(&self, deadline: Moment) -> Result<(), Over> {
+        {
+            let mut state = self.shared.lock();
+            if let Some(over) = self.over_in(&state) {
+                return Err(over);
+            }
+            if self.shared.now() >= state.deadline {
+                return Err(Over::Expired);
+            }
+            state.deadline = state.deadline.max(deadline);
+        }
+        self.shared.changed.notify_waiters();
+        Ok(())
+    }
+
+    fn over_in(&self, state: &State) -> Option<Over> {
+        if state.generation == self.generation {
+            state.over
+        } else {
+            Some(state.over.unwrap_or(Over::Released))
+        }
+    }
+}
+
+impl LeaseShared {
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.client.environment.clock
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.clock().now()
+    }
+
+    pub(crate) fn deadline(&self) -> Moment {
+        self.lock().deadline
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseHandle")
+            .field("resource", &self.shared.resource)
+            .field("token", &self.shared.claim.token)
+            .field("validity", &self.validity())
+            .field("over", &self.over())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.handle).finish()
+    }
+}

@@ -1,0 +1,71 @@
+//! The Redlock algorithm over independent Redis nodes.
+//!
+//! This crate is the algorithm and nothing else: it holds no global state and knows no macro.
+//! Applications use `redlock-runtime`, which adds the `#[redlock]` attribute, the registry of
+//! pools, configuration and shutdown.
+//!
+//! The path of every lock is *request → waiting → attempt → lease → release*:
+//! a [`Client`] takes a [`Request`] to a set of [`Node`]s and comes back with a [`Lease`].
+//!
+//! # Example: a lock over three in-process nodes
+//! ```
+//! use std::sync::Arc;
+//! use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let io = IoThread::start()?;
+//! let environment = io.environment();
+//! let nodes: NodeSet = ["a", "b", "c"]
+//!     .map(|name| Arc::new(MemoryNode::new(name, environment.clock.clone())) as Arc<dyn Node>)
+//!     .into();
+//! let client = Client::new(environment);
+//!
+//! # io.handle().block_on(async {
+//! let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
+//! assert!(!lease.validity().is_zero());
+//! lease.release().await;
+//! # Ok::<_, redlock_core::AcquireError>(())
+//! # })?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod attempt;
+mod claim;
+mod client;
+mod environment;
+mod error;
+mod extend;
+mod hold;
+mod io_thread;
+mod lease;
+mod memory;
+mod node;
+mod operation;
+mod quorum;
+mod race;
+mod redis_node;
+mod request;
+mod resource;
+mod round;
+mod token;
+
+pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet};
+pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+pub use error::{
+    AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over,
+    Unavailable,
+};
+pub use hold::{Held, Hold, OnLost};
+pub use io_thread::IoThread;
+pub use lease::{Lease, LeaseHandle, Released};
+pub use memory::MemoryNode;
+pub use node::{
+    Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply, ask,
+};
+pub use operation::{Operation, Want};
+pub use quorum::majority;
+pub use redis_node::{RedisAddress, RedisNode, RedisOptions};
+pub use request::{MIN_TTL, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
+pub use resource::{MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
+pub use token::OwnerToken;

@@ -1,0 +1,266 @@
+//! A node inside the process, for development, examples and tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::environment::{Clock, Moment};
+use crate::node::{Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply};
+use crate::operation::{Operation, Want};
+use crate::resource::Resource;
+
+/// A store in this process that answers as a Redis node would. It excludes nobody outside of the
+/// process, which is why a configuration has to ask for it by name.
+///
+/// Clones are the same store.
+#[derive(Clone)]
+pub struct MemoryNode {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: Arc<str>,
+    clock: Arc<dyn Clock>,
+    store: Mutex<Store>,
+}
+
+#[derive(Default)]
+struct Store {
+    entries: BTreeMap<Arc<[u8]>, Entry>,
+    /// When each entry expires, so that idle keys are forgotten without a scan.
+    expiries: BTreeSet<(Moment, Arc<[u8]>)>,
+    is_cut: bool,
+}
+
+struct Entry {
+    value: Box<[u8]>,
+    expires: Moment,
+}
+
+impl MemoryNode {
+    /// An empty node whose keys expire by `clock`.
+    pub fn new(name: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
+        let shared = Shared {
+            name: name.into(),
+            clock,
+            store: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Makes the node unreachable: it votes no, and keeps what it holds.
+    pub fn cut(&self) {
+        self.lock().is_cut = true;
+    }
+
+    /// Undoes [`cut`](Self::cut).
+    pub fn restore(&self) {
+        self.lock().is_cut = false;
+    }
+
+    /// The value under `key`, unless it has expired.
+    pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.current()
+            .entries
+            .get(key)
+            .map(|entry| entry.value.to_vec())
+    }
+
+    /// How long `key` will still be there.
+    pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
+        let now = self.shared.clock.now();
+        self.current()
+            .entries
+            .get(key)
+            .map(|entry| entry.expires.saturating_since(now))
+    }
+
+    /// All keys that have not expired, in order.
+    pub fn keys(&self) -> Vec<Vec<u8>> {
+        self.current()
+            .entries
+            .keys()
+            .map(|key| key.to_vec())
+            .collect()
+    }
+
+    /// Puts `value` under `key` for `ttl`, whatever was there: another client's lock.
+    pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
+        let expires = self.shared.clock.now().saturating_add(ttl);
+        self.lock().put(key, value, expires);
+    }
+
+    /// Deletes `key`, whoever holds it.
+    pub fn delete(&self, key: &[u8]) {
+        self.lock().delete(key);
+    }
+
+    fn current(&self) -> MutexGuard<'_, Store> {
+        let now = self.shared.clock.now();
+        let mut store = self.lock();
+        store.expire(now);
+        store
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        // No code that can panic runs under this lock.
+        self.shared
+            .store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Node for MemoryNode {
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        let now = self.shared.clock.now();
+        // The answer may wake the caller, so it is given after the lock is.
+        let answer = self.current().serve(&operation, now);
+        reply.answer(answer);
+    }
+
+    fn status(&self) -> NodeStatus {
+        if self.lock().is_cut {
+            NodeStatus::Abstaining(unreachable())
+        } else {
+            NodeStatus::Voting
+        }
+    }
+}
+
+impl fmt::Debug for MemoryNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryNode")
+            .field("name", &self.shared.name)
+            .finish_non_exhaustive()
+    }
+}
+
+fn unreachable() -> NodeError {
+    NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
+}
+
+impl Store {
+    fn serve(&mut self, operation: &Operation, now: Moment) -> Answer {
+        if self.is_cut {
+            // The only operation that a cut node still serves is the release: it stands for the
+            // one that a real node gets after the reconnection.
+            if matches!(operation.want(), Want::Release { .. }) {
+                self.release(operation);
+            }
+            return Answer::Failed(unreachable());
+        }
+        match operation.want() {
+            Want::Acquire { ttl } => self.acquire(operation, now.saturating_add(ttl)),
+            Want::Extend { ttl } => self.extend(operation, now.saturating_add(ttl)),
+            Want::Release { .. } => self.release(operation),
+            Want::Inspect => self.inspect(operation.keys(), now),
+        }
+    }
+
+    fn acquire(&mut self, operation: &Operation, expires: Moment) -> Answer {
+        let keys = operation.keys();
+        if let Some(entry) = keys.names().find_map(|key| self.entries.get(key)) {
+            return Answer::Held(Holding::by(entry.value.clone()));
+        }
+        for key in keys.names() {
+            self.put(key, operation.token().as_bytes(), expires);
+        }
+        Answer::GRANTED
+    }
+
+    fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            return refusal;
+        }
+        for key in operation.keys().names() {
+            if self
+                .entries
+                .get(key)
+                .is_some_and(|entry| entry.expires < expires)
+            {
+                self.put(key, operation.token().as_bytes(), expires);
+            }
+        }
+        Answer::GRANTED
+    }
+
+    /// Unless all keys hold the operation's token: what they hold instead.
+    fn refusal(&self, operation: &Operation) -> Option<Answer> {
+        let mut refusal = None;
+        for key in operation.keys().names() {
+            match self.entries.get(key) {
+                Some(entry) if *entry.value == *operation.token().as_bytes() => {}
+                Some(entry) => return Some(Answer::Held(Holding::by(entry.value.clone()))),
+                None => refusal = Some(Answer::Absent),
+            }
+        }
+        refusal
+    }
+
+    fn release(&mut self, operation: &Operation) -> Answer {
+        let (mut ours, mut others) = (false, false);
+        for key in operation.keys().names() {
+            match self.entries.get(key) {
+                Some(entry) if *entry.value == *operation.token().as_bytes() => {
+                    ours = true;
+                    self.delete(key);
+                }
+                Some(_) => others = true,
+                None => {}
+            }
+        }
+        match (ours, others) {
+            (true, _) => Answer::GRANTED,
+            (false, true) => Answer::Held(Holding::default()),
+            (false, false) => Answer::Absent,
+        }
+    }
+
+    fn inspect(&self, keys: &Resource, now: Moment) -> Answer {
+        match keys.names().find_map(|key| self.entries.get(key)) {
+            None => Answer::Absent,
+            Some(entry) => {
+                let left = entry.expires.saturating_since(now);
+                Answer::Held(Holding::unknown(Remaining::Expires(left)))
+            }
+        }
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8], expires: Moment) {
+        self.delete(key);
+        let key: Arc<[u8]> = key.into();
+        self.expiries.insert((expires, Arc::clone(&key)));
+        self.entries.insert(
+            key,
+            Entry {
+                value: value.into(),
+                expires,
+            },
+        );
+    }
+
+    fn delete(&mut self, key: &[u8]) {
+        if let Some((key, entry)) = self.entries.remove_entry(key) {
+            self.expiries.remove(&(entry.expires, key));
+        }
+    }
+
+    fn expire(&mut self, now: Moment) {
+        while let Some((expires, _)) = self.expiries.first() {
+            if *expires > now {
+                break;
+            }
+            if let Some((_, key)) = self.expiries.pop_first() {
+                self.entries.remove(&key);
+            }
+        }
+    }
+}

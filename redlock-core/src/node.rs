@@ -1,0 +1,278 @@
+//! The seam between the algorithm and a node.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::operation::Operation;
+use crate::resource::Shown;
+use crate::round::{Goal, Round};
+use crate::token;
+
+/// One independent node: a Redis server, an in-process store, or a simulated one.
+///
+/// # Contract
+/// * Operations of one connection are served in the order in which they were submitted. A release
+///   submitted behind an acquisition undoes it, even where the acquisition's answer never came.
+/// * Where a connection breaks, a release whose answer is missing is repeated on the next one,
+///   before anything else, until the ttl that it names has passed.
+/// * What is in flight is bounded. Beyond the bound, and while there is no connection, the node
+///   votes no at once; a release is always accepted.
+/// * Every reply is answered exactly once, be it by being dropped.
+pub trait Node: Send + Sync + 'static {
+    /// The pool's name, as errors and logs show it.
+    fn name(&self) -> &str;
+
+    /// Hands `operation` to the node. Returns at once, never blocks, and may be called from
+    /// `Drop` and from any thread; the answer comes through `reply`, possibly before this returns.
+    fn submit(&self, operation: Arc<Operation>, reply: Reply);
+
+    /// Whether the node would vote now.
+    fn status(&self) -> NodeStatus;
+}
+
+/// Whether a node votes, and why not.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum NodeStatus {
+    /// It votes.
+    Voting,
+    /// It votes no on everything, for this reason.
+    Abstaining(NodeError),
+}
+
+/// A node's answer to one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Done: the keys are ours (acquire), live on (extend), or were ours and are gone (release).
+    Granted {
+        /// The node's counter after this acquisition, where a fencing token was wanted.
+        counter: Option<u64>,
+    },
+    /// A key holds something that is not our token.
+    Held(Holding),
+    /// None of the keys is there.
+    Absent,
+    /// The node did not serve the operation, or nobody knows whether it did.
+    Failed(NodeError),
+}
+
+impl Answer {
+    /// A yes without a counter.
+    pub const GRANTED: Self = Self::Granted { counter: None };
+}
+
+/// What is known of the key that stands in the way.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holding {
+    /// The holder's token. It is a capability and therefore never shown; see [`Self::owner`].
+    pub(crate) value: Option<Box<[u8]>>,
+    /// For how much longer.
+    pub(crate) remaining: Remaining,
+}
+
+/// How long a key will still be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remaining {
+    /// The node was not asked, or did not say.
+    #[default]
+    Unknown,
+    /// It goes away by itself.
+    Expires(Duration),
+    /// It has no expiry: no lock of any Redlock client looks like that.
+    Never,
+    /// It is not even a string: no lock of any Redlock client looks like that.
+    NotALock,
+}
+
+impl Holding {
+    /// A key that holds `value`, for an unknown time.
+    pub fn by(value: impl Into<Box<[u8]>>) -> Self {
+        Self {
+            value: Some(value.into()),
+            remaining: Remaining::Unknown,
+        }
+    }
+
+    /// A key of whose value nothing is known.
+    pub fn unknown(remaining: Remaining) -> Self {
+        Self {
+            value: None,
+            remaining,
+        }
+    }
+
+    /// `host/pid` of the holder, where the token is of this library's format.
+    pub fn owner(&self) -> Option<&str> {
+        token::owner_of(self.value.as_deref()?)
+    }
+
+    /// For how much longer, as far as the node said.
+    pub fn remaining(&self) -> Remaining {
+        self.remaining
+    }
+}
+
+/// Without the value: it is the holder's capability.
+impl fmt::Debug for Holding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Holding")
+            .field("owner", &self.owner())
+            .field("remaining", &self.remaining)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a node did not serve an operation. Kept apart from "held by another" all the way up.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NodeError {
+    kind: NodeErrorKind,
+    sent: bool,
+    detail: Arc<str>,
+}
+
+/// What went wrong at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeErrorKind {
+    /// There is no connection; one is being made in the background.
+    NotConnected,
+    /// The connection broke while the answer was out.
+    Disconnected,
+    /// No answer in time.
+    TimedOut,
+    /// Too much is in flight on the node already.
+    Saturated,
+    /// The server answered with an error: READONLY, NOPERM, OOM, LOADING …
+    Server,
+    /// The server's answer made no sense for what was asked.
+    Protocol,
+}
+
+impl NodeError {
+    /// An error for an operation that certainly never reached the node: nothing is to be undone.
+    pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            sent: false,
+            detail: detail.into(),
+        }
+    }
+
+    /// An error for an operation that the node may have served.
+    pub fn sent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            sent: true,
+            detail: detail.into(),
+        }
+    }
+
+    /// An error that a server answered, its text cut to one printable line. Arguments that the
+    /// server echoes are left out: they may hold an owner token.
+    pub fn server(text: &[u8]) -> Self {
+        let cut = text
+            .windows(b", with args".len())
+            .position(|window| window == b", with args")
+            .unwrap_or(text.len());
+        Self::sent(NodeErrorKind::Server, Shown(&text[..cut]).to_string())
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> NodeErrorKind {
+        self.kind
+    }
+
+    /// Whether the node may have served the operation.
+    pub fn was_sent(&self) -> bool {
+        self.sent
+    }
+}
+
+impl fmt::Display for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl fmt::Debug for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeError({:?}: {})", self.kind, self.detail)
+    }
+}
+
+/// Where a node's answer goes. Dropping it unanswered is an answer too: nobody knows.
+pub struct Reply {
+    round: Option<Arc<Round>>,
+    seat: usize,
+}
+
+impl Reply {
+    pub(crate) fn new(round: Arc<Round>, seat: usize) -> Self {
+        Self {
+            round: Some(round),
+            seat,
+        }
+    }
+
+    /// Delivers the answer. Wakes the caller where that decides its round, so do not call it with
+    /// a lock held that the caller might want.
+    pub fn answer(mut self, answer: Answer) {
+        if let Some(round) = self.round.take() {
+            round.vote(self.seat, answer);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(round) = self.round.take() {
+            let error = NodeError::sent(NodeErrorKind::Disconnected, "the node went away");
+            round.vote(self.seat, Answer::Failed(error));
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("seat", &self.seat)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Asks one node one thing and waits for its answer, however long that takes.
+///
+/// Dropping the future leaves the operation on its way.
+pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
+    let round = Round::new(1, Goal::All);
+    node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+    round.decided().await;
+    round.answers().pop().flatten().unwrap_or(Answer::Absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_error_never_repeats_the_arguments() {
+        let error = NodeError::server(
+            b"ERR unknown command 'SET', with args beginning with: 'order:1' 'web/1/secret' ",
+        );
+        assert_eq!(error.to_string(), "ERR unknown command 'SET'");
+    }
+
+    #[test]
+    fn debug_of_a_holding_hides_the_value() {
+        let value = format!("web-7/3121/{}", "ab".repeat(16));
+        let shown = format!("{:?}", Answer::Held(Holding::by(value.into_bytes())));
+        assert!(
+            shown.contains("web-7/3121") && !shown.contains("abab"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! Which command or script serves an operation, and what its reply means.
+
+use std::sync::LazyLock;
+
+use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
+use crate::operation::{Operation, Want};
+
+use super::wire::{Value, pack};
+
+/// What the server at the other end understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Before Redis 7.0: a refused SET NX does not tell who holds the key.
+    Plain,
+    /// `SET … NX … GET` answers a refusal with the holder's value, at the same cost.
+    NamesHolder,
+}
+
+/// A constant text; everything that varies reaches it through KEYS and ARGV.
+struct Script {
+    text: &'static str,
+    /// What EVALSHA calls it.
+    sha: String,
+}
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            sha: sha1_smol::Sha1::from(text).digest().to_string(),
+        }
+    }
+}
+
+/// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
+static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held then return held end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
+/// 1: all ours, and they live at least so long; 0: another's; -1: one is gone.
+static EXTEND: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local gone = false \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         for i = 1, #KEYS do \
+           if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: ours, and gone now; 0: another's; -1: nothing there.
+static RELEASE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then redis.call('DEL', KEYS[i]) answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
+/// The bytes of `operation`, encoded once for all nodes of one dialect.
+pub(super) fn encoded(operation: &Operation, dialect: Dialect) -> &[u8] {
+    // Only a single acquisition differs by dialect.
+    let form = match (operation.want(), dialect) {
+        (Want::Acquire { .. }, Dialect::NamesHolder) => 1,
+        _ => 0,
+    };
+    operation.encoded(form, |operation| encode(operation, dialect))
+}
+
+fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
+    let mut keys = operation.keys().names();
+    match (operation.want(), keys.len()) {
+        (Want::Acquire { ttl }, 1) => {
+            let ttl = ttl.as_millis().to_string();
+            let key = keys.next().unwrap_or_default();
+            let token = operation.token().as_bytes();
+            let words = [
+                b"SET".as_slice(),
+                key,
+                token,
+                b"NX",
+                b"PX",
+                ttl.as_bytes(),
+                b"GET",
+            ];
+            match dialect {
+                Dialect::Plain => pack(&words[..6]),
+                Dialect::NamesHolder => pack(&words),
+            }
+        }
+        (Want::Inspect, _) => pack(&[b"PTTL".as_slice(), keys.next().unwrap_or_default()]),
+        _ => script_call(operation, false),
+    }
+}
+
+/// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
+/// the server remember it.
+pub(super) fn encode_with_text(operation: &Operation) -> Vec<u8> {
+    script_call(operation, true)
+}
+
+fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
+    let (script, ttl) = match operation.want() {
+        Want::Acquire { ttl } => (&*ACQUIRE_ALL, Some(ttl)),
+        Want::Extend { ttl } => (&*EXTEND, Some(ttl)),
+        Want::Release { .. } | Want::Inspect => (&*RELEASE, None),
+    };
+    let keys = operation.keys().names();
+    let count = keys.len().to_string();
+    let ttl = ttl.map(|ttl| ttl.as_millis().to_string());
+    let mut words: Vec<&[u8]> = Vec::with_capacity(5 + keys.len());
+    if with_text {
+        words.extend([b"EVAL".as_slice(), script.text.as_bytes()]);
+    } else {
+        words.extend([b"EVALSHA".as_slice(), script.sha.as_bytes()]);
+    }
+    words.push(count.as_bytes());
+    for key in keys {
+        words.push(key);
+    }
+    words.push(operation.token().as_bytes());
+    words.extend(ttl.as_deref().map(str::as_bytes));
+    pack(&words)
+}
+
+/// Whether the server does not know the script: it was restarted, or its scripts were flushed.
+pub(super) fn is_noscript(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"NOSCRIPT"))
+}
+
+/// What `value` means as the answer to `operation`.
+pub(super) fn interpret(operation: &Operation, dialect: Dialect, value: &Value<'_>) -> Answer {
+    if let Value::Error(text) = value {
+        return if text.starts_with(b"WRONGTYPE") {
+            Answer::Held(Holding::unknown(Remaining::NotALock))
+        } else {
+            Answer::Failed(NodeError::server(text))
+        };
+    }
+    match (operation.want(), operation.keys().names().len(), value) {
+        // With GET, nil says that nothing was there before: granted.
+        (Want::Acquire { .. }, 1, Value::Nil) => match dialect {
+            Dialect::NamesHolder => Answer::GRANTED,
+            Dialect::Plain => Answer::Held(Holding::default()),
+        },
+        (Want::Acquire { .. }, _, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
+        (Want::Acquire { .. }, 2.., Value::Int(0)) => {
+            Answer::Held(Holding::unknown(Remaining::NotALock))
+        }
+        (Want::Acquire { .. }, 1, Value::Simple(b"OK"))
+        | (Want::Acquire { .. }, 2.., Value::Int(1))
+        | (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(1)) => Answer::GRANTED,
+        (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(0)) => {
+            Answer::Held(Holding::default())
+        }
+        (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(-1))
+        | (Want::Inspect, _, Value::Int(-2)) => Answer::Absent,
+        (Want::Inspect, _, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
+        (Want::Inspect, _, Value::Int(left)) => {
+            let left = std::time::Duration::from_millis(left.unsigned_abs());
+            Answer::Held(Holding::unknown(Remaining::Expires(left)))
+        }
+        _ => Answer::Failed(NodeError::sent(
+            NodeErrorKind::Protocol,
+            "the server's answer makes no sense for what was asked",
+        )),
+    }
+}

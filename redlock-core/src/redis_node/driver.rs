@@ -1,0 +1,101 @@
+//! The task that keeps a node connected.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rand::RngExt as _;
+use tokio::time::Instant;
+
+use crate::error::Brief;
+use crate::io_thread::IoThread;
+use crate::node::{NodeError, NodeErrorKind};
+
+use super::RedisOptions;
+use super::address::RedisAddress;
+use super::connect::{Connected, connect};
+use super::inbox::{HasEnded, Inbox};
+use super::serve::{Ended, Serve};
+
+/// The first pause before another attempt to connect; it doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// A server that came back is noticed within this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct Driver {
+    pub(super) name: Arc<str>,
+    pub(super) address: Arc<RedisAddress>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) options: RedisOptions,
+    pub(super) _io: IoThread,
+}
+
+impl Driver {
+    /// Connects, serves, and connects again, until the node is dropped.
+    pub(super) async fn run(self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let error = match self.connect().await {
+                Ok(connected) => {
+                    tracing::debug!(pool = %self.name, server = %self.address, "node connected");
+                    let since = Instant::now();
+                    let serve = Serve::new(connected, &self.inbox, &self.options);
+                    match serve.await {
+                        Ended::Dropped => return,
+                        Ended::Broken(error) => {
+                            tracing::warn!(
+                                pool = %self.name, server = %self.address, reason = %error,
+                                "node lost; it votes no until it is connected again",
+                            );
+                            if since.elapsed() > LONGEST_PAUSE {
+                                pause = FIRST_PAUSE;
+                            }
+                            error
+                        }
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(
+                        pool = %self.name, server = %self.address, reason = %error,
+                        "node not reached",
+                    );
+                    self.inbox.close(&error, Vec::new());
+                    error
+                }
+            };
+            drop(error);
+            if self.has_ended_within(jittered(pause)).await {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn connect(&self) -> Result<Connected, NodeError> {
+        let timeout = self.options.connect_timeout;
+        tokio::time::timeout(timeout, connect(&self.address))
+            .await
+            .unwrap_or_else(|_| {
+                let detail = format!("no connection within {}", Brief(timeout));
+                Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
+            })
+    }
+
+    async fn has_ended_within(&self, pause: Duration) -> bool {
+        let mut pause = pin!(tokio::time::sleep(pause));
+        poll_fn(|context| {
+            if let HasEnded(true) = self.inbox.has_ended(context) {
+                return Poll::Ready(true);
+            }
+            pause.as_mut().poll(context).map(|()| false)
+        })
+        .await
+    }
+}
+
+/// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(rand::rng().random_range(0.5..=1.0))
+}

@@ -1,0 +1,248 @@
+//! Where operations wait for the driver.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::operation::{Operation, SharedOperation, Want};
+
+/// How many releases are remembered for a server that cannot be reached. Beyond that the oldest
+/// are forgotten, and their keys go away at the ttl.
+const MOST_OWED: usize = 65_536;
+
+/// The way from the callers to the driver. Everything here returns at once.
+pub(super) struct Inbox {
+    state: Mutex<State>,
+    /// Tells `settled` that the first attempt to connect is over.
+    settled: Notify,
+    max_in_flight: usize,
+}
+
+struct State {
+    gate: Gate,
+    queue: Vec<Submission>,
+    /// Releases that could not be delivered, or whose answer got lost.
+    owed: VecDeque<Owed>,
+    /// Submitted and not answered.
+    outstanding: usize,
+    /// The driver's waker, while it has nothing to do.
+    driver: Option<Waker>,
+    is_settled: bool,
+    has_ended: bool,
+}
+
+enum Gate {
+    /// Connected.
+    Open,
+    /// Connected, but an answer is overdue: votes no, except that releases go out behind what
+    /// they undo.
+    Suspect(NodeError),
+    /// Not connected.
+    Closed(NodeError),
+}
+
+pub(super) struct Submission {
+    pub(super) operation: SharedOperation,
+    pub(super) reply: Reply,
+}
+
+/// A release that is still to be delivered, until the key is gone by itself.
+pub(super) struct Owed {
+    pub(super) operation: SharedOperation,
+    pub(super) until: Instant,
+}
+
+impl Owed {
+    /// `None` where `operation` is no release, and nothing is owed.
+    pub(super) fn for_release(operation: &SharedOperation) -> Option<Self> {
+        let Want::Release { ttl } = operation.want() else {
+            return None;
+        };
+        // The ttl is below a year, but the sum is the library's to check.
+        let until = Instant::now().checked_add(ttl)?;
+        Some(Self {
+            operation: Arc::clone(operation),
+            until,
+        })
+    }
+}
+
+impl Inbox {
+    pub(super) fn new(max_in_flight: usize) -> Self {
+        let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
+        Self {
+            state: Mutex::new(State {
+                gate: Gate::Closed(connecting),
+                queue: Vec::new(),
+                owed: VecDeque::new(),
+                outstanding: 0,
+                driver: None,
+                is_settled: false,
+                has_ended: false,
+            }),
+            settled: Notify::new(),
+            max_in_flight,
+        }
+    }
+
+    pub(super) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        let is_release = matches!(operation.want(), Want::Release { .. });
+        let mut state = self.lock();
+        let refusal = match &state.gate {
+            Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
+                let detail = "too many operations are in flight";
+                Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
+            }
+            Gate::Suspect(error) if !is_release => Some(error.clone()),
+            Gate::Open | Gate::Suspect(_) => None,
+            Gate::Closed(error) => Some(error.clone()),
+        };
+        if let Some(error) = refusal {
+            if let Some(owed) = Owed::for_release(&operation) {
+                state.owe(owed);
+            }
+            drop(state);
+            reply.answer(Answer::Failed(error));
+        } else {
+            state.outstanding += 1;
+            state.queue.push(Submission { operation, reply });
+            let driver = state.driver.take();
+            drop(state);
+            if let Some(driver) = driver {
+                driver.wake();
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> NodeStatus {
+        match &self.lock().gate {
+            Gate::Open => NodeStatus::Voting,
+            Gate::Suspect(error) | Gate::Closed(error) => NodeStatus::Abstaining(error.clone()),
+        }
+    }
+
+    pub(super) async fn settled(&self) {
+        loop {
+            let settled = self.settled.notified();
+            if self.lock().is_settled {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// No more operations will come; the driver sends what is queued and ends.
+    pub(super) fn end(&self) {
+        let driver = {
+            let mut state = self.lock();
+            state.has_ended = true;
+            state.driver.take()
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    // What follows is the driver's side.
+
+    /// A connection is there: from here on it votes. Returns what is owed from before, to be sent
+    /// ahead of everything else.
+    pub(super) fn open(&self) -> Vec<Owed> {
+        let now = Instant::now();
+        let owed = {
+            let mut state = self.lock();
+            state.gate = Gate::Open;
+            state.is_settled = true;
+            std::mem::take(&mut state.owed)
+        };
+        self.settled.notify_waiters();
+        owed.into_iter().filter(|owed| owed.until > now).collect()
+    }
+
+    /// An answer is overdue.
+    pub(super) fn suspect(&self, overdue: Duration) {
+        let detail = format!("no answer for {} ms", overdue.as_millis());
+        let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
+        self.lock().gate = Gate::Suspect(error);
+    }
+
+    /// The overdue answer came.
+    pub(super) fn trust(&self) {
+        self.lock().gate = Gate::Open;
+    }
+
+    /// There is no connection, for this reason. What is queued was never sent.
+    pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+        let queue = {
+            let mut state = self.lock();
+            state.gate = Gate::Closed(error.clone());
+            state.is_settled = true;
+            state.outstanding = 0;
+            for owed in owed {
+                state.owe(owed);
+            }
+            let queue = std::mem::take(&mut state.queue);
+            for submission in &queue {
+                if let Some(owed) = Owed::for_release(&submission.operation) {
+                    state.owe(owed);
+                }
+            }
+            queue
+        };
+        self.settled.notify_waiters();
+        for submission in queue {
+            submission.reply.answer(Answer::Failed(error.clone()));
+        }
+    }
+
+    /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
+    /// Leaves the waker where there is nothing.
+    pub(super) fn take(
+        &self,
+        taken: &mut Vec<Submission>,
+        answered: usize,
+        context: &Context<'_>,
+    ) -> HasEnded {
+        let mut state = self.lock();
+        state.outstanding = state.outstanding.saturating_sub(answered);
+        std::mem::swap(&mut state.queue, taken);
+        if taken.is_empty() {
+            state.driver = Some(context.waker().clone());
+        }
+        HasEnded(state.has_ended)
+    }
+
+    /// Whether the node was dropped; otherwise leaves the waker.
+    pub(super) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
+        let mut state = self.lock();
+        state.driver = Some(context.waker().clone());
+        HasEnded(state.has_ended)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the node was dropped.
+#[derive(Clone, Copy)]
+pub(super) struct HasEnded(pub(super) bool);
+
+impl State {
+    fn owe(&mut self, owed: Owed) {
+        if self.has_ended {
+            // There will be no other connection.
+            return;
+        }
+        if self.owed.len() == MOST_OWED {
+            self.owed.pop_front();
+        }
+        self.owed.push_back(owed);
+    }
+}

@@ -1,0 +1,131 @@
+//! A Redis server as a node.
+//!
+//! An operation is a message to the node's own driver, a task on the library's I/O thread that
+//! owns the connection: it connects in the background, writes what has piled up in one go, and
+//! matches answers to operations by their order. Callers never share a lock across an await.
+
+mod address;
+mod command;
+mod connect;
+mod driver;
+mod inbox;
+mod serve;
+mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use address::RedisAddress;
+
+use crate::io_thread::IoThread;
+use crate::node::{Node, NodeStatus, Reply};
+use crate::operation::Operation;
+use inbox::Inbox;
+
+/// How a Redis node's driver behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RedisOptions {
+    /// How long one attempt to connect, handshake included, may take.
+    pub connect_timeout: Duration,
+    /// When an answer has been out for so long, the node votes no at once until it answers again.
+    pub suspect_after: Duration,
+    /// When an answer has been out for so long, the connection is given up and made anew.
+    pub dead_after: Duration,
+    /// An idle connection is tried so often, so that one that died in silence is replaced before
+    /// anybody needs it.
+    pub heartbeat: Duration,
+    /// How many operations may be in flight; beyond that the node votes no at once.
+    pub max_in_flight: usize,
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(1),
+            suspect_after: Duration::from_millis(200),
+            dead_after: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(10),
+            max_in_flight: 16_384,
+        }
+    }
+}
+
+/// One Redis server. Dropping it ends its driver, once what was submitted has been sent.
+pub struct RedisNode {
+    name: Arc<str>,
+    address: Arc<RedisAddress>,
+    inbox: Arc<Inbox>,
+}
+
+impl RedisNode {
+    /// Starts a driver for the server at `address` on `io`, and begins to connect. Returns at
+    /// once; see [`settled`](Self::settled).
+    pub fn start(
+        name: impl Into<Arc<str>>,
+        address: RedisAddress,
+        options: RedisOptions,
+        io: &IoThread,
+    ) -> Self {
+        let name = name.into();
+        let address = Arc::new(address);
+        let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        let driver = driver::Driver {
+            name: Arc::clone(&name),
+            address: Arc::clone(&address),
+            inbox: Arc::clone(&inbox),
+            options,
+            // Keeps the thread alive until the last release has been sent.
+            _io: io.clone(),
+        };
+        io.handle().spawn(driver.run());
+        Self {
+            name,
+            address,
+            inbox,
+        }
+    }
+
+    /// Waits until the first attempt to connect has succeeded or failed.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn settled(&self) {
+        self.inbox.settled().await;
+    }
+
+    /// Where the server is.
+    pub fn address(&self) -> &RedisAddress {
+        &self.address
+    }
+}
+
+impl Node for RedisNode {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        self.inbox.submit(operation, reply);
+    }
+
+    fn status(&self) -> NodeStatus {
+        self.inbox.status()
+    }
+}
+
+impl Drop for RedisNode {
+    fn drop(&mut self) {
+        self.inbox.end();
+    }
+}
+
+impl fmt::Debug for RedisNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisNode")
+            .field("name", &self.name)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,292 @@
+//! One connection, from its handshake to its end.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWrite as _};
+use tokio::time::{Instant, Sleep};
+
+use crate::error::Brief;
+use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
+use crate::operation::SharedOperation;
+
+use super::RedisOptions;
+use super::command::{Dialect, encode_with_text, encoded, interpret, is_noscript};
+use super::connect::{Connected, Stream, describe};
+use super::inbox::{HasEnded, Inbox, Owed, Submission};
+use super::wire::{Value, decode};
+
+/// Serves a connection until it breaks, or until the node was dropped and everything is answered.
+/// One task, no lock across an await, no task or channel an operation.
+pub(super) struct Serve<'a> {
+    stream: Box<dyn Stream>,
+    dialect: Dialect,
+    inbox: &'a Inbox,
+    options: &'a RedisOptions,
+    /// Encoded, not yet written.
+    output: BytesMut,
+    /// Read, not yet a whole reply.
+    input: BytesMut,
+    /// In the order in which the server answers.
+    in_flight: VecDeque<InFlight>,
+    /// Reused from one round to the next.
+    taken: Vec<Submission>,
+    /// Answered since the inbox was last told.
+    answered: usize,
+    is_suspect: bool,
+    /// When the server was last heard of.
+    heard: Instant,
+    /// Fires when the oldest answer may be overdue, or the connection idle. Set anew only when it
+    /// fires, or would fire too late: not once an operation.
+    watchdog: Pin<Box<Sleep>>,
+}
+
+struct InFlight {
+    since: Instant,
+    purpose: Purpose,
+}
+
+enum Purpose {
+    /// A caller waits for it.
+    Operation {
+        operation: SharedOperation,
+        reply: Reply,
+    },
+    /// A release from before the connection.
+    Owed(Owed),
+    /// Any answer shows that the connection is alive.
+    Heartbeat,
+}
+
+pub(super) enum Ended {
+    /// The node was dropped.
+    Dropped,
+    Broken(NodeError),
+}
+
+impl<'a> Serve<'a> {
+    /// Opens the inbox, and puts what is owed ahead of everything else.
+    pub(super) fn new(connected: Connected, inbox: &'a Inbox, options: &'a RedisOptions) -> Self {
+        let mut serve = Self {
+            stream: connected.stream,
+            dialect: connected.dialect,
+            inbox,
+            options,
+            output: BytesMut::new(),
+            input: BytesMut::new(),
+            in_flight: VecDeque::new(),
+            taken: Vec::new(),
+            answered: 0,
+            is_suspect: false,
+            heard: Instant::now(),
+            watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
+        };
+        for owed in inbox.open() {
+            serve
+                .output
+                .extend_from_slice(encoded(&owed.operation, connected.dialect));
+            serve.push(Purpose::Owed(owed));
+        }
+        serve
+    }
+
+    fn push(&mut self, purpose: Purpose) {
+        let since = Instant::now();
+        let overdue = since + self.options.suspect_after;
+        if self.watchdog.deadline() > overdue {
+            self.watchdog.as_mut().reset(overdue);
+        }
+        self.in_flight.push_back(InFlight { since, purpose });
+    }
+
+    /// Reads and answers until nothing more is there.
+    fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        loop {
+            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
+            let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
+            match read {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
+                Poll::Ready(Ok(_)) => {
+                    self.heard = Instant::now();
+                    self.answer_all()?;
+                }
+                Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
+            }
+        }
+    }
+
+    fn answer_all(&mut self) -> Result<(), NodeError> {
+        let mut input = std::mem::take(&mut self.input);
+        while let Some((value, length)) = decode(&input).map_err(|_| garbled())? {
+            let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
+            self.answer(oldest, &value);
+            input.advance(length);
+        }
+        self.input = input;
+        Ok(())
+    }
+
+    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) {
+        let operation = match &in_flight.purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                operation
+            }
+            Purpose::Heartbeat => return,
+        };
+        if is_noscript(value) {
+            // Nothing was run, so asking again with the text is the first time that it is.
+            self.output.extend_from_slice(&encode_with_text(operation));
+            self.in_flight.push_back(in_flight);
+        } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
+            self.answered += 1;
+            reply.answer(interpret(&operation, self.dialect, value));
+        }
+    }
+
+    /// Encodes what callers submitted. True where there was anything.
+    fn take(&mut self, context: &Context<'_>) -> (bool, HasEnded) {
+        let mut taken = std::mem::take(&mut self.taken);
+        let answered = std::mem::take(&mut self.answered);
+        let has_ended = self.inbox.take(&mut taken, answered, context);
+        let is_any = !taken.is_empty();
+        for Submission { operation, reply } in taken.drain(..) {
+            self.output
+                .extend_from_slice(encoded(&operation, self.dialect));
+            self.push(Purpose::Operation { operation, reply });
+        }
+        self.taken = taken;
+        (is_any, has_ended)
+    }
+
+    fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        while !self.output.is_empty() {
+            match Pin::new(&mut self.stream).poll_write(context, &self.output)? {
+                Poll::Pending => break,
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(written) => self.output.advance(written),
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks after answers that are overdue, and after a connection that is idle. True where
+    /// something is to be written.
+    fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
+        let mut has_work = false;
+        let now = Instant::now();
+        let waited = self
+            .in_flight
+            .front()
+            .map(|oldest| now.duration_since(oldest.since));
+        if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
+            self.is_suspect = false;
+            self.inbox.trust();
+        }
+        while self.watchdog.as_mut().poll(context).is_ready() {
+            let now = Instant::now();
+            let next = match self
+                .in_flight
+                .front()
+                .map(|oldest| now.duration_since(oldest.since))
+            {
+                None if now.duration_since(self.heard) < self.options.heartbeat => {
+                    let idle = now.duration_since(self.heard);
+                    if idle < self.options.suspect_after {
+                        self.options.suspect_after
+                    } else {
+                        self.options.heartbeat.saturating_sub(idle)
+                    }
+                }
+                None => {
+                    // Any command that every user may run does; this one is needed anyway.
+                    self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
+                    self.push(Purpose::Heartbeat);
+                    has_work = true;
+                    self.options.suspect_after
+                }
+                Some(waited) if waited >= self.options.dead_after => {
+                    return Err(lost(format!("no answer for {}", Brief(waited))));
+                }
+                Some(waited) if waited >= self.options.suspect_after => {
+                    self.is_suspect = true;
+                    self.inbox.suspect(waited);
+                    self.options
+                        .suspect_after
+                        .min(self.options.dead_after.saturating_sub(waited))
+                }
+                Some(waited) => self.options.suspect_after.saturating_sub(waited),
+            };
+            self.watchdog
+                .as_mut()
+                .reset(now + next.max(Duration::from_millis(1)));
+        }
+        Ok(has_work)
+    }
+
+    /// The connection is gone. Callers hear that nobody knows; releases are owed.
+    fn give_up(&mut self, error: &NodeError) {
+        let mut owed = Vec::new();
+        let mut replies = Vec::new();
+        for in_flight in self.in_flight.drain(..) {
+            match in_flight.purpose {
+                Purpose::Operation { operation, reply } => {
+                    owed.extend(Owed::for_release(&operation));
+                    replies.push(reply);
+                }
+                Purpose::Owed(still) => owed.push(still),
+                Purpose::Heartbeat => {}
+            }
+        }
+        self.inbox.close(error, owed);
+        for reply in replies {
+            reply.answer(Answer::Failed(error.clone()));
+        }
+    }
+
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
+        loop {
+            self.read(context)?;
+            let (is_any, HasEnded(has_ended)) = self.take(context);
+            self.write(context)
+                .map_err(|error| lost(describe(&error)))?;
+            if has_ended && self.in_flight.is_empty() && !is_any {
+                return Ok(Poll::Ready(()));
+            }
+            if !is_any && !self.watch(context)? {
+                return Ok(Poll::Pending);
+            }
+        }
+    }
+}
+
+impl Future for Serve<'_> {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
+        match self.step(context) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(())) => Poll::Ready(Ended::Dropped),
+            Err(error) => {
+                self.give_up(&error);
+                Poll::Ready(Ended::Broken(error))
+            }
+        }
+    }
+}
+
+fn lost(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
+    NodeError::sent(NodeErrorKind::Disconnected, detail)
+}
+
+fn garbled() -> NodeError {
+    NodeError::sent(
+        NodeErrorKind::Protocol,
+        "what answered does not speak the Redis protocol",
+    )
+}

@@ -1,0 +1,218 @@
+//! RESP2: commands out, replies in.
+//!
+//! `redis` has a decoder, but the one that works on a growing buffer is hidden from its public
+//! API, and the public one copies each reply several times. This is the hot path of every lock,
+//! and the format has not changed since 2010.
+
+use std::io::Write as _;
+
+/// One command as the server reads it.
+pub(super) fn pack(words: &[&[u8]]) -> Vec<u8> {
+    // A word costs its bytes and at most 16 around them; one allocation for all.
+    let size = words.iter().map(|word| word.len() + 16).sum::<usize>() + 16;
+    let mut bytes = Vec::with_capacity(size);
+    let header = |bytes: &mut Vec<u8>, kind: u8, length: usize| {
+        bytes.push(kind);
+        // Writing into a `Vec` cannot fail.
+        let _ = write!(bytes, "{length}");
+        bytes.extend_from_slice(b"\r\n");
+    };
+    header(&mut bytes, b'*', words.len());
+    for word in words {
+        header(&mut bytes, b'$', word.len());
+        bytes.extend_from_slice(word);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+/// A reply, borrowed from the buffer that it arrived in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    /// `+OK`
+    Simple(&'a [u8]),
+    /// `-ERR …`
+    Error(&'a [u8]),
+    /// `:1`
+    Int(i64),
+    /// `$-1` and `*-1`
+    Nil,
+    /// `$3 foo`
+    Bulk(&'a [u8]),
+    /// `*2 …`
+    Array(Vec<Self>),
+}
+
+/// The bytes are no RESP2: the connection cannot be understood any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// What Redis itself allows a string to be.
+const LONGEST_BULK: usize = 512 << 20;
+/// Far beyond the replies of anything that is asked here.
+const DEEPEST: usize = 4;
+const MOST_ELEMENTS: usize = 4096;
+
+/// The first reply in `bytes` and how many of them it takes; `None` while it is incomplete.
+pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
+    let mut cursor = Cursor { bytes, at: 0 };
+    match cursor.value(DEEPEST) {
+        Ok(value) => Ok(Some((value, cursor.at))),
+        Err(Stop::Incomplete) => Ok(None),
+        Err(Stop::Malformed) => Err(Malformed),
+    }
+}
+
+enum Stop {
+    Incomplete,
+    Malformed,
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn value(&mut self, depth: usize) -> Result<Value<'a>, Stop> {
+        let line = self.line()?;
+        let (kind, rest) = line.split_first().ok_or(Stop::Malformed)?;
+        Ok(match kind {
+            b'+' => Value::Simple(rest),
+            b'-' => Value::Error(rest),
+            b':' => Value::Int(number(rest)?),
+            b'$' => match length(rest, LONGEST_BULK)? {
+                None => Value::Nil,
+                Some(length) => Value::Bulk(self.bulk(length)?),
+            },
+            b'*' => match length(rest, MOST_ELEMENTS)? {
+                None => Value::Nil,
+                Some(_) if depth == 0 => return Err(Stop::Malformed),
+                Some(length) => Value::Array(
+                    (0..length)
+                        .map(|_| self.value(depth - 1))
+                        .collect::<Result<_, _>>()?,
+                ),
+            },
+            _ => return Err(Stop::Malformed),
+        })
+    }
+
+    fn line(&mut self) -> Result<&'a [u8], Stop> {
+        let rest = &self.bytes[self.at..];
+        let end = rest
+            .iter()
+            .position(|byte| *byte == b'\r')
+            .ok_or(Stop::Incomplete)?;
+        match rest.get(end + 1) {
+            None => Err(Stop::Incomplete),
+            Some(b'\n') => {
+                self.at += end + 2;
+                Ok(&rest[..end])
+            }
+            Some(_) => Err(Stop::Malformed),
+        }
+    }
+
+    fn bulk(&mut self, length: usize) -> Result<&'a [u8], Stop> {
+        let rest = &self.bytes[self.at..];
+        let whole = rest.get(..length + 2).ok_or(Stop::Incomplete)?;
+        let (bulk, end) = whole.split_at(length);
+        if end != b"\r\n" {
+            return Err(Stop::Malformed);
+        }
+        self.at += length + 2;
+        Ok(bulk)
+    }
+}
+
+fn number(digits: &[u8]) -> Result<i64, Stop> {
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or(Stop::Malformed)
+}
+
+fn length(digits: &[u8], most: usize) -> Result<Option<usize>, Stop> {
+    match number(digits)? {
+        -1 => Ok(None),
+        n => usize::try_from(n)
+            .ok()
+            .filter(|n| *n <= most)
+            .map(Some)
+            .ok_or(Stop::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_packed_as_redis_packs_it() {
+        let mut command = ::redis::cmd("SET");
+        command.arg(b"k\r\n\xff").arg("").arg("PX").arg(60_000);
+        assert_eq!(
+            pack(&[b"SET", b"k\r\n\xff", b"", b"PX", b"60000"]),
+            command.get_packed_command()
+        );
+    }
+
+    #[test]
+    fn each_kind_of_reply() {
+        let cases: [(&[u8], Value<'_>); 8] = [
+            (b"+OK\r\n", Value::Simple(b"OK")),
+            (b"-ERR no\r\n", Value::Error(b"ERR no")),
+            (b":-2\r\n", Value::Int(-2)),
+            (b"$-1\r\n", Value::Nil),
+            (b"*-1\r\n", Value::Nil),
+            (b"$5\r\na\r\nbc\r\n", Value::Bulk(b"a\r\nbc")),
+            (b"*0\r\n", Value::Array(vec![])),
+            (
+                b"*2\r\n:1\r\n$0\r\n\r\n",
+                Value::Array(vec![Value::Int(1), Value::Bulk(b"")]),
+            ),
+        ];
+        for (bytes, value) in cases {
+            assert_eq!(decode(bytes), Ok(Some((value, bytes.len()))));
+            for end in 0..bytes.len() {
+                assert_eq!(
+                    decode(&bytes[..end]),
+                    Ok(None),
+                    "{}",
+                    bytes[..end].escape_ascii()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_is_malformed() {
+        for bytes in [
+            &b"?\r\n"[..],
+            b"\r\n",
+            b":x\r\n",
+            b":\r\n",
+            b"$-2\r\n",
+            b"$1\r\nabc",
+            b"+O\rK\r\n",
+            b"$99999999999999\r\n",
+            b"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
+        ] {
+            assert_eq!(decode(bytes), Err(Malformed), "{}", bytes.escape_ascii());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_never_panic_and_never_overrun(bytes: Vec<u8>, head in "[-+:$*][0-9-]{0,3}\r\n") {
+            for bytes in [bytes.clone(), [head.into_bytes(), bytes].concat()] {
+                if let Ok(Some((_, taken))) = decode(&bytes) {
+                    prop_assert!(taken <= bytes.len());
+                }
+            }
+        }
+    }
+}

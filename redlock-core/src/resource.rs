@@ -1,0 +1,251 @@
+//! Resources: the names under which locks are taken.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Invalid;
+
+/// The longest name of a resource, in bytes, the key prefix not counted.
+pub const MAX_RESOURCE_BYTES: usize = 1024;
+
+/// Names that begin so are the library's own: auxiliary keys live below it.
+pub const RESERVED_PREFIX: &[u8] = b"redlock:";
+
+/// One or more names that are locked together, all or none. Any bytes are allowed.
+///
+/// Several names are kept in one canonical order without duplicates, so that two callers that
+/// name the same resources in another order ask the nodes the same question.
+///
+/// # Example: a text, bytes, several
+/// ```
+/// use redlock_core::Resource;
+///
+/// assert_eq!(Resource::from("order:42"), Resource::from(b"order:42".as_slice()));
+/// assert_eq!(Resource::from(["a", "b"]), Resource::from(["b", "a", "b"]));
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Resource(Names);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Names {
+    /// The usual case, without a list around it.
+    One(Arc<[u8]>),
+    /// Sorted, no duplicates, never exactly one.
+    Several(Arc<[Arc<[u8]>]>),
+}
+
+impl Resource {
+    /// All of `names` together.
+    pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
+        let mut names: Vec<Arc<[u8]>> = names
+            .into_iter()
+            .map(|name| Arc::from(name.as_ref()))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        if let [only] = &names[..] {
+            return Self(Names::One(Arc::clone(only)));
+        }
+        Self(Names::Several(names.into()))
+    }
+
+    /// The names, in canonical order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let names = match &self.0 {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Several(names) => names,
+        };
+        names.iter().map(|name| &**name)
+    }
+
+    /// The same resource with `prefix` before each name: the keys as the nodes see them.
+    #[must_use]
+    pub fn with_prefix(&self, prefix: &[u8]) -> Self {
+        if prefix.is_empty() {
+            return self.clone();
+        }
+        // A common prefix keeps the order.
+        Self::all(self.names().map(|name| [prefix, name].concat()))
+    }
+
+    /// Checks the limits of the wire format.
+    ///
+    /// # Errors
+    /// [`Invalid`] where there is no name, or a name is empty, longer than
+    /// [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.names().len() == 0 {
+            return Err(Invalid::new(
+                "the resource is an empty list; name at least one",
+            ));
+        }
+        for name in self.names() {
+            if name.is_empty() {
+                return Err(Invalid::new(
+                    "the resource's name is empty; give it 1 to 1024 bytes",
+                ));
+            }
+            if name.len() > MAX_RESOURCE_BYTES {
+                return Err(Invalid::new(format!(
+                    "the resource `{}` has {} bytes, more than the {MAX_RESOURCE_BYTES} allowed; \
+                     hash the long part of its name",
+                    Shown(name),
+                    name.len(),
+                )));
+            }
+            if name.starts_with(RESERVED_PREFIX) {
+                return Err(Invalid::new(format!(
+                    "the resource `{}` begins with `redlock:`, which is reserved for the \
+                     library's own keys; choose another name",
+                    Shown(name),
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names for a person: printable, shortened, joined by ` + `.
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.names().enumerate() {
+            if index > 0 {
+                f.write_str(" + ")?;
+            }
+            if index == 4 {
+                return write!(f, "… ({} in all)", self.names().len());
+            }
+            Shown(name).fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Resource({self})")
+    }
+}
+
+impl From<&[u8]> for Resource {
+    fn from(name: &[u8]) -> Self {
+        Self(Names::One(name.into()))
+    }
+}
+
+impl From<&str> for Resource {
+    fn from(name: &str) -> Self {
+        name.as_bytes().into()
+    }
+}
+
+impl From<&String> for Resource {
+    fn from(name: &String) -> Self {
+        name.as_bytes().into()
+    }
+}
+
+impl From<String> for Resource {
+    fn from(name: String) -> Self {
+        name.into_bytes().into()
+    }
+}
+
+impl From<Vec<u8>> for Resource {
+    fn from(name: Vec<u8>) -> Self {
+        Self(Names::One(name.into()))
+    }
+}
+
+impl From<&Resource> for Resource {
+    fn from(resource: &Resource) -> Self {
+        resource.clone()
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for Resource {
+    fn from(names: [&str; N]) -> Self {
+        Self::all(names)
+    }
+}
+
+impl<const N: usize> From<[String; N]> for Resource {
+    fn from(names: [String; N]) -> Self {
+        Self::all(names)
+    }
+}
+
+impl From<Vec<String>> for Resource {
+    fn from(names: Vec<String>) -> Self {
+        Self::all(names)
+    }
+}
+
+/// Bytes from outside, made safe for a line of log: control characters, quotes and what is not
+/// UTF-8 escaped, and no longer than a name should be.
+pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 96;
+        let mut shown = 0;
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if shown == MOST {
+                    return f.write_str("…");
+                }
+                shown += 1;
+                if c.is_control() || c == '`' {
+                    write!(f, "{}", c.escape_unicode())?;
+                } else {
+                    write!(f, "{c}")?;
+                }
+            }
+            for byte in chunk.invalid() {
+                if shown == MOST {
+                    return f.write_str("…");
+                }
+                shown += 1;
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_names_are_ordered_and_collapsed() {
+        let resource = Resource::all(["b", "a", "b"]);
+        assert_eq!(resource.names().collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!(Resource::all(["x", "x"]), Resource::from("x"));
+        assert_ne!(Resource::all(["ab", "c"]), Resource::all(["a", "bc"]));
+    }
+
+    #[test]
+    fn names_outside_the_limits_are_refused_with_a_reason() {
+        let refusal = |resource: Resource| resource.check().unwrap_err().to_string();
+        assert!(refusal("".into()).contains("empty"));
+        assert!(refusal(Resource::all::<&str>([])).contains("empty list"));
+        assert!(refusal(Resource::all(["a", ""])).contains("empty"));
+        assert!(refusal(vec![b'x'; 1025].into()).contains("1025 bytes"));
+        assert!(refusal("redlock:mark".into()).contains("reserved"));
+        assert!(Resource::from(vec![0xff; 1024]).check().is_ok());
+        assert!(Resource::from("redlock").check().is_ok());
+    }
+
+    #[test]
+    fn a_hostile_name_is_shown_on_one_short_line() {
+        let shown = Resource::from(b"a\n\x1b[31m\xff`".as_slice()).to_string();
+        assert_eq!(shown, "a\\u{a}\\u{1b}[31m\\xff\\u{60}");
+        assert!(Resource::from(vec![b'x'; 1_000_000]).to_string().len() < 128);
+        assert!(
+            Resource::all((0..100).map(|n| n.to_string()))
+                .to_string()
+                .contains("100 in all")
+        );
+    }
+}

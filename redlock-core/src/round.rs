@@ -1,0 +1,234 @@
+//! One question to all nodes, and the votes that came back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::node::{Answer, Node, Reply};
+use crate::operation::SharedOperation;
+use crate::quorum::Tally;
+
+/// When a round counts as decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// A majority granted, or no longer can.
+    Majority,
+    /// No majority can, and it is clear whether the lock is contended or the nodes are not there.
+    Verdict,
+    /// A majority is known not to hold our key.
+    FreeOfUs,
+    /// Everybody answered.
+    All,
+}
+
+impl Goal {
+    fn is_met(self, tally: &Tally) -> bool {
+        // No answer can change anything any more.
+        tally.pending() == 0
+            || match self {
+                Self::Majority => tally.is_won() || tally.is_out_of_reach(),
+                Self::Verdict => {
+                    tally.is_won()
+                        || tally.is_out_of_reach()
+                            && (tally.is_contended() || tally.is_unavailable())
+                }
+                Self::FreeOfUs => tally.is_free_of_us(),
+                Self::All => false,
+            }
+    }
+}
+
+/// The votes of one round. Nodes write into it, each at its own seat; one caller waits on it.
+///
+/// It outlives the decision: stragglers go on voting, and whoever cleans up reads what they said.
+pub(crate) struct Round {
+    state: Mutex<State>,
+}
+
+struct State {
+    answers: Vec<Option<Answer>>,
+    tally: Tally,
+    goal: Goal,
+    /// The caller that waits in [`Decided`], to be woken when the goal is met.
+    waiting: Option<Waker>,
+}
+
+impl Round {
+    pub(crate) fn new(nodes: usize, goal: Goal) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State {
+                answers: vec![None; nodes],
+                tally: Tally {
+                    configured: nodes,
+                    ..Tally::default()
+                },
+                goal,
+                waiting: None,
+            }),
+        })
+    }
+
+    /// Sends `operation` to each node for which `wanted` holds; the others count as not holding
+    /// our key. Returns the round that collects the answers.
+    pub(crate) fn start(
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        goal: Goal,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Arc<Self> {
+        let round = Self::new(nodes.len(), goal);
+        for (seat, node) in nodes.iter().enumerate() {
+            let reply = Reply::new(Arc::clone(&round), seat);
+            if wanted(seat) {
+                node.submit(Arc::clone(operation), reply);
+            } else {
+                reply.answer(Answer::Absent);
+            }
+        }
+        round
+    }
+
+    /// Records one vote. A second vote of the same seat is ignored.
+    pub(crate) fn vote(&self, seat: usize, answer: Answer) {
+        let wake = {
+            let mut state = self.lock();
+            if state.answers[seat].is_some() {
+                return;
+            }
+            match &answer {
+                Answer::Granted { .. } => state.tally.granted += 1,
+                Answer::Held(_) => state.tally.held += 1,
+                Answer::Absent => state.tally.absent += 1,
+                Answer::Failed(_) => state.tally.failed += 1,
+            }
+            state.answers[seat] = Some(answer);
+            if state.goal.is_met(&state.tally) {
+                state.waiting.take()
+            } else {
+                None
+            }
+        };
+        // Outside the lock: a waker may run the caller at once.
+        if let Some(waker) = wake {
+            waker.wake();
+        }
+    }
+
+    /// Completes when the goal is met. Without a bound of its own: the caller has one.
+    pub(crate) fn decided(&self) -> Decided<'_> {
+        Decided { round: self }
+    }
+
+    /// Waits for more than was first asked for.
+    pub(crate) fn set_goal(&self, goal: Goal) {
+        self.lock().goal = goal;
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.lock().tally
+    }
+
+    /// The votes so far, by seat.
+    pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
+        self.lock().answers.clone()
+    }
+
+    /// Whether a release has anything to undo at `seat`: not where the operation certainly never
+    /// reached the node.
+    pub(crate) fn may_have_reached(&self, seat: usize) -> bool {
+        !matches!(&self.lock().answers[seat], Some(Answer::Failed(error)) if !error.was_sent())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Round::decided`].
+pub(crate) struct Decided<'a> {
+    round: &'a Round,
+}
+
+impl Future for Decided<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.round.lock();
+        if state.goal.is_met(&state.tally) {
+            return Poll::Ready(());
+        }
+        match &mut state.waiting {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::node::{Holding, NodeError, NodeErrorKind};
+
+    fn is_decided(round: &Round) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        Pin::new(&mut round.decided()).poll(&mut context).is_ready()
+    }
+
+    fn held() -> Answer {
+        Answer::Held(Holding::default())
+    }
+
+    #[test]
+    fn decided_at_a_majority_and_not_before() {
+        let round = Round::new(5, Goal::Majority);
+        round.vote(4, Answer::GRANTED);
+        round.vote(0, held());
+        round.vote(2, Answer::GRANTED);
+        assert!(!is_decided(&round));
+        round.vote(1, Answer::GRANTED);
+        assert!(is_decided(&round) && round.tally().is_won());
+    }
+
+    #[test]
+    fn decided_as_soon_as_a_majority_is_out_of_reach() {
+        let round = Round::new(4, Goal::Majority);
+        round.vote(0, Answer::GRANTED);
+        round.vote(1, held());
+        assert!(!is_decided(&round));
+        round.vote(2, held());
+        assert!(is_decided(&round) && !round.tally().is_won());
+    }
+
+    #[test]
+    fn a_node_votes_once() {
+        let round = Round::new(3, Goal::Majority);
+        round.vote(0, Answer::GRANTED);
+        round.vote(0, Answer::GRANTED);
+        assert_eq!(round.tally().granted, 1);
+    }
+
+    #[test]
+    fn a_reply_that_is_dropped_is_a_vote_against() {
+        let round = Round::new(1, Goal::Majority);
+        drop(Reply::new(Arc::clone(&round), 0));
+        assert!(is_decided(&round));
+        assert_eq!(round.tally().failed, 1);
+        assert!(
+            round.may_have_reached(0),
+            "nobody knows, so it has to be undone"
+        );
+    }
+
+    #[test]
+    fn what_was_never_sent_needs_no_release() {
+        let round = Round::new(2, Goal::Majority);
+        let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
+        round.vote(0, Answer::Failed(refused));
+        assert!(!round.may_have_reached(0) && round.may_have_reached(1));
+    }
+}
