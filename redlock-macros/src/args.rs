@@ -1,0 +1,298 @@
+//! Phase one: the attribute's tokens become keys with values, each with its span.
+//!
+//! Parsing is tolerant: a slip in one argument is recorded and the next argument is read all the
+//! same, so that a user with three mistakes sees three carets in one build.
+
+use proc_macro2::TokenStream;
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Expr, Ident, LitStr, Token};
+
+use crate::errors::Errors;
+use crate::suggest::{listed, nearest};
+
+/// The parameters there are. To add one: a variant and a row of [`Key::ALL`] here, its rule in
+/// `check.rs`, its line in `expand.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Resource,
+    Ttl,
+    Pools,
+    RetryCount,
+    RetryDelay,
+    ClockDriftFactor,
+    OnLost,
+    Guard,
+    Name,
+    Crate,
+}
+
+impl Key {
+    /// Every parameter, and how it is spelled in an example.
+    const ALL: [(Self, &'static str, &'static str); 10] = [
+        (Self::Resource, "resource", r#"resource = "order:{id}""#),
+        (Self::Ttl, "ttl", "ttl = 60_000"),
+        (Self::Pools, "pools", r#"pools = ["a", "b", "c"]"#),
+        (Self::RetryCount, "retry_count", "retry_count = 2"),
+        (Self::RetryDelay, "retry_delay", "retry_delay = 200"),
+        (
+            Self::ClockDriftFactor,
+            "clock_drift_factor",
+            "clock_drift_factor = 0.01",
+        ),
+        (Self::OnLost, "on_lost", r#"on_lost = "cancel""#),
+        (Self::Guard, "guard", "guard = lease"),
+        (Self::Name, "name", r#"name = "charge""#),
+        (Self::Crate, "crate", "crate = ::redlock_runtime"),
+    ];
+
+    fn row(self) -> (&'static str, &'static str) {
+        let row = Self::ALL.iter().find(|(key, ..)| *key == self);
+        row.map_or(("", ""), |(_, name, example)| (name, example))
+    }
+
+    /// The name as users write it.
+    pub(crate) fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The parameter with a value that is right.
+    pub(crate) fn example(self) -> &'static str {
+        self.row().1
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, known, _)| *known == name)
+            .map(|(key, ..)| *key)
+    }
+
+    fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|(_, name, _)| *name)
+    }
+}
+
+/// What the attribute said.
+#[derive(Default)]
+pub(crate) struct Args {
+    given: Vec<Arg>,
+    /// Keys that were written, however badly: a broken `resource` is not a missing one as well.
+    attempted: Vec<Key>,
+}
+
+struct Arg {
+    key: Key,
+    value: Expr,
+}
+
+impl Args {
+    /// Reads the attribute, leaving its complaints in `errors`.
+    pub(crate) fn parse(attribute: TokenStream, errors: &mut Errors) -> Self {
+        let mut args = Self::default();
+        let read_all = |input: ParseStream<'_>| {
+            while !input.is_empty() {
+                if let Err(error) = args.read_one(input, errors) {
+                    errors.push(error);
+                    skip_to_next(input)?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = read_all.parse2(attribute) {
+            errors.push(error);
+        }
+        args
+    }
+
+    /// The value of a parameter, where the attribute gives one that could be read.
+    pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
+        self.given
+            .iter()
+            .find(|arg| arg.key == key)
+            .map(|arg| &arg.value)
+    }
+
+    /// Whether the parameter was written at all.
+    pub(crate) fn attempted(&self, key: Key) -> bool {
+        self.attempted.contains(&key)
+    }
+
+    /// One `key = value` and the comma after it.
+    fn read_one(&mut self, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        if input.peek(LitStr) {
+            let literal: LitStr = input.parse()?;
+            let written = literal.token();
+            self.attempted.push(Key::Resource);
+            errors.at(
+                literal.span(),
+                format!("a value needs its key; write `resource = {written}`"),
+            );
+            return comma(input);
+        }
+
+        let name: Ident = input.call(Ident::parse_any).map_err(|error| {
+            let example = Key::Resource.example();
+            syn::Error::new(
+                error.span(),
+                format!("expected a parameter such as `{example}`"),
+            )
+        })?;
+        let key = self.known(&name, errors);
+
+        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        if !assigned || input.is_empty() || input.peek(Token![,]) {
+            let Some(key) = key else {
+                // The name itself is already complained about.
+                return skip_to_next(input);
+            };
+            let (name_of, example) = (key.name(), key.example());
+            let message = format!("`{name_of}` needs a value; write `{example}`");
+            return Err(syn::Error::new(name.span(), message));
+        }
+
+        let value: Expr = input.parse()?;
+        if let Some(key) = key {
+            self.given.push(Arg { key, value });
+        }
+        comma(input)
+    }
+
+    /// The key of that name, unless it is unknown or given before.
+    fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
+        let typed = name.to_string();
+        let Some(key) = Key::named(&typed) else {
+            let guess = nearest(&typed, Key::names());
+            self.attempted.extend(guess.and_then(Key::named));
+            let hint = guess.map_or_else(
+                || format!("known: {}", listed(Key::names())),
+                |near| format!("did you mean `{near}`?"),
+            );
+            errors.at(name.span(), format!("unknown parameter `{typed}`; {hint}"));
+            return None;
+        };
+        if self.given.iter().any(|arg| arg.key == key) {
+            errors.at(
+                name.span(),
+                format!("duplicate `{typed}`; it is given before, keep one"),
+            );
+            return None;
+        }
+        self.attempted.push(key);
+        Some(key)
+    }
+}
+
+/// The comma between two arguments; none is needed after the last.
+fn comma(input: ParseStream<'_>) -> syn::Result<()> {
+    if input.is_empty() {
+        return Ok(());
+    }
+    match input.parse::<Option<Token![,]>>()? {
+        Some(_) => Ok(()),
+        None => Err(input.error("expected `,` between parameters")),
+    }
+}
+
+/// Goes on behind the next comma that begins an argument, so that what is left of a broken value
+/// (`f::<A, B>(`) brings no complaints of its own.
+fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
+    while !input.is_empty() {
+        let was_comma = input.peek(Token![,]);
+        input.step(|cursor| match cursor.token_tree() {
+            Some((_, rest)) => Ok(((), rest)),
+            None => Ok(((), *cursor)),
+        })?;
+        if was_comma && begins_an_argument(input) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn begins_an_argument(input: ParseStream<'_>) -> bool {
+    let ahead = input.fork();
+    let Ok(name) = ahead.call(Ident::parse_any) else {
+        return false;
+    };
+    ahead.peek(Token![=]) || Key::named(&name.to_string()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Args, Key};
+    use crate::errors::Errors;
+
+    fn parse(attribute: &str) -> (Args, Vec<String>) {
+        let mut errors = Errors::default();
+        let args = Args::parse(attribute.parse().expect("tokens"), &mut errors);
+        (args, errors.messages())
+    }
+
+    #[test]
+    fn every_key_has_its_row() {
+        for (key, name, example) in Key::ALL {
+            assert_eq!(Key::named(name), Some(key));
+            assert_eq!(key.name(), name);
+            let (args, errors) = parse(example);
+            assert!(args.get(key).is_some(), "{example}");
+            assert!(errors.is_empty(), "{example}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn each_slip_is_named_once() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            (r#"resource = "a","#, &[]),
+            (
+                r#"resouce = "a""#,
+                &["unknown parameter `resouce`; did you mean `resource`?"],
+            ),
+            ("ttl", &["`ttl` needs a value; write `ttl = 60_000`"]),
+            ("ttl =", &["`ttl` needs a value; write `ttl = 60_000`"]),
+            (
+                "ttl(5), guard = x",
+                &["`ttl` needs a value; write `ttl = 60_000`"],
+            ),
+            (
+                "ttl = , tll = 5",
+                &[
+                    "`ttl` needs a value; write `ttl = 60_000`",
+                    "unknown parameter `tll`; did you mean `ttl`?",
+                ],
+            ),
+            (
+                "ttl = 5, ttl = 6",
+                &["duplicate `ttl`; it is given before, keep one"],
+            ),
+            (
+                r#""order:{id}""#,
+                &[r#"a value needs its key; write `resource = "order:{id}"`"#],
+            ),
+            (
+                "= 5, ttl = 50",
+                &[r#"expected a parameter such as `resource = "order:{id}"`"#],
+            ),
+            ("ttl = 5 guard = x", &["expected `,` between parameters"]),
+            ("ttl = 5 + , guard = x", &["expected an expression"]),
+        ];
+        for (attribute, expected) in table {
+            assert_eq!(&parse(attribute).1, expected, "{attribute}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_slip_is_still_read() {
+        let (args, errors) = parse("ttl = f::<A, B>(1) oops, guard = lease");
+        assert_eq!(errors.len(), 1);
+        assert!(args.get(Key::Guard).is_some());
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let (_, errors) = parse("foo = 1");
+        assert!(errors[0].starts_with("unknown parameter `foo`; known: `resource`, `ttl`,"));
+        assert!(errors[0].ends_with("`crate`"));
+    }
+}

@@ -1,0 +1,218 @@
+//! Phase two: checks every value, complains about all that is wrong, and lowers the rest.
+
+use std::time::Duration;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote};
+use syn::{Expr, Ident, Lit, LitStr};
+
+use crate::args::{Args, Key};
+use crate::errors::Errors;
+use crate::function::Function;
+use crate::plan::{OnLost, Plan, Setting};
+use crate::resource;
+use crate::suggest::nearest;
+use crate::value::{TTL_TOO_SHORT, bare, count, duration, fraction, literal, text};
+
+/// The shortest ttl that leaves anything once drift is taken off.
+const MIN_TTL: Duration = Duration::from_millis(10);
+/// What drift is beyond `ttl × clock_drift_factor`.
+const DRIFT_BASE: Duration = Duration::from_millis(2);
+/// The factor where the attribute gives none.
+const DRIFT_FACTOR: f64 = 0.01;
+
+/// Turns what was written into what is meant. `None` only where a complaint was made.
+pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Errors) -> Option<Plan> {
+    let parameters = function.map_or_else(Vec::new, Function::parameters);
+    if !args.attempted(Key::Resource) {
+        let example = Key::Resource.example();
+        errors.at(
+            Span::call_site(),
+            format!("missing `resource`; write `#[redlock({example})]`"),
+        );
+    }
+    let resource = args.get(Key::Resource).and_then(|value| {
+        // Without a function its parameters are unknown, and it is complained about already.
+        function.and_then(|_| resource::check(value, &parameters, errors))
+    });
+
+    let drift = args.get(Key::ClockDriftFactor);
+    let clock_drift_factor = drift.and_then(|v| fraction(Key::ClockDriftFactor, v, errors));
+    let ttl = args.get(Key::Ttl).and_then(|value| {
+        let ttl = duration(Key::Ttl, value, errors)?;
+        check_ttl(value, &ttl, clock_drift_factor.as_ref(), errors);
+        Some(ttl)
+    });
+    let pools = args.get(Key::Pools).and_then(|v| pools(v, errors));
+    let retry_count = args
+        .get(Key::RetryCount)
+        .and_then(|v| count(Key::RetryCount, v, errors));
+    let retry_delay = args
+        .get(Key::RetryDelay)
+        .and_then(|v| duration(Key::RetryDelay, v, errors));
+    let on_lost = args.get(Key::OnLost).and_then(|v| on_lost(v, errors));
+    let guard = args
+        .get(Key::Guard)
+        .and_then(|v| guard(v, &parameters, errors));
+    let name = args
+        .get(Key::Name)
+        .and_then(|v| text(Key::Name, v, "a string", errors));
+    let runtime = runtime(args.get(Key::Crate), errors);
+
+    // Only now, when all else has been looked at.
+    Some(Plan {
+        runtime,
+        resource: resource?,
+        ttl,
+        pools,
+        retry_count,
+        retry_delay,
+        clock_drift_factor,
+        on_lost,
+        guard,
+        name,
+    })
+}
+
+fn check_ttl(
+    value: &Expr,
+    ttl: &Setting<Duration>,
+    factor: Option<&Setting<f64>>,
+    errors: &mut Errors,
+) {
+    let Setting::Literal(ttl) = *ttl else { return };
+    if ttl < MIN_TTL {
+        errors.under(value, TTL_TOO_SHORT);
+        return;
+    }
+    let factor = match factor {
+        None => DRIFT_FACTOR,
+        Some(Setting::Literal(factor)) => *factor,
+        Some(Setting::Expression(_)) => return,
+    };
+    // In seconds, as a `Duration` product panics where it overflows.
+    let drift = ttl.as_secs_f64() * factor + DRIFT_BASE.as_secs_f64();
+    if ttl.as_secs_f64() <= drift {
+        let message = format!(
+            "`ttl` must be more than its drift, `ttl` × {factor} + 2 ms; \
+             give a longer `ttl` or a smaller `clock_drift_factor`"
+        );
+        errors.under(value, message);
+    }
+}
+
+fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
+    let example = Key::Pools.example();
+    let Expr::Array(array) = bare(value) else {
+        errors.under(
+            value,
+            format!("`pools` takes an array of names; write `{example}`"),
+        );
+        return None;
+    };
+    if array.elems.is_empty() {
+        errors.under(
+            value,
+            format!("`pools` must not be empty; write `{example}`, or leave it out for the default pools"),
+        );
+        return None;
+    }
+    let mut names: Vec<LitStr> = Vec::new();
+    for element in &array.elems {
+        let Some(Lit::Str(name)) = literal(element) else {
+            errors.under(
+                element,
+                format!("a pool's name is a string literal; write `{example}`"),
+            );
+            continue;
+        };
+        let text = name.value();
+        if text.is_empty() {
+            errors.at(
+                name.span(),
+                format!("a pool's name must not be empty; write `{example}`"),
+            );
+        } else if names.iter().any(|other| other.value() == text) {
+            errors.at(
+                name.span(),
+                format!("duplicate pool `{text}`; one name is one node, which votes once"),
+            );
+        } else {
+            names.push(name.clone());
+        }
+    }
+    Some(names)
+}
+
+fn on_lost(value: &Expr, errors: &mut Errors) -> Option<OnLost> {
+    const WORDS: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
+    let takes = "`\"cancel\"` or `\"continue\"`";
+    let text = text(Key::OnLost, value, takes, errors)?;
+    let word = text.value();
+    let found = WORDS
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, meaning)| *meaning);
+    if found.is_none() {
+        let hint = nearest(&word, WORDS.map(|(known, _)| known))
+            .map_or_else(String::new, |near| format!("; did you mean `\"{near}\"`?"));
+        errors.at(text.span(), format!("`on_lost` takes {takes}{hint}"));
+    }
+    found
+}
+
+fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {
+    let ident = match bare(value) {
+        Expr::Path(path) if path.qself.is_none() && path.attrs.is_empty() => path.path.get_ident(),
+        _ => None,
+    };
+    let Some(ident) = ident.filter(|ident| !is_path_keyword(ident)) else {
+        errors.under(value, "`guard` takes an identifier; write `guard = lease`");
+        return None;
+    };
+    if parameters.contains(ident) {
+        let message =
+            format!("`guard = {ident}` would hide the parameter `{ident}`; choose another name");
+        errors.at(ident.span(), message);
+        return None;
+    }
+    Some(ident.clone())
+}
+
+fn is_path_keyword(ident: &Ident) -> bool {
+    ["self", "Self", "super", "crate"]
+        .iter()
+        .any(|keyword| ident == keyword)
+}
+
+/// The path of the runtime's crate. A wrong one falls back to the usual, as it is complained about.
+fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
+    let usual = quote!(::redlock_runtime);
+    let Some(value) = value else { return usual };
+    let absolute = |path: &syn::Path| {
+        let first = path
+            .segments
+            .first()
+            .map(|segment| segment.ident.to_string());
+        let rooted =
+            path.leading_colon.is_some() || matches!(first.as_deref(), Some("crate" | "$crate"));
+        rooted
+            && path
+                .segments
+                .iter()
+                .all(|segment| segment.arguments.is_none())
+    };
+    match bare(value) {
+        Expr::Path(path) if path.qself.is_none() && absolute(&path.path) => {
+            path.path.to_token_stream()
+        }
+        _ => {
+            let example = Key::Crate.example();
+            errors.under(
+                value,
+                format!("`crate` takes an absolute path; write `{example}`"),
+            );
+            usual
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Phase three: the tokens. Everything was checked before, so nothing here can fail.
+
+use std::time::Duration;
+
+use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use crate::function::Function;
+use crate::output::erase_impl_trait;
+use crate::plan::{OnLost, Plan, Resource, Setting};
+
+/// Writes the function anew, running its body under the lock.
+//
+// Input:
+//     #[redlock(resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], guard = lease)]
+//     async fn charge(id: u64) -> Result<Receipt, AppError> {
+//         send(id, lease).await
+//     }
+//
+// Output (paths shortened):
+//     async fn charge(id: u64) -> Result<Receipt, AppError> {
+//         let call = Call::new(
+//             {
+//                 static SITE: Site = Site::new(module_path!(), "charge", file!(), line!(), column!(), "order:{id}")
+//                     .ttl(Duration::from_millis(60000))
+//                     .pools(&["a", "b", "c"]);
+//                 inventory::submit! { Registration(&SITE) }
+//                 &SITE
+//             },
+//             resource(format_args!("order:{id}")),
+//         );
+//         let outcome = match call.acquire().await {
+//             Ok(held) => {
+//                 let outcome = {
+//                     let lease = held.lease();
+//                     let body = pin!(async move {
+//                         if let Some(r) = None::<Result<Receipt, AppError>> {
+//                             return r;
+//                         }
+//                         #[allow(clippy::diverging_sub_expression)]
+//                         let r: Result<Receipt, AppError> = {
+//                             let lease: &Lease = lease;
+//                             'body: { send(id, lease).await }
+//                         };
+//                         #[allow(unreachable_code)]
+//                         r
+//                     });
+//                     let outcome = held.run(body).await;
+//                     outcome
+//                 };
+//                 held.release().await;
+//                 outcome
+//             }
+//             Err(error) => Err(error),
+//         };
+//         match outcome {
+//             Ok(value) => value,
+//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
+//         }
+//     }
+//
+// The call comes first, so that the resource is made before the body moves an argument. It is a
+// statement of its own, as what a template borrows must not live on across the `await`. The body
+// is pinned in an inner block, after `held` and outside of every future that polls it: it is
+// dropped before the lock on every way out, and stored once. Locals at `Span::mixed_site()` are
+// invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
+// the user's but literals.
+pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
+    let runtime = &plan.runtime;
+    let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
+    let output = Output::of(function);
+
+    let call = call(plan, function, &private);
+    let body = body(plan, function, &output, &private);
+    let lease = plan.guard.as_ref().map(|guard| {
+        let here = Span::mixed_site().located_at(guard.span());
+        quote_spanned!(here=> let lease = #private::Held::lease(&held);)
+    });
+    let from_lock_error = output.trait_call(&private);
+    let block = quote_spanned! {Span::mixed_site()=>
+        let call = #call;
+        let outcome = match #private::Call::acquire(call).await {
+            ::core::result::Result::Ok(held) => {
+                let outcome = {
+                    #lease
+                    let body = #body;
+                    let body = ::core::pin::pin!(body);
+                    let outcome = #private::Held::run(&held, body).await;
+                    outcome
+                };
+                #private::Held::release(held).await;
+                outcome
+            }
+            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+        };
+        match outcome {
+            ::core::result::Result::Ok(value) => value,
+            ::core::result::Result::Err(error) => #from_lock_error(error),
+        }
+    };
+
+    let mut new = Group::new(
+        Delimiter::Brace,
+        [
+            function.inner_attributes.clone(),
+            function.shape.surround(&block),
+        ]
+        .into_iter()
+        .collect(),
+    );
+    // The item ends where the user's ended; with a generated brace there, rustc takes the whole
+    // function for generated code and no longer says that it is never used.
+    new.set_span(function.braces);
+    let mut item = function.header.clone();
+    new.to_tokens(&mut item);
+    item
+}
+
+/// The request: the site, the resource, and what is only known now.
+fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
+    let site = site(plan, function, private);
+    let resource = match &plan.resource {
+        Resource::Template {
+            format, arguments, ..
+        } => {
+            let arguments = arguments
+                .iter()
+                .map(|(name, value)| quote!(, #name = #value));
+            quote_spanned! {Span::mixed_site()=>
+                #private::resource(::core::format_args!(#format #(#arguments)*))
+            }
+        }
+        Resource::Expression(expression) => expression.to_token_stream(),
+    };
+    let duration_type = quote!(::core::time::Duration);
+    let at_call = [
+        at_call("ttl", plan.ttl.as_ref(), &duration_type),
+        at_call(
+            "retry_count",
+            plan.retry_count.as_ref(),
+            &quote!(::core::primitive::u32),
+        ),
+        at_call("retry_delay", plan.retry_delay.as_ref(), &duration_type),
+        at_call(
+            "clock_drift_factor",
+            plan.clock_drift_factor.as_ref(),
+            &quote!(::core::primitive::f64),
+        ),
+    ];
+    quote_spanned! {Span::mixed_site()=>
+        #private::Call::new(#site, #resource) #(#at_call)*
+    }
+}
+
+/// The static description of the function, registered at link time.
+fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
+    let name_of_function = function.signature.ident.to_string();
+    let name_of_function = name_of_function.trim_start_matches("r#");
+    let resource = match &plan.resource {
+        Resource::Template { written, .. } => Literal::string(&written.value()),
+        Resource::Expression(expression) => {
+            Literal::string(&expression.to_token_stream().to_string())
+        }
+    };
+    let at_mixed_site = Span::mixed_site();
+    let settings = [
+        plan.name
+            .as_ref()
+            .map(|name| quote_spanned!(at_mixed_site=> .name(#name))),
+        literal("ttl", plan.ttl.as_ref(), |ttl| duration(*ttl)),
+        plan.pools
+            .as_ref()
+            .map(|names| quote_spanned!(at_mixed_site=> .pools(&[#(#names),*]))),
+        literal("retry_count", plan.retry_count.as_ref(), |count| {
+            count.to_token_stream()
+        }),
+        literal("retry_delay", plan.retry_delay.as_ref(), |delay| {
+            duration(*delay)
+        }),
+        literal(
+            "clock_drift_factor",
+            plan.clock_drift_factor.as_ref(),
+            f64::to_token_stream,
+        ),
+        plan.on_lost.map(|on_lost| {
+            let variant = match on_lost {
+                OnLost::Cancel => quote_spanned!(at_mixed_site=> Cancel),
+                OnLost::Continue => quote_spanned!(at_mixed_site=> Continue),
+            };
+            quote_spanned!(at_mixed_site=> .on_lost(#private::OnLost::#variant))
+        }),
+    ];
+    quote_spanned! {at_mixed_site=>
+        {
+            static SITE: #private::Site = #private::Site::new(
+                ::core::module_path!(),
+                #name_of_function,
+                ::core::file!(),
+                ::core::line!(),
+                ::core::column!(),
+                #resource,
+            ) #(#settings)*;
+            #private::inventory::submit! { #private::Registration(&SITE) }
+            &SITE
+        }
+    }
+}
+
+/// A setting of the site, where its value is known now.
+fn literal<T>(
+    method: &str,
+    setting: Option<&Setting<T>>,
+    lower: impl Fn(&T) -> TokenStream,
+) -> Option<TokenStream> {
+    let Some(Setting::Literal(value)) = setting else {
+        return None;
+    };
+    let (method, value) = (syn::Ident::new(method, Span::mixed_site()), lower(value));
+    Some(quote_spanned!(Span::mixed_site()=> .#method(#value)))
+}
+
+/// A setting of the call, where its value is an expression. Its type is written out, so that a
+/// value of another type is refused at the expression and not inside the runtime.
+fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> Option<TokenStream> {
+    let Some(Setting::Expression(value)) = setting else {
+        return None;
+    };
+    let method = syn::Ident::new(method, Span::mixed_site());
+    let here = Span::mixed_site().located_at(value.span());
+    let typed = quote_spanned!(here=> { let value: #ty = #value; value });
+    Some(quote_spanned!(Span::mixed_site()=> .#method(#typed)))
+}
+
+fn duration(duration: Duration) -> TokenStream {
+    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
+    match u64::try_from(duration.as_millis()) {
+        Ok(millis) if nanos % 1_000_000 == 0 => {
+            let millis = Literal::u64_unsuffixed(millis);
+            quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_millis(#millis))
+        }
+        _ => quote_spanned!(Span::mixed_site()=> ::core::time::Duration::new(#seconds, #nanos)),
+    }
+}
+
+/// The user's block as one future, emitted once.
+fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
+    let Output { ty, span } = output;
+    // Tells rustc what a `return` in the body has to be, and that the signature says so.
+    let expect_returns = quote_spanned! {*span=>
+        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<#ty> {
+            return r;
+        }
+    };
+    // Errors about the body as a whole (it moves an argument, it lacks a value) point at the block.
+    let block = &function.body;
+    let here = Span::mixed_site().located_at(block.span());
+    // The label keeps `unused_braces` from judging a block that was written as a function's.
+    let block = quote_spanned!(here=> 'body: #block);
+    let block = match &plan.guard {
+        None => block,
+        Some(guard) => quote_spanned! {here=>
+            {
+                let #guard: &#private::Lease = lease;
+                #block
+            }
+        },
+    };
+    // A body that never ends makes `r` unreachable, and diverges inside the `let`: both lints
+    // look into macros.
+    let hinted = quote_spanned! {Span::mixed_site()=>
+        #expect_returns
+        #[allow(clippy::diverging_sub_expression)]
+        let r: #ty = #block;
+        #[allow(unreachable_code)]
+        r
+    };
+    quote_spanned!(here=> async move { #hinted })
+}
+
+/// The declared return type, as the hints and the trait call repeat it.
+struct Output {
+    ty: TokenStream,
+    /// The type's place in the source, with the macro's hygiene: errors point there, yet lints
+    /// for hand-written code stay away.
+    span: Span,
+}
+
+impl Output {
+    fn of(function: &Function) -> Self {
+        let span = Span::mixed_site().located_at(function.output_span());
+        let ty = function.output.as_ref().map_or_else(
+            || quote_spanned!(span=> ()),
+            |ty| erase_impl_trait(ty).into_token_stream(),
+        );
+        Self { ty, span }
+    }
+
+    /// `<Ret as FromLockError>::from_lock_error`, whole at the return type: where the type cannot
+    /// carry a lock error, that is the one place to say so.
+    fn trait_call(&self, private: &TokenStream) -> TokenStream {
+        let Self { ty, span } = self;
+        quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+    }
+}

@@ -1,0 +1,258 @@
+//! The annotated function: its signature parsed, its body kept as the tokens it was written in.
+//!
+//! Raw tokens let the macro work while the user is still typing, and with syntax newer than syn.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser as _};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, FnArg, Ident, Pat, Signature, Token, Type, Visibility};
+
+use crate::errors::Errors;
+use crate::output::future_output;
+use crate::shape::{Shape, future_at_the_end};
+
+/// A function that can run under a lock.
+pub(crate) struct Function {
+    /// Everything before the body, exactly as written.
+    pub header: TokenStream,
+    pub signature: Signature,
+    /// `#![…]` at the body's beginning. They are valid at the start of a function only, so they
+    /// move to the front of the new body.
+    pub inner_attributes: TokenStream,
+    /// Where the function's own braces are.
+    pub braces: Span,
+    /// The user's block, with the braces they typed.
+    pub body: Group,
+    /// What the block is surrounded by.
+    pub shape: Shape,
+    /// The type that the block yields; `None` for a signature without an arrow.
+    pub output: Option<Type>,
+}
+
+impl Function {
+    /// Reads an item; complains once where it is nothing that can run under a lock.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+        let mut header: Vec<TokenTree> = item.into_iter().collect();
+        let body = header.last().and_then(block);
+        if body.is_some() {
+            header.pop();
+        }
+
+        let tokens: TokenStream = header.iter().cloned().collect();
+        let parsed = parse_header.parse2(tokens.clone());
+        let (attributes, signature) = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                match keyword_of_other_item(&header) {
+                    Some(span) => errors.at(span, "`#[redlock]` goes on an `async fn`"),
+                    None => errors.push(error),
+                }
+                return None;
+            }
+        };
+        let fn_span = signature.fn_token.span;
+        let Some(body) = body else {
+            errors.at(
+                fn_span,
+                "`#[redlock]` needs a body to run under the lock; put it on the implementation",
+            );
+            return None;
+        };
+
+        let braces = body.span();
+        let (inner_attributes, body) = split_inner_attributes(body);
+        if signature.asyncness.is_some() {
+            let output = match &signature.output {
+                syn::ReturnType::Default => None,
+                syn::ReturnType::Type(_, ty) => Some((**ty).clone()),
+            };
+            let shape = Shape::AsyncFn;
+            return Some(Self {
+                header: tokens,
+                signature,
+                inner_attributes,
+                braces,
+                body,
+                shape,
+                output,
+            });
+        }
+
+        if let Some((shape, block)) = future_at_the_end(&body) {
+            let output = Some(future_output(&signature.output));
+            return Some(Self {
+                header: tokens,
+                signature,
+                inner_attributes,
+                braces,
+                body: block,
+                shape,
+                output,
+            });
+        }
+        errors.at(fn_span, not_async(&attributes, &body, &signature.ident));
+        None
+    }
+
+    /// The names that the parameters bind, in order, `self` first.
+    pub(crate) fn parameters(&self) -> Vec<Ident> {
+        let mut names = Vec::new();
+        for input in &self.signature.inputs {
+            match input {
+                FnArg::Receiver(receiver) => {
+                    names.push(Ident::new("self", receiver.self_token.span));
+                }
+                FnArg::Typed(typed) => bindings(&typed.pat, &mut names),
+            }
+        }
+        names
+    }
+}
+
+fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signature)> {
+    let attributes = input.call(Attribute::parse_outer)?;
+    input.parse::<Visibility>()?;
+    input.parse::<Option<Token![default]>>()?;
+    let signature = input.parse()?;
+    input.parse::<Option<Token![;]>>()?;
+    Ok((attributes, signature))
+}
+
+/// Keywords that an item other than a function begins with, behind its visibility.
+const ITEMS: [&str; 13] = [
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "impl",
+    "mod",
+    "type",
+    "static",
+    "const",
+    "use",
+    "extern",
+    "macro_rules",
+    "let",
+];
+
+/// The keyword that says what a non-function is, or `None` where there is an `fn`.
+fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
+    if header.iter().any(|token| is(token, "fn")) {
+        return None;
+    }
+    let keyword = header
+        .iter()
+        .find(|token| ITEMS.iter().any(|word| is(token, word)));
+    Some(
+        keyword
+            .or(header.first())
+            .map_or_else(Span::call_site, TokenTree::span),
+    )
+}
+
+/// The braces that a token is, also inside the invisible group of a `macro_rules!` fragment.
+fn block(token: &TokenTree) -> Option<Group> {
+    let TokenTree::Group(group) = token else {
+        return None;
+    };
+    match group.delimiter() {
+        Delimiter::Brace => Some(group.clone()),
+        Delimiter::None => {
+            let mut inside = group.stream().into_iter();
+            inside
+                .next()
+                .filter(|_| inside.next().is_none())
+                .and_then(|only| block(&only))
+        }
+        _ => None,
+    }
+}
+
+/// Takes `#![…]` off the front of a body.
+fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
+    let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
+    let count = tokens
+        .chunks(3)
+        .take_while(|chunk| match chunk {
+            [pound, bang, TokenTree::Group(group)] => {
+                is_punct(pound, '#')
+                    && is_punct(bang, '!')
+                    && group.delimiter() == Delimiter::Bracket
+            }
+            _ => false,
+        })
+        .count();
+    if count == 0 {
+        // As it is: rebuilding a group loses the spans of its two braces.
+        return (TokenStream::new(), body);
+    }
+    let mut rest = Group::new(
+        Delimiter::Brace,
+        tokens[count * 3..].iter().cloned().collect(),
+    );
+    rest.set_span(body.span());
+    (tokens[..count * 3].iter().cloned().collect(), rest)
+}
+
+/// Why a function that is not `async` is refused. `#[tokio::main]` and its like, when they stand
+/// above, have already replaced the `async fn` by one that blocks on it.
+fn not_async(attributes: &[Attribute], body: &Group, name: &Ident) -> String {
+    let test = attributes.iter().find(|attribute| {
+        let path = attribute.path();
+        path.segments
+            .last()
+            .is_some_and(|last| last.ident == "test")
+            && path.segments.len() > 1
+    });
+    if test.is_some() || mentions(body.stream(), "block_on") {
+        return "the attribute above has already made this function synchronous; \
+                place `#[redlock]` above `#[tokio::main]`, `#[tokio::test]` and their like"
+            .to_owned();
+    }
+    format!("`#[redlock]` needs an `async` function; write `async fn {name}`")
+}
+
+fn mentions(tokens: TokenStream, word: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
+        _ => false,
+    })
+}
+
+/// Collects what a pattern binds.
+fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
+    match pattern {
+        Pat::Ident(binding) => {
+            names.push(binding.ident.clone());
+            if let Some((_, inner)) = &binding.subpat {
+                bindings(inner, names);
+            }
+        }
+        Pat::Struct(pattern) => pattern.fields.iter().for_each(|f| bindings(&f.pat, names)),
+        Pat::Tuple(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
+        Pat::TupleStruct(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
+        Pat::Slice(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
+        // Every alternative binds the same names.
+        Pat::Or(pattern) => pattern
+            .cases
+            .iter()
+            .take(1)
+            .for_each(|p| bindings(p, names)),
+        Pat::Reference(pattern) => bindings(&pattern.pat, names),
+        Pat::Paren(pattern) => bindings(&pattern.pat, names),
+        Pat::Type(pattern) => bindings(&pattern.pat, names),
+        _ => {}
+    }
+}
+
+impl Function {
+    /// Where a complaint about the return type belongs: at the type, or at the name without one.
+    pub(crate) fn output_span(&self) -> Span {
+        self.output
+            .as_ref()
+            .map_or_else(|| self.signature.ident.span(), Type::span)
+    }
+}

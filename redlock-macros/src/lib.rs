@@ -1,0 +1,48 @@
+//! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it.
+
+mod args;
+mod check;
+mod errors;
+mod expand;
+mod function;
+mod output;
+mod plan;
+mod resource;
+mod shape;
+mod suggest;
+mod template;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use proc_macro2::TokenStream;
+
+use crate::args::Args;
+use crate::errors::Errors;
+use crate::function::Function;
+
+/// Runs an async function under a distributed lock.
+#[proc_macro_attribute]
+pub fn redlock(
+    attribute: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    transform(attribute.into(), item.into()).into()
+}
+
+/// Parse, check, expand. Whatever is wrong, the function stays there, so that its callers and the
+/// IDE see no second error.
+fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let args = Args::parse(attribute, &mut errors);
+    let function = Function::parse(item.clone(), &mut errors);
+    let plan = check::check(&args, function.as_ref(), &mut errors);
+    match (errors.into_compile_errors(), plan, function) {
+        (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
+        (complaints, ..) => {
+            let mut output = complaints.unwrap_or_default();
+            output.extend(item);
+            output
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Return types: what a hint may repeat, and what a returned future yields.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, PathArguments, ReturnType, Type, TypeParamBound};
+
+/// The type with every `impl Trait` erased to `_`, which is what may be written in a body.
+pub(crate) fn erase_impl_trait(ty: &Type) -> Type {
+    let mut erased = ty.clone();
+    erase(&mut erased);
+    erased
+}
+
+fn erase(ty: &mut Type) {
+    match ty {
+        Type::ImplTrait(opaque) => *ty = inferred(opaque.impl_token.span),
+        Type::Array(ty) => erase(&mut ty.elem),
+        Type::Group(ty) => erase(&mut ty.elem),
+        Type::Paren(ty) => erase(&mut ty.elem),
+        Type::Ptr(ty) => erase(&mut ty.elem),
+        Type::Reference(ty) => erase(&mut ty.elem),
+        Type::Slice(ty) => erase(&mut ty.elem),
+        Type::Tuple(ty) => ty.elems.iter_mut().for_each(erase),
+        Type::Path(ty) => {
+            for segment in &mut ty.path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
+                    continue;
+                };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        erase(ty);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What the future in a return type yields: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`,
+/// `impl Future<Output = Ret>` and `BoxFuture<'_, Ret>`; `_` where that cannot be seen.
+pub(crate) fn future_output(output: &ReturnType) -> Type {
+    let found = match output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, ty) => in_type(ty),
+    };
+    found.unwrap_or_else(|| inferred(output.span()))
+}
+
+fn inferred(span: Span) -> Type {
+    syn::parse_quote_spanned!(span=> _)
+}
+
+fn in_type(ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Group(ty) => in_type(&ty.elem),
+        Type::Paren(ty) => in_type(&ty.elem),
+        Type::ImplTrait(ty) => ty.bounds.iter().find_map(in_bound),
+        Type::TraitObject(ty) => ty.bounds.iter().find_map(in_bound),
+        Type::Path(ty) => {
+            let last = ty.path.segments.last()?;
+            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+                return None;
+            };
+            let argument = arguments
+                .args
+                .iter()
+                .rev()
+                .find_map(|argument| match argument {
+                    GenericArgument::Type(ty) => Some(ty),
+                    _ => None,
+                })?;
+            if last.ident == "BoxFuture" || last.ident == "LocalBoxFuture" {
+                return Some(argument.clone());
+            }
+            in_type(argument)
+        }
+        _ => None,
+    }
+}
+
+fn in_bound(bound: &TypeParamBound) -> Option<Type> {
+    let TypeParamBound::Trait(bound) = bound else {
+        return None;
+    };
+    let last = bound.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::AssocType(assoc) if assoc.ident == "Output" => Some(assoc.ty.clone()),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::{ToTokens as _, quote};
+    use syn::{ReturnType, Type};
+
+    use super::{erase_impl_trait, future_output};
+
+    #[test]
+    fn impl_trait_is_erased_wherever_it_hides() {
+        let table = [
+            ("u8", "u8"),
+            ("impl Sized", "_"),
+            ("Result<impl IntoResponse, E>", "Result<_, E>"),
+            (
+                "Result<(u8, [impl Sized; 2]), &impl Sized>",
+                "Result<(u8, [_; 2]), &_>",
+            ),
+            ("a::B<impl Sized>::C", "a::B<_>::C"),
+        ];
+        for (written, expected) in table {
+            let ty: Type = syn::parse_str(written).expect(written);
+            let expected: Type = syn::parse_str(expected).expect(expected);
+            assert_eq!(
+                erase_impl_trait(&ty).to_token_stream().to_string(),
+                quote!(#expected).to_string(),
+            );
+        }
+    }
+
+    #[test]
+    fn the_output_of_a_returned_future_is_found() {
+        let table = [
+            (
+                "-> Pin<Box<dyn Future<Output = Ret> + Send + 'async_trait>>",
+                "Ret",
+            ),
+            (
+                "-> ::core::pin::Pin<Box<dyn ::core::future::Future<Output = Ret<u8>>>>",
+                "Ret<u8>",
+            ),
+            ("-> impl Send + Future<Output = Ret>", "Ret"),
+            ("-> BoxFuture<'_, Ret>", "Ret"),
+            ("-> MyFuture", "_"),
+            ("-> u8", "_"),
+            ("", "_"),
+        ];
+        for (written, expected) in table {
+            let output: ReturnType = syn::parse_str(written).expect(written);
+            let expected: Type = syn::parse_str(expected).expect(expected);
+            assert_eq!(
+                future_output(&output).to_token_stream().to_string(),
+                expected.to_token_stream().to_string(),
+            );
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Phase two's result: everything the expansion needs, checked, in plain values.
+
+use std::time::Duration;
+
+use proc_macro2::TokenStream;
+use syn::{Expr, Ident, LitStr};
+
+/// What the attribute asks for. A parameter it leaves out is `None` and emits nothing, so that
+/// the runtime can tell it from one that repeats the default.
+pub(crate) struct Plan {
+    /// The runtime's path, `::redlock_runtime` unless `crate = …` says otherwise.
+    pub runtime: TokenStream,
+    pub resource: Resource,
+    pub ttl: Option<Setting<Duration>>,
+    pub pools: Option<Vec<LitStr>>,
+    pub retry_count: Option<Setting<u32>>,
+    pub retry_delay: Option<Setting<Duration>>,
+    pub clock_drift_factor: Option<Setting<f64>>,
+    pub on_lost: Option<OnLost>,
+    pub guard: Option<Ident>,
+    pub name: Option<LitStr>,
+}
+
+/// A parameter's value: known now, or only at the call.
+pub(crate) enum Setting<T> {
+    Literal(T),
+    Expression(Expr),
+}
+
+/// What names the lock.
+pub(crate) enum Resource {
+    /// For `format_args!`.
+    Template {
+        /// As the user wrote it, which is what the site shows.
+        written: LitStr,
+        /// The same literal, or a new one where dotted placeholders had to be renamed.
+        format: LitStr,
+        /// `name = value` for each renamed placeholder.
+        arguments: Vec<(Ident, TokenStream)>,
+    },
+    /// Whatever is `Into<Resource>`.
+    Expression(Expr),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnLost {
+    Cancel,
+    Continue,
+}

@@ -1,0 +1,226 @@
+//! A resource template, read as plain text: which placeholders it has, and of what kind.
+//!
+//! The text is otherwise left to `format_args!`, which knows the rest of the grammar and reports
+//! on it better than a macro can.
+
+use std::ops::Range;
+
+/// One `{…}` of a template.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Placeholder<'a> {
+    /// Where the name stands in the template, without the braces and the `:spec`.
+    pub range: Range<usize>,
+    /// The name split at its dots: `["order", "id"]`. Plain placeholders have one segment.
+    pub path: Vec<&'a str>,
+}
+
+impl Placeholder<'_> {
+    /// Whether `format_args!` cannot take the placeholder as it is.
+    pub(crate) fn is_dotted(&self) -> bool {
+        self.path.len() > 1
+    }
+}
+
+/// Why a template cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// `{` without `}`.
+    Unclosed,
+    /// `}` without `{`.
+    Unopened,
+    /// `{}` or `{0}`.
+    Positional(String),
+    /// A dotted placeholder with a part that is neither a field name nor a tuple index.
+    BadField(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unclosed => {
+                f.write_str("unmatched `{` in `resource`; write `{{` for the brace itself")
+            }
+            Self::Unopened => {
+                f.write_str("unmatched `}` in `resource`; write `}}` for the brace itself")
+            }
+            Self::Positional(written) => {
+                write!(
+                    f,
+                    "`{{{written}}}` in `resource` has no name; use a named placeholder such as `{{id}}`"
+                )
+            }
+            Self::BadField(written) => {
+                write!(
+                    f,
+                    "`{{{written}}}` in `resource` is no path of fields; write `{{order.id}}` or `{{pair.0}}`"
+                )
+            }
+        }
+    }
+}
+
+/// The template's parts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scanned<'a> {
+    /// In the order they are written.
+    pub placeholders: Vec<Placeholder<'a>>,
+    /// How many bytes of the resource are there whatever the arguments are.
+    pub fixed_len: usize,
+    /// The fixed text before the first placeholder, escapes resolved.
+    pub prefix: String,
+}
+
+/// Finds the placeholders of a template.
+pub(crate) fn scan(text: &str) -> Result<Scanned<'_>, Fault> {
+    let mut scanned = Scanned::default();
+    let mut at = 0;
+    while let Some(next) = text[at..].chars().next() {
+        let rest = &text[at + next.len_utf8()..];
+        match next {
+            '{' if rest.starts_with('{') => at += scanned.fixed("{") + 1,
+            '}' if rest.starts_with('}') => at += scanned.fixed("}") + 1,
+            '}' => return Err(Fault::Unopened),
+            '{' => {
+                let inside = rest.split_once('}').ok_or(Fault::Unclosed)?.0;
+                let placeholder = placeholder(inside, at + 1)?;
+                scanned.placeholders.push(placeholder);
+                at += inside.len() + 2;
+            }
+            other => at += scanned.fixed(other.encode_utf8(&mut [0; 4])),
+        }
+    }
+    Ok(scanned)
+}
+
+impl Scanned<'_> {
+    /// Counts fixed text, and returns how much.
+    fn fixed(&mut self, text: &str) -> usize {
+        if self.placeholders.is_empty() {
+            self.prefix.push_str(text);
+        }
+        self.fixed_len += text.len();
+        text.len()
+    }
+}
+
+/// Reads what stands between two braces; `start` is where it begins in the template.
+fn placeholder(inside: &str, start: usize) -> Result<Placeholder<'_>, Fault> {
+    let name = inside.split(':').next().unwrap_or_default().trim();
+    if name.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Fault::Positional(inside.to_owned()));
+    }
+    let path: Vec<&str> = name.split('.').collect();
+    // A plain name is the business of `format_args!`, however odd it looks.
+    if path.len() > 1 && !(is_name(path[0]) && path[1..].iter().all(|part| is_field(part))) {
+        return Err(Fault::BadField(name.to_owned()));
+    }
+    let offset = inside.len() - inside.trim_start().len();
+    Ok(Placeholder {
+        range: start + offset..start + offset + name.len(),
+        path,
+    })
+}
+
+fn is_name(part: &str) -> bool {
+    !part.is_empty()
+        && !part.contains(|c: char| c.is_whitespace() || c.is_ascii_punctuation() && c != '_')
+}
+
+/// A field must be made into an identifier, which panics on what is none; so only ASCII here.
+fn is_field(part: &str) -> bool {
+    let index = part.bytes().all(|b| b.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
+    let mut bytes = part.bytes();
+    let name = bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && !matches!(part, "_" | "self" | "Self" | "super" | "crate");
+    !part.is_empty() && (name || index && part.len() < 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, scan};
+
+    fn names(text: &str) -> Vec<String> {
+        let scanned = scan(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+        for placeholder in &scanned.placeholders {
+            assert_eq!(text[placeholder.range.clone()], placeholder.path.join("."));
+        }
+        scanned
+            .placeholders
+            .iter()
+            .map(|p| p.path.join("."))
+            .collect()
+    }
+
+    #[test]
+    fn placeholders_are_found() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("global", &[]),
+            ("order:{id}", &["id"]),
+            ("{a}{b}:{c}", &["a", "b", "c"]),
+            ("{id:08}", &["id"]),
+            ("{id:?}", &["id"]),
+            ("{id:>width$}", &["id"]),
+            ("{order.id}", &["order.id"]),
+            (
+                "{self.id}/{user.org.id:04}/{pair.0}",
+                &["self.id", "user.org.id", "pair.0"],
+            ),
+            ("{{literal}}", &[]),
+            ("{{{id}}}", &["id"]),
+            ("żółć:{numéro}:{id}", &["numéro", "id"]),
+            ("{ id }", &["id"]),
+            ("{type}", &["type"]),
+            ("{grid.0.1}", &["grid.0.1"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(&names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        let table = [
+            ("{", Fault::Unclosed),
+            ("order:{id", Fault::Unclosed),
+            ("}", Fault::Unopened),
+            ("{id}}", Fault::Unopened),
+            ("{}", Fault::Positional(String::new())),
+            ("{:08}", Fault::Positional(":08".into())),
+            ("{0}", Fault::Positional("0".into())),
+            ("{12:?}", Fault::Positional("12:?".into())),
+            ("{a.}", Fault::BadField("a.".into())),
+            ("{.a}", Fault::BadField(".a".into())),
+            ("{a..b}", Fault::BadField("a..b".into())),
+            ("{a.b()}", Fault::BadField("a.b()".into())),
+            ("{a[0].b}", Fault::BadField("a[0].b".into())),
+            ("{a.01}", Fault::BadField("a.01".into())),
+            ("{a.self}", Fault::BadField("a.self".into())),
+            ("{a.-}", Fault::BadField("a.-".into())),
+        ];
+        for (text, expected) in table {
+            assert_eq!(scan(text), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn fixed_text_is_measured() {
+        let table = [
+            ("", 0, ""),
+            ("ab{id}cd", 4, "ab"),
+            ("{{x}}", 3, "{x}"),
+            ("é{id}", 2, "é"),
+        ];
+        for (text, len, prefix) in table {
+            let scanned = scan(text).expect(text);
+            assert_eq!(
+                (scanned.fixed_len, &*scanned.prefix),
+                (len, prefix),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Whatever stands in the attribute and below it: no panic, and nothing that makes a bad file of
+//! a good one.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::sample::select;
+use proptest::test_runner::FileFailurePersistence;
+
+use crate::transform;
+
+const WORDS: &[&str] = &[
+    "resource",
+    "ttl",
+    "pools",
+    "retry_count",
+    "retry_delay",
+    "clock_drift_factor",
+    "on_lost",
+    "guard",
+    "name",
+    "crate",
+    "tll",
+    "self",
+    "Self",
+    "_",
+    "id",
+    "r#type",
+    "async",
+    "move",
+    "fn",
+    "pub",
+    "struct",
+    "impl",
+    "dyn",
+    "const",
+    "unsafe",
+    "extern",
+    "where",
+    "mut",
+    "Box",
+    "pin",
+    "Future",
+    "Output",
+    "Result",
+    "u8",
+    "true",
+    "1",
+    "0",
+    "60_000",
+    "1.5",
+    "1e999",
+    "60s",
+    "3u32",
+    "99999999999999999999",
+    "'a",
+    "'x'",
+    "\"\"",
+    "\"order:{id}\"",
+    "\"{self.id}\"",
+    "\"{id.0.x}\"",
+    "\"{\"",
+    "\"}\"",
+    "\"{}\"",
+    "\"redlock:\"",
+    "\"60s\"",
+    "\"cancel\"",
+    "b\"\"",
+    "b'x'",
+    "c\"x\"",
+    "=",
+    "=",
+    "=",
+    ",",
+    ",",
+    ";",
+    ":",
+    "::",
+    "->",
+    "<",
+    ">",
+    "&",
+    "#",
+    "!",
+    "-",
+    ".",
+    "..",
+    "|",
+    "?",
+    "*",
+];
+
+const ITEMS: &[&str] = &[
+    "async fn f() -> Result<(), E> { Ok(()) }",
+    "pub async fn f<'a, T: 'a>(id: &'a T, (a, B { b, .. }): (u8, B)) -> Result<&'a T, E> where T: X { #![allow(x)] id }",
+    "async fn f(r#type: u8, mut n: [u8; 3]) {}",
+    "fn f() -> Pin<Box<dyn Future<Output = u8> + Send>> { Box::pin(async move { 1 }) }",
+    "fn f() -> impl Future<Output = u8> { async { 1 } }",
+    "fn f() { block_on(async {}) }",
+    "fn f() {}",
+    "struct S { x: u8 }",
+    "impl S { async fn f(&self) {} }",
+    "static S: u8 = 1;",
+];
+
+fn lexed(text: &str) -> TokenStream {
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Token trees of every sort, nested a little.
+fn tokens() -> impl Strategy<Value = TokenStream> {
+    let word = select(WORDS).prop_map(lexed);
+    let tree = word.prop_recursive(3, 24, 6, |inner| {
+        let delimiter = prop_oneof![
+            Just(Delimiter::Parenthesis),
+            Just(Delimiter::Brace),
+            Just(Delimiter::Bracket),
+            Just(Delimiter::None),
+        ];
+        (delimiter, vec(inner, 0..6)).prop_map(|(delimiter, inside)| {
+            TokenTree::from(Group::new(delimiter, inside.into_iter().collect())).into()
+        })
+    });
+    vec(tree, 0..14).prop_map(|trees| trees.into_iter().collect())
+}
+
+/// `key = value, …` with any value, which gets past the parser more often.
+fn arguments() -> impl Strategy<Value = TokenStream> {
+    let key = select(&WORDS[..11]).prop_map(lexed);
+    let argument = (key, tokens()).prop_map(|(key, value)| {
+        let (equals, comma) = (lexed("="), lexed(","));
+        [key, equals, value, comma]
+            .into_iter()
+            .collect::<TokenStream>()
+    });
+    vec(argument, 0..5).prop_map(|arguments| arguments.into_iter().collect())
+}
+
+fn is_file(tokens: TokenStream) -> bool {
+    syn::parse2::<syn::File>(tokens).is_ok()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_attribute_on_any_item_is_survived(attribute in tokens(), item in tokens()) {
+        let was_file = is_file(item.clone());
+        let output = transform(attribute, item);
+        assert!(!was_file || is_file(output.clone()), "{output}");
+    }
+
+    #[test]
+    fn any_attribute_leaves_an_item(
+        attribute in prop_oneof![tokens(), arguments()],
+        item in select(ITEMS),
+    ) {
+        let output = transform(attribute, lexed(item));
+        assert!(is_file(output.clone()), "{output}");
+    }
+
+    #[test]
+    fn any_text_is_survived_as_a_value(text in any::<String>(), dotted in "[{}a-c0-2.:{}]{0,12}") {
+        for text in [text, dotted] {
+            let literal = proc_macro2::Literal::string(&text);
+            let attribute = quote::quote! {
+                resource = #literal, ttl = #literal, on_lost = #literal, name = #literal,
+                pools = [#literal],
+            };
+            let output = transform(attribute, lexed("async fn f(a: A, b: (u8, u8)) -> R { x }"));
+            assert!(is_file(output.clone()), "{output}");
+            let attribute = quote::quote!(resource = #literal);
+            let output = transform(attribute, lexed("async fn f(a: A, b: (u8, u8)) -> R { x }"));
+            assert!(is_file(output.clone()), "{output}");
+        }
+    }
+}

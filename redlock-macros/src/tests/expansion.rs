@@ -1,0 +1,343 @@
+//! What the attribute writes, for a person to read. `UPDATE_EXPECT=1` rewrites the snapshots.
+
+use expect_test::{Expect, expect};
+
+use crate::transform;
+
+fn check(attribute: &str, item: &str, expected: &Expect) {
+    let tokens = transform(
+        attribute.parse().expect("attribute"),
+        item.parse().expect("item"),
+    );
+    let file = syn::parse2(tokens).expect("the output is a file");
+    expected.assert_eq(&prettyplease::unparse(&file));
+}
+
+#[test]
+fn every_literal_parameter() {
+    check(
+        r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
+           retry_delay = "1500us", clock_drift_factor = 0.02, on_lost = "continue",
+           guard = lease, name = "charge""#,
+        "/// Charges.
+         pub async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }",
+        &expect![[r#"
+            /// Charges.
+            pub async fn charge(id: u64) -> Result<Receipt, AppError> {
+                let call = ::redlock_runtime::__private::Call::new(
+                    {
+                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                                ::core::module_path!(),
+                                "charge",
+                                ::core::file!(),
+                                ::core::line!(),
+                                ::core::column!(),
+                                "order:{id}",
+                            )
+                            .name("charge")
+                            .ttl(::core::time::Duration::from_millis(60000))
+                            .pools(&["a", "b", "c"])
+                            .retry_count(3u32)
+                            .retry_delay(::core::time::Duration::new(0u64, 1500000u32))
+                            .clock_drift_factor(0.02f64)
+                            .on_lost(::redlock_runtime::__private::OnLost::Continue);
+                        ::redlock_runtime::__private::inventory::submit! {
+                            ::redlock_runtime::__private::Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
+                );
+                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
+                    ::core::result::Result::Ok(held) => {
+                        let outcome = {
+                            let lease = ::redlock_runtime::__private::Held::lease(&held);
+                            let body = ::core::pin::pin!(
+                                async move { if let ::core::option::Option::Some(r) =
+                                ::core::option::Option::None:: < Result < Receipt, AppError > > {
+                                return r; } #[allow(clippy::diverging_sub_expression)] let r : Result
+                                < Receipt, AppError > = { let lease : &
+                                ::redlock_runtime::__private::Lease = lease; 'body : { send(id,
+                                lease). await } }; #[allow(unreachable_code)] r }
+                            );
+                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
+                            outcome
+                        };
+                        ::redlock_runtime::__private::Held::release(held).await;
+                        outcome
+                    }
+                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                };
+                match outcome {
+                    ::core::result::Result::Ok(value) => value,
+                    ::core::result::Result::Err(error) => {
+                        <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                    }
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn only_what_is_given_is_written() {
+    check(
+        r#"resource = "nightly""#,
+        "async fn nightly() { #![allow(unused)] let x = 1; }",
+        &expect![[r#"
+            async fn nightly() {
+                #![allow(unused)]
+                let call = ::redlock_runtime::__private::Call::new(
+                    {
+                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                            ::core::module_path!(),
+                            "nightly",
+                            ::core::file!(),
+                            ::core::line!(),
+                            ::core::column!(),
+                            "nightly",
+                        );
+                        ::redlock_runtime::__private::inventory::submit! {
+                            ::redlock_runtime::__private::Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
+                );
+                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
+                    ::core::result::Result::Ok(held) => {
+                        let outcome = {
+                            let body = ::core::pin::pin!(
+                                async move { if let ::core::option::Option::Some(r) =
+                                ::core::option::Option::None:: < () > { return r; }
+                                #[allow(clippy::diverging_sub_expression)] let r : () = 'body : { let
+                                x = 1; }; #[allow(unreachable_code)] r }
+                            );
+                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
+                            outcome
+                        };
+                        ::redlock_runtime::__private::Held::release(held).await;
+                        outcome
+                    }
+                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                };
+                match outcome {
+                    ::core::result::Result::Ok(value) => value,
+                    ::core::result::Result::Err(error) => {
+                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                    }
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn expressions_are_evaluated_at_the_call() {
+    check(
+        "resource = format!(\"{}\", key), ttl = TTL, retry_count = n + 1, crate = crate::locks",
+        "async fn f(key: &str, n: u32) -> Result<impl Sized, E> { Ok(key.len()) }",
+        &expect![[r#"
+            async fn f(key: &str, n: u32) -> Result<impl Sized, E> {
+                let call = crate::locks::__private::Call::new(
+                        {
+                            static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
+                                ::core::module_path!(),
+                                "f",
+                                ::core::file!(),
+                                ::core::line!(),
+                                ::core::column!(),
+                                "format ! (\"{}\" , key)",
+                            );
+                            crate::locks::__private::inventory::submit! {
+                                crate ::locks::__private::Registration(& SITE)
+                            }
+                            &SITE
+                        },
+                        format!("{}", key),
+                    )
+                    .ttl({
+                        let value: ::core::time::Duration = TTL;
+                        value
+                    })
+                    .retry_count({
+                        let value: ::core::primitive::u32 = n + 1;
+                        value
+                    });
+                let outcome = match crate::locks::__private::Call::acquire(call).await {
+                    ::core::result::Result::Ok(held) => {
+                        let outcome = {
+                            let body = ::core::pin::pin!(
+                                async move { if let ::core::option::Option::Some(r) =
+                                ::core::option::Option::None:: < Result < _, E > > { return r; }
+                                #[allow(clippy::diverging_sub_expression)] let r : Result < _, E > =
+                                'body : { Ok(key.len()) }; #[allow(unreachable_code)] r }
+                            );
+                            let outcome = crate::locks::__private::Held::run(&held, body).await;
+                            outcome
+                        };
+                        crate::locks::__private::Held::release(held).await;
+                        outcome
+                    }
+                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                };
+                match outcome {
+                    ::core::result::Result::Ok(value) => value,
+                    ::core::result::Result::Err(error) => {
+                        <Result<
+                            _,
+                            E,
+                        > as crate::locks::__private::FromLockError>::from_lock_error(error)
+                    }
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn dotted_placeholders_become_arguments() {
+    check(
+        r#"resource = "{self.id:08}/{order.lines.0}/{self.id}/{tenant}""#,
+        "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
+        &expect![[r#"
+            async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
+                let call = ::redlock_runtime::__private::Call::new(
+                    {
+                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                            ::core::module_path!(),
+                            "f",
+                            ::core::file!(),
+                            ::core::line!(),
+                            ::core::column!(),
+                            "{self.id:08}/{order.lines.0}/{self.id}/{tenant}",
+                        );
+                        ::redlock_runtime::__private::inventory::submit! {
+                            ::redlock_runtime::__private::Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    ::redlock_runtime::__private::resource(
+                        ::core::format_args!(
+                            "{arg0:08}/{arg1}/{arg0}/{tenant}", arg0 = self.id, arg1 = order.lines.0
+                        ),
+                    ),
+                );
+                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
+                    ::core::result::Result::Ok(held) => {
+                        let outcome = {
+                            let body = ::core::pin::pin!(
+                                async move { if let ::core::option::Option::Some(r) =
+                                ::core::option::Option::None:: < Result < (), E > > { return r; }
+                                #[allow(clippy::diverging_sub_expression)] let r : Result < (), E > =
+                                'body : { Ok(()) }; #[allow(unreachable_code)] r }
+                            );
+                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
+                            outcome
+                        };
+                        ::redlock_runtime::__private::Held::release(held).await;
+                        outcome
+                    }
+                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                };
+                match outcome {
+                    ::core::result::Result::Ok(value) => value,
+                    ::core::result::Result::Err(error) => {
+                        <Result<
+                            (),
+                            E,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                    }
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_boxed_future_runs_locked_inside_its_block() {
+    check(
+        r#"resource = "job:{id}", guard = lease"#,
+        "fn run<'a>(&'a self, id: u64) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+             Box::pin(async move { let __self = self; Ok(1) })
+         }",
+        &expect![[r#"
+            fn run<'a>(
+                &'a self,
+                id: u64,
+            ) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+                Box::pin(async move {
+                    let call = ::redlock_runtime::__private::Call::new(
+                        {
+                            static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                                ::core::module_path!(),
+                                "run",
+                                ::core::file!(),
+                                ::core::line!(),
+                                ::core::column!(),
+                                "job:{id}",
+                            );
+                            ::redlock_runtime::__private::inventory::submit! {
+                                ::redlock_runtime::__private::Registration(& SITE)
+                            }
+                            &SITE
+                        },
+                        ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
+                    );
+                    let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
+                        ::core::result::Result::Ok(held) => {
+                            let outcome = {
+                                let lease = ::redlock_runtime::__private::Held::lease(&held);
+                                let body = ::core::pin::pin!(
+                                    async move { if let ::core::option::Option::Some(r) =
+                                    ::core::option::Option::None:: < Result < u8, E > > { return r; }
+                                    #[allow(clippy::diverging_sub_expression)] let r : Result < u8, E
+                                    > = { let lease : & ::redlock_runtime::__private::Lease = lease;
+                                    'body : { let __self = self; Ok(1) } };
+                                    #[allow(unreachable_code)] r }
+                                );
+                                let outcome = ::redlock_runtime::__private::Held::run(&held, body)
+                                    .await;
+                                outcome
+                            };
+                            ::redlock_runtime::__private::Held::release(held).await;
+                            outcome
+                        }
+                        ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    };
+                    match outcome {
+                        ::core::result::Result::Ok(value) => value,
+                        ::core::result::Result::Err(error) => {
+                            <Result<
+                                u8,
+                                E,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                        }
+                    }
+                })
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_refused_function_stays_as_it_was() {
+    check(
+        "ttl = 0",
+        "async fn f() -> Result<(), E> { Ok(()) }",
+        &expect![[r#"
+            ::core::compile_error! {
+                "missing `resource`; write `#[redlock(resource = \"order:{id}\")]`"
+            }
+            ::core::compile_error! {
+                "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \"60s\"`"
+            }
+            async fn f() -> Result<(), E> {
+                Ok(())
+            }
+        "#]],
+    );
+}

@@ -1,0 +1,4 @@
+//! Tests of the attribute as a whole, from tokens to tokens.
+
+mod anything;
+mod expansion;

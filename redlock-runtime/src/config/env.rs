@@ -1,0 +1,157 @@
+//! The `REDLOCK_*` variables.
+
+use std::ffi::OsString;
+
+use super::file::{File, Policy, Pool};
+use super::pool::PoolUrl;
+use super::span::Span;
+
+/// Names the configuration file.
+pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
+
+const PREFIX: &str = "REDLOCK_";
+
+/// Every variable that there is, for the error about one that there is not.
+const KNOWN: [&str; 15] = [
+    CONFIG_FILE,
+    "REDLOCK_POOLS_<NAME>_URL",
+    "REDLOCK_DEFAULT_POOLS",
+    "REDLOCK_KEY_PREFIX",
+    "REDLOCK_MAX_TTL",
+    "REDLOCK_NODE_TIMEOUT",
+    "REDLOCK_CONNECT_TIMEOUT",
+    "REDLOCK_DEFAULTS_TTL",
+    "REDLOCK_DEFAULTS_RETRY_COUNT",
+    "REDLOCK_DEFAULTS_RETRY_DELAY",
+    "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
+    "REDLOCK_DEFAULTS_ON_LOST",
+    "REDLOCK_SHUTDOWN_GRACE",
+    "REDLOCK_SHUTDOWN_DEADLINE",
+    "REDLOCK_HTTP_CONTENDED_STATUS",
+];
+
+/// What the variables say. Others than ours are passed over.
+pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<File, String> {
+    let mut file = File::default();
+    for (name, value) in variables {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            continue;
+        };
+        let value = value
+            .to_str()
+            .ok_or_else(|| format!("{name}: the value is not UTF-8"))?;
+        set(&mut file, name, value).map_err(|reason| format!("{name}: {reason}"))?;
+    }
+    Ok(file)
+}
+
+fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
+    match &name[PREFIX.len()..] {
+        "CONFIG" => {}
+        "DEFAULT_POOLS" => {
+            let names = value.split(',').map(|name| name.trim().to_owned());
+            file.default_pools = Some(names.filter(|name| !name.is_empty()).collect());
+        }
+        "KEY_PREFIX" => file.key_prefix = Some(value.to_owned()),
+        "MAX_TTL" => file.max_ttl = Some(Span::parse(value)?),
+        "NODE_TIMEOUT" => file.node_timeout = Some(Span::parse(value)?),
+        "CONNECT_TIMEOUT" => file.connect_timeout = Some(Span::parse(value)?),
+        "DEFAULTS_TTL" => file.defaults.ttl = Some(Span::parse(value)?),
+        "DEFAULTS_RETRY_COUNT" => file.defaults.retry_count = Some(number(value, "3")?),
+        "DEFAULTS_RETRY_DELAY" => file.defaults.retry_delay = Some(Span::parse(value)?),
+        "DEFAULTS_CLOCK_DRIFT_FACTOR" => {
+            file.defaults.clock_drift_factor = Some(number(value, "0.01")?);
+        }
+        "DEFAULTS_ON_LOST" => {
+            file.defaults.on_lost = Some(match value {
+                "cancel" => Policy::Cancel,
+                "continue" => Policy::Continue,
+                other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
+            });
+        }
+        "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
+        "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Span::parse(value)?),
+        "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
+        rest => {
+            let pool = rest
+                .strip_prefix("POOLS_")
+                .and_then(|rest| rest.strip_suffix("_URL"));
+            let pool = pool.filter(|pool| !pool.is_empty()).ok_or_else(|| {
+                format!("there is no such variable; there are {}", KNOWN.join(", "))
+            })?;
+            let url = PoolUrl::new(value);
+            file.pools.insert(pool.to_ascii_lowercase(), Pool { url });
+        }
+    }
+    Ok(())
+}
+
+fn number<N: std::str::FromStr>(text: &str, example: &str) -> Result<N, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number such as {example}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn every_known_variable_is_read_and_wins_over_the_file() {
+        let file = Config::from_toml("key_prefix = 'file'\nmax_ttl = 1000").unwrap();
+        let config = file
+            .with_env([
+                ("REDLOCK_POOLS_A_URL", "redis://h:1"),
+                ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
+                ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
+                ("REDLOCK_KEY_PREFIX", "env"),
+                ("REDLOCK_DEFAULTS_TTL", "5s"),
+                ("REDLOCK_DEFAULTS_RETRY_COUNT", "9"),
+                ("REDLOCK_SHUTDOWN_GRACE", "100"),
+                ("PATH", "/bin"),
+            ])
+            .unwrap();
+        assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "eu_west"]);
+        assert_eq!(config.default_pools.as_ref().unwrap(), &["a", "eu_west"]);
+        assert_eq!(config.key_prefix, "env");
+        assert_eq!(
+            config.max_ttl,
+            Duration::from_secs(1),
+            "what the environment leaves out stays"
+        );
+        assert_eq!(config.defaults.ttl, Some(Duration::from_secs(5)));
+        assert_eq!(config.shutdown_grace, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn every_name_in_the_list_is_accepted() {
+        for name in KNOWN {
+            let name = name.replace("<NAME>", "A");
+            let value = match &*name {
+                "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
+                _ => "0",
+            };
+            Config::new().with_env([(name, value)]).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_variable_or_value_is_refused_by_name() {
+        for (name, value, hint) in [
+            ("REDLOCK_TTL", "5s", "no such variable"),
+            ("REDLOCK_POOLS__URL", "redis://h", "no such variable"),
+            ("REDLOCK_DEFAULTS_TTL", "soon", "no duration"),
+            ("REDLOCK_DEFAULTS_RETRY_COUNT", "-1", "not a number"),
+            ("REDLOCK_DEFAULTS_ON_LOST", "x", "neither"),
+        ] {
+            let error = Config::new()
+                .with_env([(name, value)])
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with(name) && error.contains(hint), "{error}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The TOML file's shape.
+
+use std::collections::BTreeMap;
+
+use redlock_core::{OnLost, RetryLimit};
+use serde::Deserialize;
+
+use super::Config;
+use super::pool::PoolUrl;
+use super::span::Span;
+
+/// What one source says; `None` leaves it to the one below.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) pools: BTreeMap<String, Pool>,
+    pub(super) default_pools: Option<Vec<String>>,
+    pub(super) key_prefix: Option<String>,
+    pub(super) max_ttl: Option<Span>,
+    pub(super) node_timeout: Option<Span>,
+    pub(super) connect_timeout: Option<Span>,
+    pub(super) defaults: Defaults,
+    pub(super) shutdown: Shutdown,
+    pub(super) http: Http,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pool {
+    pub(super) url: PoolUrl,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Defaults {
+    pub(super) ttl: Option<Span>,
+    pub(super) retry_count: Option<u32>,
+    pub(super) retry_delay: Option<Span>,
+    pub(super) clock_drift_factor: Option<f64>,
+    pub(super) on_lost: Option<Policy>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Policy {
+    Cancel,
+    Continue,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Shutdown {
+    pub(super) grace: Option<Span>,
+    pub(super) deadline: Option<Span>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Http {
+    pub(super) contended_status: Option<u16>,
+}
+
+impl File {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            // The error's own display quotes the line, which may hold a password.
+            let line = error.span().map(|span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                before.matches('\n').count() + 1
+            });
+            match line {
+                Some(line) => format!("line {line}: {}", error.message()),
+                None => error.message().to_owned(),
+            }
+        })
+    }
+
+    pub(super) fn over(self, mut config: Config) -> Config {
+        fn set<T>(place: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *place = value;
+            }
+        }
+        let span = |span: Option<Span>| span.map(|Span(duration)| duration);
+        config
+            .pools
+            .extend(self.pools.into_iter().map(|(name, pool)| (name, pool.url)));
+        config.default_pools = self.default_pools.or(config.default_pools);
+        set(&mut config.key_prefix, self.key_prefix);
+        set(&mut config.max_ttl, span(self.max_ttl));
+        set(&mut config.node_timeout, span(self.node_timeout));
+        set(&mut config.connect_timeout, span(self.connect_timeout));
+        set(&mut config.shutdown_grace, span(self.shutdown.grace));
+        set(&mut config.shutdown_deadline, span(self.shutdown.deadline));
+        set(
+            &mut config.http.contended_status,
+            self.http.contended_status,
+        );
+        let defaults = crate::parameters::Parameters {
+            ttl: span(self.defaults.ttl),
+            limit: self.defaults.retry_count.map(RetryLimit::Count),
+            retry_delay: span(self.defaults.retry_delay),
+            clock_drift_factor: self.defaults.clock_drift_factor,
+            on_lost: self.defaults.on_lost.map(|policy| match policy {
+                Policy::Cancel => OnLost::Cancel,
+                Policy::Continue => OnLost::Continue,
+            }),
+        };
+        config.defaults = defaults.above(config.defaults);
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_file_arrives() {
+        let config = Config::from_toml(
+            r#"
+            default_pools = ["b", "a"]
+            key_prefix = "shop:"
+            max_ttl = "10m"
+            node_timeout = 75
+            connect_timeout = "2s"
+            [pools.a]
+            url = "redis://h:1"
+            [pools.b]
+            url = "memory://b"
+            [defaults]
+            ttl = "1m 30s"
+            retry_count = 5
+            retry_delay = "50ms"
+            clock_drift_factor = 0.02
+            on_lost = "continue"
+            [shutdown]
+            grace = "3s"
+            deadline = "4s"
+            [http]
+            contended_status = 409
+            "#,
+        )
+        .unwrap();
+        assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(
+            config.default_pools.as_deref(),
+            Some(&["b".to_owned(), "a".to_owned()][..])
+        );
+        assert_eq!(config.key_prefix, "shop:");
+        assert_eq!(config.max_ttl, Duration::from_secs(600));
+        assert_eq!(config.node_timeout, Duration::from_millis(75));
+        assert_eq!(config.connect_timeout, Duration::from_secs(2));
+        assert_eq!(config.shutdown_grace, Duration::from_secs(3));
+        assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
+        assert_eq!(config.http.contended_status, 409);
+        assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
+        assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
+        assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
+        assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
+        assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
+    }
+
+    #[test]
+    fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
+        for (text, line, hint) in [
+            (
+                "\n[pools.a]\nurl = \"redis://h\"\nttl = 3",
+                "line 4",
+                "unknown field `ttl`",
+            ),
+            ("pool = 3", "line 1", "unknown field `pool`"),
+            ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
+            ("[defaults]\nttl = -1", "line 2", "negative"),
+            ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
+            ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
+            ("[pools.a]", "line 1", "url"),
+        ] {
+            let error = Config::from_toml(text).unwrap_err().to_string();
+            assert!(
+                error.contains(line) && error.contains(hint),
+                "{text:?}: {error}"
+            );
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Configuration: from code, a TOML file, and the environment.
+
+mod env;
+mod file;
+mod pool;
+mod span;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, RetryLimit};
+
+pub(crate) use pool::PoolAddress;
+pub use pool::PoolUrl;
+
+use crate::parameters::Parameters;
+use file::File;
+
+/// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
+const DEFAULT_FILE: &str = "redlock.toml";
+
+/// What [`init`](crate::init) needs to know. `Debug` shows no password.
+///
+/// # Example: from code
+/// ```
+/// use redlock_runtime::Config;
+///
+/// let config = Config::new()
+///     .pool("a", "redis://10.0.0.1:6379")
+///     .pool("b", "redis://10.0.0.2:6379")
+///     .pool("c", "redis://10.0.0.3:6379")
+///     .key_prefix("shop:");
+/// # assert!(!format!("{config:?}").is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(crate) pools: BTreeMap<String, PoolUrl>,
+    pub(crate) default_pools: Option<Vec<String>>,
+    pub(crate) defaults: Parameters,
+    pub(crate) key_prefix: String,
+    pub(crate) max_ttl: Duration,
+    pub(crate) node_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) shutdown_grace: Duration,
+    pub(crate) shutdown_deadline: Duration,
+    pub(crate) http: HttpSettings,
+}
+
+/// How lock errors look over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HttpSettings {
+    /// The status of a refused caller.
+    pub(crate) contended_status: u16,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        // 423 Locked
+        Self {
+            contended_status: 423,
+        }
+    }
+}
+
+/// Why a configuration could not be read. Names the place and the fix; shows no password.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub(crate) String);
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Config {
+    /// The defaults, without any pool. `init` refuses it until it has one: no lock is ever kept
+    /// in memory because somebody forgot to configure Redis.
+    pub fn new() -> Self {
+        Self {
+            pools: BTreeMap::new(),
+            default_pools: None,
+            defaults: Parameters::NONE,
+            key_prefix: String::new(),
+            max_ttl: Duration::from_secs(5 * 60),
+            node_timeout: DEFAULT_NODE_TIMEOUT,
+            connect_timeout: Duration::from_secs(1),
+            shutdown_grace: Duration::from_secs(10),
+            shutdown_deadline: Duration::from_secs(15),
+            http: HttpSettings::default(),
+        }
+    }
+
+    /// Reads the file named by `REDLOCK_CONFIG`, or `redlock.toml` where there is one, and then
+    /// the `REDLOCK_*` variables, which win.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the file cannot be read or says something unknown, where a variable
+    /// does, or where no pool comes out of it all.
+    pub fn load() -> Result<Self, ConfigError> {
+        let variables: Vec<_> = std::env::vars_os().collect();
+        let named = variables.iter().find(|(name, _)| name == env::CONFIG_FILE);
+        let mut config = Self::new();
+        if let Some((_, path)) = named {
+            config = config.with_file(Path::new(path))?;
+        } else if Path::new(DEFAULT_FILE).exists() {
+            config = config.with_file(Path::new(DEFAULT_FILE))?;
+        }
+        let config = config.with_env(variables)?;
+        if config.pools.is_empty() {
+            return Err(ConfigError(no_pools()));
+        }
+        Ok(config)
+    }
+
+    /// What a TOML text says, over the defaults.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place in the text.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        Ok(File::parse(text).map_err(ConfigError)?.over(Self::new()))
+    }
+
+    /// What the TOML file at `path` says, over this configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where it cannot be read, and with the place in it otherwise.
+    pub fn with_file(self, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        let path: PathBuf = path.as_ref().into();
+        let in_file = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
+        let text = std::fs::read_to_string(&path).map_err(|error| in_file(error.to_string()))?;
+        Ok(File::parse(&text).map_err(in_file)?.over(self))
+    }
+
+    /// What the `REDLOCK_*` variables among `variables` say, over this configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the variable's name.
+    pub fn with_env<K, V>(
+        self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, ConfigError>
+    where
+        K: Into<std::ffi::OsString>,
+        V: Into<std::ffi::OsString>,
+    {
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        Ok(env::read(variables).map_err(ConfigError)?.over(self))
+    }
+
+    /// Adds a pool, one independent node: `redis://`, `redis+unix://` or `memory://`.
+    #[must_use]
+    pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
+        self.pools.insert(name.into(), PoolUrl::new(url));
+        self
+    }
+
+    /// The pools of a lock that names none. Without this: all configured pools.
+    #[must_use]
+    pub fn default_pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.default_pools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// What comes before every resource's name on the nodes. None by default.
+    #[must_use]
+    pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.key_prefix = prefix.into();
+        self
+    }
+
+    /// The ttl of a lock that names none: 60 s by default.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.defaults.ttl = Some(ttl);
+        self
+    }
+
+    /// The retries of a lock that names none: 2 by default.
+    #[must_use]
+    pub fn retry_count(mut self, count: u32) -> Self {
+        self.defaults.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    /// The delay between attempts of a lock that names none: a random time between half of this
+    /// and this, 200 ms by default.
+    #[must_use]
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.defaults.retry_delay = Some(delay);
+        self
+    }
+
+    /// The drift factor of a lock that names none: 0.01 by default.
+    #[must_use]
+    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
+        self.defaults.clock_drift_factor = Some(factor);
+        self
+    }
+
+    /// What happens to a body whose lease ends, where the lock does not say: cancelled by default.
+    #[must_use]
+    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
+        self.defaults.on_lost = Some(on_lost);
+        self
+    }
+
+    /// The longest ttl that any lock may have: 5 min by default.
+    #[must_use]
+    pub fn max_ttl(mut self, max_ttl: Duration) -> Self {
+        self.max_ttl = max_ttl;
+        self
+    }
+
+    /// How long an attempt that finds no majority waits for answers: 50 ms by default.
+    #[must_use]
+    pub fn node_timeout(mut self, timeout: Duration) -> Self {
+        self.node_timeout = timeout;
+        self
+    }
+
+    /// How long one attempt to connect to a node may take: 1 s by default. No call waits for it.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// At shutdown, how long bodies may go on before they are cancelled: 10 s by default.
+    #[must_use]
+    pub fn shutdown_grace(mut self, grace: Duration) -> Self {
+        self.shutdown_grace = grace;
+        self
+    }
+
+    /// How long a shutdown may take in all, the grace period included: 15 s by default.
+    #[must_use]
+    pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
+        self.shutdown_deadline = deadline;
+        self
+    }
+
+    /// The HTTP status of a refused caller: 423 by default. 409 and 429 are other usual ones.
+    #[must_use]
+    pub fn contended_status(mut self, status: u16) -> Self {
+        self.http.contended_status = status;
+        self
+    }
+}
+
+pub(crate) fn no_pools() -> String {
+    "no pools are configured, so no lock could be taken; write `[pools.a]` with `url = \
+     \"redis://host:6379\"` into redlock.toml, or set REDLOCK_POOLS_A_URL (`memory://a` for \
+     development)"
+        .to_owned()
+}

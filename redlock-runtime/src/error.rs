@@ -1,0 +1,209 @@
+//! What a caller of a locked function may be told.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{
+    AcquireError, Contended, ExtendError, Invalid, Over, Remaining, Resource, Unavailable,
+};
+
+use crate::config::HttpSettings;
+
+/// Why a function did not run, or did not end, under its lock.
+///
+/// It is about the lock only: the body's own error is never replaced by one of these. The text is
+/// for the people who run the service; what an HTTP client gets (features `axum`, `actix`) names
+/// neither resource nor holder nor node.
+#[derive(Clone)]
+pub struct LockError {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    kind: LockErrorKind,
+    /// What the lock was about, as the text names it.
+    subject: Subject,
+    http: HttpSettings,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LockErrorKind {
+    /// A majority of the nodes answered, and someone else holds the resource.
+    Contended(Contended),
+    /// No majority of the nodes answered in time.
+    Unavailable(Unavailable),
+    /// The lock was acquired and then lost; the body was cancelled at its next await.
+    Lost(Over),
+    /// This process is shutting down and takes no more locks.
+    ShuttingDown,
+    /// [`init`](crate::init) has not run.
+    NotInitialized,
+    /// A pool that the configuration does not have.
+    UnknownPool {
+        /// The name that was asked for.
+        pool: String,
+        /// The names that there are.
+        configured: Vec<String>,
+    },
+    /// A value that no lock may have.
+    Invalid(Invalid),
+}
+
+/// Whom the text is about.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    Resource(Resource),
+    /// A function, where nothing is known of its resource yet.
+    Function(Cow<'static, str>),
+}
+
+impl LockError {
+    pub(crate) fn new(kind: LockErrorKind, subject: Subject, http: HttpSettings) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                kind,
+                subject,
+                http,
+            }),
+        }
+    }
+
+    pub(crate) fn of_acquire(error: AcquireError, resource: Resource, http: HttpSettings) -> Self {
+        let kind = match error {
+            AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
+            AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
+            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
+        };
+        Self::new(kind, Subject::Resource(resource), http)
+    }
+
+    pub(crate) fn of_extend(error: ExtendError, resource: Resource, http: HttpSettings) -> Self {
+        let kind = match error {
+            ExtendError::Over(over) => LockErrorKind::Lost(over),
+            ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
+            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
+        };
+        Self::new(kind, Subject::Resource(resource), http)
+    }
+
+    /// What happened, with the details.
+    pub fn kind(&self) -> &LockErrorKind {
+        &self.inner.kind
+    }
+
+    /// Whether someone else holds the resource.
+    pub fn is_contended(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::Contended(_))
+    }
+
+    /// Whether too few nodes answered in time.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::Unavailable(_))
+    }
+
+    /// Whether the lock was lost under the body.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::Lost(_))
+    }
+
+    /// Whether this process is shutting down.
+    pub fn is_shutting_down(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::ShuttingDown)
+    }
+
+    /// Whether `init` has not run.
+    pub fn is_not_initialized(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::NotInitialized)
+    }
+
+    /// Whether a pool was asked for that the configuration does not have.
+    pub fn is_unknown_pool(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::UnknownPool { .. })
+    }
+
+    /// Whether the request itself was at fault.
+    pub fn is_invalid(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::Invalid(_))
+    }
+
+    /// When another try makes sense, as far as that is known: the holder's remaining time, or a
+    /// second where it is this service's trouble. `None` where a retry cannot help.
+    pub fn retry_after(&self) -> Option<Duration> {
+        const SOON: Duration = Duration::from_secs(1);
+        match self.kind() {
+            LockErrorKind::Contended(contended) => Some(match contended.holding.remaining() {
+                Remaining::Expires(left) => left,
+                _ => SOON,
+            }),
+            LockErrorKind::Unavailable(_)
+            | LockErrorKind::Lost(_)
+            | LockErrorKind::ShuttingDown => Some(SOON),
+            _ => None,
+        }
+    }
+
+    #[cfg(any(feature = "axum", feature = "actix"))]
+    pub(crate) fn http(&self) -> HttpSettings {
+        self.inner.http
+    }
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = &self.inner.subject;
+        match self.kind() {
+            LockErrorKind::Contended(contended) => write!(f, "{subject} is {contended}"),
+            LockErrorKind::Unavailable(unavailable) => {
+                write!(f, "{subject} could not be locked: {unavailable}")
+            }
+            LockErrorKind::Lost(over) => write!(f, "the lock on {subject} was lost: {over}"),
+            LockErrorKind::ShuttingDown => {
+                write!(f, "{subject} was not locked: this process is shutting down")
+            }
+            LockErrorKind::NotInitialized => write!(
+                f,
+                "{subject} needs a lock, but redlock is not initialized; call \
+                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep \
+                 what it returns",
+            ),
+            LockErrorKind::UnknownPool { pool, configured } => write!(
+                f,
+                "{subject} names the pool `{pool}`, which is not configured; configured: {}",
+                configured.join(", "),
+            ),
+            LockErrorKind::Invalid(invalid) => write!(f, "{subject} cannot be locked: {invalid}"),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(resource) => write!(f, "`{resource}`"),
+            Self::Function(name) => write!(f, "`{name}`"),
+        }
+    }
+}
+
+impl fmt::Debug for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LockError({self})")
+    }
+}
+
+impl std::error::Error for LockError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.kind() {
+            LockErrorKind::Contended(contended) => Some(contended),
+            LockErrorKind::Unavailable(unavailable) => Some(unavailable),
+            LockErrorKind::Invalid(invalid) => Some(invalid),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! For actix-web.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, ResponseError};
+
+use super::{CONTENT_TYPE, Problem};
+use crate::{FromLockError, LockError};
+
+/// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
+/// resource, 503 where the lock service or this process is not available, 500 otherwise.
+impl ResponseError for LockError {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(Problem::of(self).status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if !self.is_contended() {
+            tracing::error!(error = %self, "a request failed for its lock");
+        }
+        let problem = Problem::of(self);
+        let mut response = HttpResponse::build(self.status_code());
+        response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
+        if let Some(seconds) = problem.retry_after {
+            response.insert_header((header::RETRY_AFTER, seconds));
+        }
+        response.body(problem.body)
+    }
+}
+
+impl FromLockError for HttpResponse {
+    fn from_lock_error(error: LockError) -> Self {
+        error.error_response()
+    }
+}

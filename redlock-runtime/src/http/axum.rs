@@ -1,0 +1,41 @@
+//! For axum.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::{CONTENT_TYPE, Problem};
+use crate::{FromLockError, LockError};
+
+/// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
+/// resource, 503 where the lock service or this process is not available, 500 otherwise.
+impl IntoResponse for LockError {
+    fn into_response(self) -> Response {
+        if !self.is_contended() {
+            tracing::error!(error = %self, "a request failed for its lock");
+        }
+        let problem = Problem::of(&self);
+        let mut response = Response::new(Body::from(problem.body));
+        *response.status_mut() =
+            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+        if let Some(seconds) = problem.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+impl FromLockError for Response {
+    fn from_lock_error(error: LockError) -> Self {
+        error.into_response()
+    }
+}
+
+/// For handlers that return `Result<_, Response>`, and axum's own `Result`.
+impl From<LockError> for Response {
+    fn from(error: LockError) -> Self {
+        error.into_response()
+    }
+}

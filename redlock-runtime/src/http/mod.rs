@@ -1,0 +1,76 @@
+//! Lock errors as problem+json (RFC 9457).
+
+#[cfg(feature = "actix")]
+mod actix;
+#[cfg(feature = "axum")]
+mod axum;
+
+use std::time::Duration;
+
+use crate::error::{LockError, LockErrorKind};
+
+pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
+
+/// A client is told to come back within this, however long the holder may take.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// What an HTTP client may know: nothing of resources, holders, pools or nodes.
+pub(crate) struct Problem {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) body: String,
+}
+
+impl Problem {
+    pub(crate) fn of(error: &LockError) -> Self {
+        let (status, title, detail) = match error.kind() {
+            LockErrorKind::Contended(_) => (
+                error.http().contended_status,
+                "Locked",
+                "Another request is working on this right now. Try again later.",
+            ),
+            LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (
+                503,
+                "Service Unavailable",
+                "The service cannot take this request right now. Try again later.",
+            ),
+            LockErrorKind::Lost(_) => (
+                503,
+                "Service Unavailable",
+                "The request was stopped before it was done; part of it may have taken effect.",
+            ),
+            _ => (
+                500,
+                "Internal Server Error",
+                "The service is not set up for this request.",
+            ),
+        };
+        // Every text is a constant without anything that JSON would have to escape.
+        let body = format!(
+            r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
+        );
+        Self {
+            status,
+            retry_after: error.retry_after().map(seconds),
+            body,
+        }
+    }
+}
+
+/// Whole seconds, at least one, as the header counts.
+fn seconds(after: Duration) -> u64 {
+    let after = after.min(LONGEST_RETRY_AFTER);
+    (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_whole_seconds_and_capped() {
+        for (ms, expected) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (3_600_000, 30)] {
+            assert_eq!(seconds(Duration::from_millis(ms)), expected);
+        }
+    }
+}

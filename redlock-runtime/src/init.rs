@@ -1,0 +1,315 @@
+//! From a configuration to a running registry.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use once_cell::sync::OnceCell;
+use redlock_core::{
+    IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions, check_drift_factor, check_ttl,
+};
+
+use crate::config::{Config, PoolAddress, no_pools};
+use crate::lease::check_max_ttl;
+use crate::registry::{Pool, Registry};
+use crate::scope;
+use crate::shutdown::ShutdownReport;
+use crate::site::{Site, sites};
+
+/// The library's I/O thread, one for the process.
+static IO: OnceCell<IoThread> = OnceCell::new();
+
+/// Why [`init`] refused to start: every problem that was found, each with its fix.
+#[derive(Clone, Debug)]
+pub struct InitError {
+    problems: Vec<String>,
+}
+
+impl InitError {
+    fn one(problem: impl Into<String>) -> Self {
+        Self {
+            problems: vec![problem.into()],
+        }
+    }
+
+    /// The problems, one text each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("redlock cannot start: ")?;
+        f.write_str(&self.problems.join("; "))
+    }
+}
+
+impl std::error::Error for InitError {}
+
+/// The running registry. Keep it in `main`: dropping it shuts down.
+#[must_use = "dropping it shuts down; keep it until the end of `main`"]
+pub struct Redlock {
+    registry: Registry,
+}
+
+/// Starts the global registry: connects to the pools and checks every annotated function of the
+/// program against the configuration.
+///
+/// A node that cannot be reached is no error here: it votes no until it is. Returns once each node
+/// was reached or not, at most after the configured `connect_timeout`.
+///
+/// # Errors
+/// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
+/// node, default values outside the limits, a function that names a pool which is not configured
+/// or a ttl above `max_ttl`; and where a registry is running already.
+///
+/// # Cancellation
+/// Dropping the future starts nothing.
+pub async fn init(config: Config) -> Result<Redlock, InitError> {
+    check_sites(&config)?;
+    let redlock = Redlock::start(config).await?;
+    match scope::set_global(redlock.registry.clone()) {
+        Ok(()) => Ok(redlock),
+        Err(_) => Err(InitError::one(
+            "a registry is running already; call `init` once, or use `Redlock::start` and \
+             `Registry::scope` for one of its own",
+        )),
+    }
+}
+
+impl Redlock {
+    /// Starts a registry that is not the global one: calls find it through [`Registry::scope`] or
+    /// [`Registry::enter`]. The program's annotated functions are not checked against it; one that
+    /// names an unknown pool says so when it is called.
+    ///
+    /// # Errors
+    /// [`InitError`], as [`init`], but for what concerns functions.
+    ///
+    /// # Cancellation
+    /// Dropping the future starts nothing.
+    pub async fn start(config: Config) -> Result<Self, InitError> {
+        let addresses = check(&config)?;
+        let io = IO
+            .get_or_try_init(IoThread::start)
+            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let environment = io.environment();
+
+        let mut options = RedisOptions::default();
+        options.connect_timeout = config.connect_timeout;
+        // A node that is merely slow, by the operator's own measure, is not suspect.
+        options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
+        options.dead_after = options.dead_after.max(options.suspect_after * 4);
+
+        let mut pools = BTreeMap::new();
+        let mut remote = Vec::new();
+        for (name, address) in addresses {
+            let (node, memory): (Arc<dyn Node>, _) = match address {
+                PoolAddress::Memory(_) => {
+                    tracing::warn!(
+                        pool = name,
+                        "this pool is in the process's memory: it excludes no other process",
+                    );
+                    let node = MemoryNode::new(name.as_str(), Arc::clone(&environment.clock));
+                    (Arc::new(node.clone()), Some(node))
+                }
+                PoolAddress::Redis(address) => {
+                    let node = RedisNode::start(name.as_str(), address, options.clone(), io);
+                    let node = Arc::new(node);
+                    remote.push(Arc::clone(&node));
+                    (node, None)
+                }
+            };
+            pools.insert(name, Pool { node, memory });
+        }
+        for node in remote {
+            node.settled().await;
+            if let NodeStatus::Abstaining(reason) = node.status() {
+                tracing::warn!(
+                    pool = node.name(), server = %node.address(), %reason,
+                    "node not reached yet; it votes no until it is",
+                );
+            }
+        }
+        Ok(Self {
+            registry: Registry::new(&config, environment, pools),
+        })
+    }
+
+    /// The registry, to look at or to scope calls to.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    ///
+    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(self) -> ShutdownReport {
+        self.registry.begin_shutdown();
+        self.registry.shutdown_report().await
+    }
+}
+
+/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
+/// inside, it goes on in the background.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        self.registry.begin_shutdown();
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.registry.block_on_shutdown();
+        }
+    }
+}
+
+impl fmt::Debug for Redlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Redlock").field(&self.registry).finish()
+    }
+}
+
+/// Everything about a configuration that needs no network.
+fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
+    let mut problems = Vec::new();
+    if config.pools.is_empty() {
+        problems.push(no_pools());
+    }
+    let mut addresses = BTreeMap::new();
+    let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, url) in &config.pools {
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        {
+            problems.push(format!(
+                "the pool name `{}` is not made of letters, digits, `-` and `_`",
+                name.escape_debug(),
+            ));
+        }
+        match url.address() {
+            Ok(address) => {
+                if let Some(other) = by_server.insert(address.server(), name) {
+                    problems.push(format!(
+                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
+                         an independent node, or a majority means nothing",
+                        address.server(),
+                    ));
+                }
+                addresses.insert(name.clone(), address);
+            }
+            Err(invalid) => problems.push(format!("pool `{name}`: {invalid}")),
+        }
+    }
+    if let Some(defaults) = &config.default_pools {
+        if defaults.is_empty() {
+            problems.push("`default_pools` is empty; name at least one, or leave it out".into());
+        }
+        for (index, name) in defaults.iter().enumerate() {
+            if !config.pools.contains_key(name) {
+                problems.push(format!(
+                    "`default_pools` names the pool `{name}`, which is not configured"
+                ));
+            }
+            if defaults[..index].contains(name) {
+                problems.push(format!("`default_pools` names the pool `{name}` twice"));
+            }
+        }
+    }
+    if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
+        problems.push("`key_prefix` is longer than 1024 bytes".into());
+    }
+    if config.node_timeout.is_zero() {
+        problems.push("`node_timeout` is zero, so no node could ever answer in time".into());
+    }
+    if config.connect_timeout.is_zero() {
+        problems.push("`connect_timeout` is zero, so no node could ever be reached".into());
+    }
+    if config.shutdown_deadline < config.shutdown_grace {
+        problems.push("`shutdown.deadline` is before the end of `shutdown.grace`".into());
+    }
+    if !(400..=599).contains(&config.http.contended_status) {
+        problems.push(format!(
+            "`http.contended_status` is {}, which is no error status; 423, 409 and 429 are",
+            config.http.contended_status,
+        ));
+    }
+    if let Err(invalid) = check_values(config, None) {
+        problems.push(format!("defaults: {invalid}"));
+    }
+    if problems.is_empty() {
+        Ok(addresses)
+    } else {
+        Err(InitError { problems })
+    }
+}
+
+/// The values that a lock of `site`, or one without a site, would have.
+fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core::Invalid> {
+    let own = site.map_or(crate::parameters::Parameters::NONE, |site| site.parameters);
+    let request = own.above(config.defaults).request("check".into());
+    check_drift_factor(request.clock_drift_factor)?;
+    check_max_ttl(request.ttl, config.max_ttl)?;
+    check_ttl(request.ttl, request.clock_drift_factor)
+}
+
+/// Every annotated function of the program against the configuration.
+fn check_sites(config: &Config) -> Result<(), InitError> {
+    let mut problems = Vec::new();
+    let configured: Vec<_> = config.pools.keys().map(String::as_str).collect();
+    let sites = sites();
+    for site in &sites {
+        for name in site.pool_names().unwrap_or_default() {
+            if !config.pools.contains_key(*name) {
+                problems.push(format!(
+                    "{site} names the pool `{name}`, which is not configured; configured: {}",
+                    configured.join(", "),
+                ));
+            }
+        }
+        if let Err(invalid) = check_values(config, Some(site)) {
+            problems.push(format!("{site}: {invalid}"));
+        }
+    }
+    warn_of_split_templates(config, &sites);
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(InitError { problems })
+    }
+}
+
+/// Two functions that lock the same template on different pools do not exclude each other.
+fn warn_of_split_templates(config: &Config, sites: &[&Site]) {
+    let pools_of = |site: &Site| -> Vec<String> {
+        let mut names = match (site.pool_names(), &config.default_pools) {
+            (Some(names), _) => names.iter().map(|&name| name.to_owned()).collect(),
+            (None, Some(names)) => names.clone(),
+            (None, None) => config.pools.keys().cloned().collect::<Vec<_>>(),
+        };
+        names.sort_unstable();
+        names
+    };
+    for (index, one) in sites.iter().enumerate() {
+        for other in &sites[index + 1..] {
+            if one.resource_template() == other.resource_template()
+                && pools_of(one) != pools_of(other)
+            {
+                tracing::warn!(
+                    template = one.resource_template(),
+                    "{one} and {other} lock the same resource on different pools: they do not \
+                     exclude each other",
+                );
+            }
+        }
+    }
+}
+
+/// The library's I/O thread, where a registry was started.
+pub(crate) fn io() -> Option<&'static IoThread> {
+    IO.get()
+}

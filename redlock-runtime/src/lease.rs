@@ -1,0 +1,233 @@
+//! The lease as applications see it.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Brief, Held, Invalid, OnLost, Over, Released, Resource};
+
+use crate::chain::Below;
+use crate::config::HttpSettings;
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::held::Place;
+
+/// A held lock. Dropping it sends the release to every node without waiting;
+/// [`release`](Self::release) waits until the next holder could win.
+///
+/// Dereferences to its [`LeaseHandle`].
+#[must_use = "a lease that is dropped is released at once"]
+pub struct Lease {
+    // In this order: the core lease sends its release before the place in the table is given up,
+    // so that a shutdown that finds the table empty finds the releases on their way.
+    core: redlock_core::Lease,
+    handle: LeaseHandle,
+    place: Place,
+    on_lost: OnLost,
+}
+
+/// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
+#[derive(Clone)]
+pub struct LeaseHandle {
+    core: redlock_core::LeaseHandle,
+    limits: Arc<Limits>,
+}
+
+/// What the registry allows, for operations on its leases.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    /// Which registry it is, so that a call below can be told from a call beside.
+    pub(crate) registry: u64,
+    pub(crate) max_ttl: Duration,
+    pub(crate) http: HttpSettings,
+}
+
+impl Lease {
+    pub(crate) fn new(
+        core: redlock_core::Lease,
+        place: Place,
+        limits: Arc<Limits>,
+        on_lost: OnLost,
+    ) -> Self {
+        let handle = LeaseHandle {
+            core: core.handle(),
+            limits,
+        };
+        Self {
+            core,
+            handle,
+            place,
+            on_lost,
+        }
+    }
+
+    /// A handle to keep or pass on.
+    pub fn handle(&self) -> LeaseHandle {
+        self.handle.clone()
+    }
+
+    /// Releases the lock and waits until a majority of the nodes is known not to hold it any
+    /// more, at most the node timeout. Never an error: a node that cannot be reached frees itself
+    /// at the ttl.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll, or when the future is dropped before it.
+    pub async fn release(self) {
+        let Self {
+            core,
+            handle,
+            place,
+            ..
+        } = self;
+        if core.release().await == Released::Unconfirmed {
+            tracing::warn!(
+                resource = %handle.resource(), token = handle.token_id(),
+                "release not confirmed by a majority; the nodes free themselves at the ttl",
+            );
+        }
+        drop(place);
+    }
+
+    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
+    /// the lease ends, unless `on_lost` says otherwise.
+    ///
+    /// # Errors
+    /// [`LockErrorKind::Lost`] where the body was cancelled.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases.
+    pub async fn run<F, B>(self, body: F) -> Result<B::Output, LockError>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future,
+    {
+        let outcome = {
+            let body = pin!(body(self.handle()));
+            self.hold(body).await
+        };
+        self.release().await;
+        outcome
+    }
+
+    /// Polls `body` for as long as the lease allows.
+    pub(crate) async fn hold<B: Future>(&self, body: Pin<&mut B>) -> Result<B::Output, LockError> {
+        self.place.set_has_body();
+        let mut body = Below::new(self.handle(), body);
+        match self.core.hold(Pin::new(&mut body), self.on_lost).await {
+            Held::Done(output) => Ok(output),
+            Held::Late(output, over) => {
+                tracing::warn!(
+                    resource = %self.resource(), token = self.token_id(), reason = %over,
+                    "late: the body ended after its lease did",
+                );
+                Ok(output)
+            }
+            Held::Cancelled(over) => {
+                tracing::warn!(
+                    resource = %self.resource(), token = self.token_id(), reason = %over,
+                    "lost: the body was cancelled",
+                );
+                Err(self.handle.lost_error(over))
+            }
+            _ => Err(self.handle.lost_error(Over::Expired)),
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = LeaseHandle;
+
+    fn deref(&self) -> &LeaseHandle {
+        &self.handle
+    }
+}
+
+impl LeaseHandle {
+    /// What is locked, without the configured key prefix.
+    pub fn resource(&self) -> &Resource {
+        self.core.resource()
+    }
+
+    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    pub fn validity(&self) -> Duration {
+        self.core.validity()
+    }
+
+    /// How long it has been since the winning attempt began.
+    pub fn held_for(&self) -> Duration {
+        self.core.held_for()
+    }
+
+    /// A few digits of the owner token, for logs.
+    pub fn token_id(&self) -> &str {
+        self.core.token_id()
+    }
+
+    /// Lets the lock live for at least `ttl` from now. Never shortens it.
+    ///
+    /// # Errors
+    /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
+    /// majority answered, and the old deadline still stands; [`LockErrorKind::Invalid`] for a ttl
+    /// outside the limits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the old deadline standing.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
+        let (resource, http) = (self.resource().clone(), self.limits.http);
+        check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
+            let subject = Subject::Resource(resource.clone());
+            LockError::new(LockErrorKind::Invalid(invalid), subject, http)
+        })?;
+        self.core
+            .extend(ttl)
+            .await
+            .map_err(|error| LockError::of_extend(error, resource, http))
+    }
+
+    /// Waits until the lease is over, and says why.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> Over {
+        self.core.lost().await
+    }
+
+    pub(crate) fn registry(&self) -> u64 {
+        self.limits.registry
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.core.over().is_some()
+    }
+
+    fn lost_error(&self, over: Over) -> LockError {
+        let subject = Subject::Resource(self.resource().clone());
+        LockError::new(LockErrorKind::Lost(over), subject, self.limits.http)
+    }
+}
+
+/// Checks a ttl against the registry's `max_ttl`.
+pub(crate) fn check_max_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
+    if ttl <= max_ttl {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+        Brief(ttl),
+        Brief(max_ttl),
+    )))
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.handle).finish()
+    }
+}

@@ -1,0 +1,82 @@
+//! Distributed locks as an attribute.
+//!
+//! ```
+//! use redlock_runtime::{Config, LockError, redlock};
+//!
+//! #[redlock(resource = "order:{order_id}")]
+//! async fn charge(order_id: u64) -> Result<String, LockError> {
+//!     Ok(format!("order {order_id} charged, once at a time in the whole fleet"))
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // In production: `Config::load()?`, which reads redlock.toml and the REDLOCK_* variables.
+//!     let config = Config::new().pool("a", "memory://a");
+//!     let redlock = redlock_runtime::init(config).await?;
+//!
+//!     println!("{}", charge(42).await?);
+//!
+//!     redlock.shutdown().await;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [`macro@redlock`] runs a function under a Redlock over the configured pools: acquired from a
+//! majority of independent Redis nodes before the body, released on every way out.
+//! [`lock()`] does the same without an attribute. [`init`] starts the registry that both use, and
+//! [`Redlock::shutdown`] ends it.
+//!
+//! # Features
+//! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
+//!   `axum::response::Response`.
+//! * `actix`: [`LockError`] is a response of actix-web handlers, and a function may return a bare
+//!   `actix_web::HttpResponse`.
+
+mod call;
+mod chain;
+mod config;
+mod error;
+mod from_lock_error;
+mod held;
+#[cfg(any(feature = "axum", feature = "actix"))]
+mod http;
+mod init;
+mod lease;
+mod lock;
+mod parameters;
+mod registry;
+mod scope;
+mod shutdown;
+mod signal;
+mod site;
+
+pub use redlock_core::{
+    Brief, Contended, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind, NodeOutcome,
+    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, Unavailable,
+};
+pub use redlock_macros::redlock;
+
+pub use chain::current_lease as current;
+pub use config::{Config, ConfigError, PoolUrl};
+pub use error::{LockError, LockErrorKind};
+pub use from_lock_error::FromLockError;
+pub use held::HeldLease;
+pub use init::{InitError, Redlock, init};
+pub use lease::{Lease, LeaseHandle};
+pub use lock::{Lock, lock};
+pub use registry::{PoolHealth, Registry};
+pub use scope::Entered;
+pub use shutdown::{ShutdownReport, shutdown_signal};
+pub use site::{Site, sites};
+
+/// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
+/// notice, together with the macro of the very same version.
+#[doc(hidden)]
+#[allow(missing_docs, reason = "hidden, and described at the macro")]
+pub mod __private {
+    pub use inventory;
+
+    pub use crate::call::{Call, Held, resource};
+    pub use crate::site::{Registration, Site};
+    pub use crate::{FromLockError, Lease, LockError, OnLost, Resource};
+}

@@ -1,0 +1,137 @@
+//! The object style: a lock without an attribute.
+
+use std::future::Future;
+use std::time::Duration;
+
+use redlock_core::{OnLost, Resource, RetryLimit};
+
+use crate::config::HttpSettings;
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::lease::{Lease, LeaseHandle};
+use crate::parameters::Parameters;
+use crate::registry::{PoolNames, Wanted};
+use crate::scope;
+
+/// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
+/// [`acquire`](Lock::acquire) or [`run`](Lock::run).
+///
+/// # Example: a critical section
+/// ```
+/// # use redlock_runtime::{Config, LockError, Redlock};
+/// # async fn example() -> Result<(), LockError> {
+/// let total = redlock_runtime::lock("cart:7").retry_count(5).run(|_lease| async { 6 * 7 }).await?;
+/// assert_eq!(total, 42);
+/// # Ok(())
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// # redlock.registry().clone().scope(example()).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn lock(resource: impl Into<Resource>) -> Lock {
+    Lock {
+        resource: resource.into(),
+        pools: PoolNames::Default,
+        parameters: Parameters::NONE,
+    }
+}
+
+/// See [`lock`]. What is not said here comes from the registry's defaults.
+#[must_use = "nothing is locked before `acquire` or `run`"]
+pub struct Lock {
+    resource: Resource,
+    pools: PoolNames,
+    parameters: Parameters,
+}
+
+impl Lock {
+    /// The pools to lock on, instead of the default ones.
+    pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.pools = PoolNames::Owned(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The auto-release time.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.parameters.ttl = Some(ttl);
+        self
+    }
+
+    /// How many retries follow the first attempt.
+    pub fn retry_count(mut self, count: u32) -> Self {
+        self.parameters.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    /// Keeps trying for so long, instead of a number of retries. A hard bound.
+    pub fn wait(mut self, budget: Duration) -> Self {
+        self.parameters.limit = Some(RetryLimit::Wait(budget));
+        self
+    }
+
+    /// Between attempts passes a random time between half of this and this.
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.parameters.retry_delay = Some(delay);
+        self
+    }
+
+    /// The drift allowed for is ttl × this + 2 ms.
+    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
+        self.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    /// What happens to the body of [`run`](Self::run) when its lease ends.
+    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
+        self.parameters.on_lost = Some(on_lost);
+        self
+    }
+
+    /// Acquires the lock.
+    ///
+    /// # Errors
+    /// [`LockError`] of every kind but `Lost`.
+    ///
+    /// # Cancellation
+    /// Dropping the future sends the release of what it may have acquired to every node.
+    pub async fn acquire(self) -> Result<Lease, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(LockError::new(
+                LockErrorKind::NotInitialized,
+                Subject::Resource(self.resource),
+                HttpSettings::default(),
+            ));
+        };
+        let Self {
+            resource,
+            pools,
+            parameters,
+        } = self;
+        registry
+            .acquire(Wanted {
+                resource,
+                site: None,
+                pools,
+                parameters,
+            })
+            .await
+    }
+
+    /// Acquires the lock, runs `body` under it, releases it.
+    ///
+    /// # Errors
+    /// [`LockError`]: of the acquisition, or `Lost` where the body was cancelled because its lease
+    /// ended.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases.
+    pub async fn run<F, B>(self, body: F) -> Result<B::Output, LockError>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future,
+    {
+        self.acquire().await?.run(body).await
+    }
+}

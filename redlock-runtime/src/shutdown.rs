@@ -1,0 +1,220 @@
+//! The end of a registry.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use once_cell::sync::OnceCell;
+use redlock_core::{Moment, flush};
+use tokio::sync::Notify;
+
+use crate::held::{Entry, HeldLease};
+use crate::registry::Registry;
+
+/// What a shutdown did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// What was held when it began and ended by itself during the grace period.
+    pub finished: Vec<HeldLease>,
+    /// Bodies that were cancelled at the end of the grace period; their locks are released.
+    pub cancelled: Vec<HeldLease>,
+    /// Leases without a body that were released at the end of the grace period.
+    pub released: Vec<HeldLease>,
+    /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
+    /// never released under a running body.
+    pub stuck: Vec<HeldLease>,
+    /// Pools that did not confirm in time that everything sent to them was served. A node that
+    /// cannot be reached frees itself at the ttl.
+    pub unconfirmed: Vec<String>,
+}
+
+/// A shutdown's settings and progress.
+pub(crate) struct Shutdown {
+    grace: Duration,
+    deadline: Duration,
+    has_begun: AtomicBool,
+    report: OnceCell<ShutdownReport>,
+    done: Notify,
+    /// Wakes a thread that waits in `block_on_shutdown`.
+    blocked: Mutex<Vec<std::sync::mpsc::Sender<()>>>,
+}
+
+impl Shutdown {
+    pub(crate) fn new(grace: Duration, deadline: Duration) -> Self {
+        Self {
+            grace,
+            deadline,
+            has_begun: AtomicBool::new(false),
+            report: OnceCell::new(),
+            done: Notify::new(),
+            blocked: Mutex::default(),
+        }
+    }
+
+    fn finish(&self, report: ShutdownReport) {
+        // Only the one task that `begin_shutdown` starts gets here.
+        let _ = self.report.set(report);
+        self.done.notify_waiters();
+        let blocked = self
+            .blocked
+            .lock()
+            .map(|mut blocked| std::mem::take(&mut *blocked));
+        for waiting in blocked.unwrap_or_default() {
+            // It may have given up.
+            let _ = waiting.send(());
+        }
+    }
+}
+
+impl Registry {
+    /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
+    /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
+    pub(crate) fn begin_shutdown(&self) {
+        self.shared.held.close();
+        if self.shared.shutdown.has_begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let registry = self.clone();
+        self.shared.environment.spawner.spawn(Box::pin(async move {
+            let report = registry.wind_down().await;
+            tracing::info!(
+                finished = report.finished.len(),
+                cancelled = report.cancelled.len(),
+                released = report.released.len(),
+                stuck = report.stuck.len(),
+                "redlock has shut down",
+            );
+            registry.shared.shutdown.finish(report);
+        }));
+    }
+
+    /// The report, once the shutdown that has begun is over.
+    pub(crate) async fn shutdown_report(&self) -> ShutdownReport {
+        let shutdown = &self.shared.shutdown;
+        loop {
+            let done = shutdown.done.notified();
+            if let Some(report) = shutdown.report.get() {
+                return report.clone();
+            }
+            done.await;
+        }
+    }
+
+    /// The same for a thread without a runtime.
+    pub(crate) fn block_on_shutdown(&self) {
+        let shutdown = &self.shared.shutdown;
+        let (done, waiting) = std::sync::mpsc::channel();
+        if let Ok(mut blocked) = shutdown.blocked.lock() {
+            blocked.push(done);
+        }
+        if shutdown.report.get().is_none() {
+            // The margin covers the library's own thread being late.
+            let _ = waiting.recv_timeout(shutdown.deadline + Duration::from_secs(1));
+        }
+    }
+
+    async fn wind_down(&self) -> ShutdownReport {
+        let held = &self.shared.held;
+        let clock = &*self.shared.environment.clock;
+        let began = clock.now();
+        let deadline = began.saturating_add(self.shared.shutdown.deadline);
+        let grace = began
+            .saturating_add(self.shared.shutdown.grace)
+            .min(deadline);
+
+        let at_start = held.entries();
+        self.within(grace, held.emptied()).await;
+
+        // What is left did not finish: bodies are called back, and end at their next await.
+        let left = held.entries();
+        let (bodies, bare): (Vec<_>, Vec<_>) = left.into_iter().partition(|entry| entry.has_body);
+        for entry in &bodies {
+            entry.lease.revoke();
+        }
+        for entry in &bare {
+            // Nothing tells when the holder of a bare lease is done; `lost` tells the holder.
+            self.within(deadline, entry.lease.surrender()).await;
+        }
+        self.within(deadline, self.bodies_gone()).await;
+        let stuck: Vec<_> = held
+            .entries()
+            .into_iter()
+            .filter(|entry| entry.has_body)
+            .collect();
+
+        let mut report = ShutdownReport {
+            finished: described(&at_start, |entry| {
+                !has(&bodies, entry) && !has(&bare, entry)
+            }),
+            cancelled: described(&bodies, |entry| !has(&stuck, entry)),
+            released: described(&bare, |_| true),
+            stuck: described(&stuck, |_| true),
+            unconfirmed: Vec::new(),
+        };
+        for entry in &report.stuck {
+            tracing::error!(
+                resource = %entry.resource,
+                "the body did not yield before the shutdown's deadline; its key stays until the ttl",
+            );
+        }
+        // A lease that was merely dropped has its release still on the way.
+        let left = deadline.saturating_since(clock.now());
+        report.unconfirmed = flush(&self.shared.environment, &self.nodes(), left).await;
+        report
+    }
+
+    async fn bodies_gone(&self) {
+        loop {
+            let left = self.shared.held.left();
+            if !self
+                .shared
+                .held
+                .entries()
+                .iter()
+                .any(|entry| entry.has_body)
+            {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    async fn within(&self, until: Moment, work: impl Future) {
+        let mut work = pin!(work);
+        let mut timer = self.shared.environment.clock.sleep_until(until);
+        std::future::poll_fn(|context| {
+            if work.as_mut().poll(context).is_ready() {
+                return std::task::Poll::Ready(());
+            }
+            timer.as_mut().poll(context)
+        })
+        .await;
+    }
+}
+
+fn has(entries: &[Entry], entry: &Entry) -> bool {
+    entries.iter().any(|other| other.id == entry.id)
+}
+
+fn described(entries: &[Entry], keep: impl Fn(&&Entry) -> bool) -> Vec<HeldLease> {
+    entries.iter().filter(keep).map(Entry::describe).collect()
+}
+
+/// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
+/// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
+/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; call
+/// [`Redlock::shutdown`](crate::Redlock::shutdown) when the server has returned.
+///
+/// # Cancellation
+/// Dropping the future before it completes has no effect.
+pub async fn shutdown_signal() {
+    // Found now, not when the signal comes: the caller's scope may be gone by then.
+    let registry = crate::scope::current();
+    crate::signal::received().await;
+    if let Some(registry) = registry.or_else(crate::scope::current) {
+        registry.begin_shutdown();
+    }
+}

@@ -1,0 +1,173 @@
+//! Annotated functions, known at link time.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use redlock_core::{OnLost, RetryLimit};
+
+use crate::parameters::Parameters;
+
+/// One function under `#[redlock]`, as the attribute describes it.
+#[derive(Clone, Copy)]
+pub struct Site {
+    module: &'static str,
+    function: &'static str,
+    file: &'static str,
+    line: u32,
+    column: u32,
+    resource: &'static str,
+    name: Option<&'static str>,
+    pools: Option<&'static [&'static str]>,
+    pub(crate) parameters: Parameters,
+}
+
+/// The attribute's side: made in a `static`, value by value.
+#[doc(hidden)]
+impl Site {
+    #[must_use]
+    pub const fn new(
+        module: &'static str,
+        function: &'static str,
+        file: &'static str,
+        line: u32,
+        column: u32,
+        resource: &'static str,
+    ) -> Self {
+        let (name, pools, parameters) = (None, None, Parameters::NONE);
+        Self {
+            module,
+            function,
+            file,
+            line,
+            column,
+            resource,
+            name,
+            pools,
+            parameters,
+        }
+    }
+
+    #[must_use]
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    #[must_use]
+    pub const fn ttl(mut self, ttl: Duration) -> Self {
+        self.parameters.ttl = Some(ttl);
+        self
+    }
+
+    #[must_use]
+    pub const fn pools(mut self, pools: &'static [&'static str]) -> Self {
+        self.pools = Some(pools);
+        self
+    }
+
+    #[must_use]
+    pub const fn retry_count(mut self, count: u32) -> Self {
+        self.parameters.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    #[must_use]
+    pub const fn retry_delay(mut self, delay: Duration) -> Self {
+        self.parameters.retry_delay = Some(delay);
+        self
+    }
+
+    #[must_use]
+    pub const fn clock_drift_factor(mut self, factor: f64) -> Self {
+        self.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    #[must_use]
+    pub const fn on_lost(mut self, on_lost: OnLost) -> Self {
+        self.parameters.on_lost = Some(on_lost);
+        self
+    }
+}
+
+impl Site {
+    /// The site's name, as configuration and logs have it: what the attribute's `name` says, or
+    /// `module_path::function`.
+    pub fn site_name(&self) -> Cow<'static, str> {
+        match self.name {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("{}::{}", self.module, self.function)),
+        }
+    }
+
+    /// The source file, as the compiler names it.
+    pub fn file(&self) -> &'static str {
+        self.file
+    }
+
+    /// The line of the attribute.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The resource's template, or the expression that makes it, as written.
+    pub fn resource_template(&self) -> &'static str {
+        self.resource
+    }
+
+    /// The pools that the attribute names; `None` means the default pools.
+    pub fn pool_names(&self) -> Option<&'static [&'static str]> {
+        self.pools
+    }
+}
+
+/// `shop::charge (src/orders.rs:12:1)`
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` ({}:{}:{})",
+            self.site_name(),
+            self.file,
+            self.line,
+            self.column
+        )
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Site({self}, resource: {:?}, pools: {:?})",
+            self.resource, self.pools
+        )
+    }
+}
+
+/// How a site gets into the list.
+#[doc(hidden)]
+pub struct Registration(pub &'static Site);
+
+inventory::collect!(Registration);
+
+/// All functions under `#[redlock]` that are linked into this program, in the order of their
+/// source.
+pub fn sites() -> Vec<&'static Site> {
+    let mut sites: Vec<_> = inventory::iter::<Registration>()
+        .map(|site| site.0)
+        .collect();
+    sites.sort_by_key(|site| (site.file, site.line, site.column));
+    // A generic function registers once for each instance that the compiler makes of it.
+    sites.dedup_by_key(|site| {
+        (
+            site.module,
+            site.function,
+            site.file,
+            site.line,
+            site.column,
+        )
+    });
+    sites
+}
