@@ -8,7 +8,7 @@ use crate::client::{ClientShared, NodeSet};
 use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
 use crate::lease::Lease;
-use crate::node::{Answer, Holding, Reply};
+use crate::node::{Answer, Holding, Remaining, Reply};
 use crate::operation::{Operation, Want};
 use crate::quorum::majority;
 use crate::race::before;
@@ -26,8 +26,7 @@ pub(crate) struct Refused {
     client: Arc<ClientShared>,
     claim: Claim,
     release: Option<Arc<Round>>,
-    /// From the start of the attempt to its end.
-    elapsed: Duration,
+    started: Moment,
     /// A majority granted, but only this much validity was left.
     too_late: Option<Duration>,
     timeout: Duration,
@@ -49,14 +48,14 @@ pub(crate) async fn attempt(
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, claim.acquisition().decided()).await;
 
-    // Read after the last reply that the decision needs: a client that was paused between request
-    // and reply sees here that its lock may be gone already.
+    // The votes first and the clock behind them: a client that was paused between request and
+    // reply, or between these two lines, sees here that its lock may be gone already.
+    let is_won = claim.acquisition().tally().is_won();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
-    let is_won = claim.acquisition().tally().is_won();
     if is_won && !left.is_zero() && left >= request.min_validity {
         return Outcome::Acquired(Lease::new(client, claim, request, started, deadline));
     }
@@ -65,7 +64,7 @@ pub(crate) async fn attempt(
         client: Arc::clone(client),
         claim,
         release,
-        elapsed: now.saturating_since(started),
+        started,
         too_late: is_won.then_some(left),
         timeout,
     })
@@ -74,7 +73,8 @@ pub(crate) async fn attempt(
 impl Refused {
     /// The error for the caller, once no further attempt follows. Waits until the nodes that
     /// answer at all have undone the attempt, and asks one that refused how long the holder has
-    /// left; at most the attempt's timeout, or until the caller's own bound `end`.
+    /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;
+    /// neither beyond the caller's own bound `end`.
     ///
     /// Dropping this future loses the error and nothing else.
     pub(crate) async fn conclude(
@@ -84,17 +84,22 @@ impl Refused {
         end: Option<Moment>,
     ) -> AcquireError {
         let environment = &self.client.environment;
-        let now = environment.now();
-        let until = now.saturating_add(self.timeout);
-        let until = end.map_or(until, |end| until.min(end));
+        let clock = &*environment.clock;
+        let bounded = |from: Moment| {
+            let until = from.saturating_add(self.timeout);
+            end.map_or(until, |end| until.min(end))
+        };
 
-        let acquisition = self.claim.acquisition();
-        let inspection = self.inspect();
         // An attempt is decided as soon as it is lost; why it is lost may take another vote.
+        let acquisition = self.claim.acquisition();
         acquisition.set_goal(Goal::Verdict);
-        before(&*environment.clock, until, async {
-            acquisition.decided().await;
+        before(clock, bounded(self.started), acquisition.decided()).await;
+        let elapsed = environment.now().saturating_since(self.started);
+        let inspection = self.inspect();
+        before(clock, bounded(environment.now()), async {
             if let Some(round) = &self.release {
+                // Those that granted, and not those that hang: they would take the whole timeout.
+                round.set_goal(Goal::Seats(acquisition.granted_seats()));
                 round.decided().await;
             }
             if let Some(round) = &inspection {
@@ -107,7 +112,10 @@ impl Refused {
         let tally = acquisition.tally();
         if self.too_late.is_none() && tally.is_contended() {
             let mut holding = self.first_holding().unwrap_or_default();
-            if let Some(Answer::Held(inspected)) = inspection.and_then(|round| first_answer(&round))
+            // That the key is no string at all is known already, and says more.
+            if holding.remaining == Remaining::Unknown
+                && let Some(Answer::Held(inspected)) =
+                    inspection.and_then(|round| first_answer(&round))
             {
                 holding.remaining = inspected.remaining;
             }
@@ -121,7 +129,7 @@ impl Refused {
         AcquireError::Unavailable(Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, acquisition.answers(), self.elapsed),
+            nodes: NodeReport::of_round(names, acquisition.answers(), elapsed),
             too_late: self.too_late,
             attempts,
             waited,

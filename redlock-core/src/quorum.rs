@@ -53,11 +53,6 @@ impl Tally {
     pub(crate) const fn is_contended(&self) -> bool {
         self.held > 0 && self.granted + self.held >= majority(self.configured)
     }
-
-    /// So many gave no vote that the rest is no majority, whatever it says.
-    pub(crate) const fn is_unavailable(&self) -> bool {
-        self.configured - self.failed - self.absent < majority(self.configured)
-    }
 }
 
 #[cfg(test)]

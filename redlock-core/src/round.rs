@@ -14,27 +14,27 @@ use crate::quorum::Tally;
 pub(crate) enum Goal {
     /// A majority granted, or no longer can.
     Majority,
-    /// No majority can, and it is clear whether the lock is contended or the nodes are not there.
+    /// No majority can, and it is certain that someone else holds the lock; or everybody answered.
     Verdict,
     /// A majority is known not to hold our key.
     FreeOfUs,
     /// Everybody answered.
     All,
+    /// These answered: bit n stands for seat n.
+    Seats(u64),
 }
 
 impl Goal {
-    fn is_met(self, tally: &Tally) -> bool {
+    fn is_met(self, state: &State) -> bool {
+        let tally = &state.tally;
         // No answer can change anything any more.
         tally.pending() == 0
             || match self {
                 Self::Majority => tally.is_won() || tally.is_out_of_reach(),
-                Self::Verdict => {
-                    tally.is_won()
-                        || tally.is_out_of_reach()
-                            && (tally.is_contended() || tally.is_unavailable())
-                }
+                Self::Verdict => tally.is_won() || tally.is_contended() && tally.is_out_of_reach(),
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
+                Self::Seats(seats) => seats & !state.answered == 0,
             }
     }
 }
@@ -48,6 +48,8 @@ pub(crate) struct Round {
 
 struct State {
     answers: Vec<Option<Answer>>,
+    /// The seats that answered, as far as they fit.
+    answered: u64,
     tally: Tally,
     goal: Goal,
     /// The caller that waits in [`Decided`], to be woken when the goal is met.
@@ -59,6 +61,7 @@ impl Round {
         Arc::new(Self {
             state: Mutex::new(State {
                 answers: vec![None; nodes],
+                answered: 0,
                 tally: Tally {
                     configured: nodes,
                     ..Tally::default()
@@ -103,7 +106,8 @@ impl Round {
                 Answer::Failed(_) => state.tally.failed += 1,
             }
             state.answers[seat] = Some(answer);
-            if state.goal.is_met(&state.tally) {
+            state.answered |= bit(seat);
+            if state.goal.is_met(&state) {
                 state.waiting.take()
             } else {
                 None
@@ -134,6 +138,15 @@ impl Round {
         self.lock().answers.clone()
     }
 
+    /// The seats that granted so far, for [`Goal::Seats`].
+    pub(crate) fn granted_seats(&self) -> u64 {
+        let state = self.lock();
+        let seats = state.answers.iter().enumerate();
+        seats
+            .filter(|(_, answer)| matches!(answer, Some(Answer::Granted { .. })))
+            .fold(0, |seats, (seat, _)| seats | bit(seat))
+    }
+
     /// Whether a release has anything to undo at `seat`: not where the operation certainly never
     /// reached the node.
     pub(crate) fn may_have_reached(&self, seat: usize) -> bool {
@@ -146,6 +159,14 @@ impl Round {
     }
 }
 
+/// Seats beyond the 64th have none: nobody waits for them in particular.
+fn bit(seat: usize) -> u64 {
+    u32::try_from(seat)
+        .ok()
+        .and_then(|seat| 1_u64.checked_shl(seat))
+        .unwrap_or(0)
+}
+
 /// See [`Round::decided`].
 pub(crate) struct Decided<'a> {
     round: &'a Round,
@@ -156,7 +177,7 @@ impl Future for Decided<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.round.lock();
-        if state.goal.is_met(&state.tally) {
+        if state.goal.is_met(&state) {
             return Poll::Ready(());
         }
         match &mut state.waiting {

@@ -76,6 +76,14 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Makes the server remember every script, without a key and so without any effect. Otherwise
+/// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
+/// before it would not be undone. It also shows whether the server's ACL allows scripts.
+pub(super) fn introductions() -> [Vec<u8>; 3] {
+    [&ACQUIRE_ALL, &EXTEND, &RELEASE]
+        .map(|script| pack(&[b"EVAL", script.text.as_bytes(), b"0", b"", b"10"]))
+}
+
 /// The bytes of `operation`, encoded once for all nodes of one dialect.
 pub(super) fn encoded(operation: &Operation, dialect: Dialect) -> &[u8] {
     // Only a single acquisition differs by dialect.

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::address::RedisAddress;
-use super::command::Dialect;
+use super::command::{Dialect, introductions};
 use super::wire::{Value, decode, pack};
 
 /// The bytes to and from a server, over whatever carries them.
@@ -59,13 +59,13 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
     if let Some(password) = password {
         hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
     }
-    let version = match exchange(stream, &mut buffer, &hello, hello_version).await? {
+    let version = match exchange(stream, &mut buffer, &pack(&hello), hello_version).await? {
         Ok(version) => version,
         // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
         Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
             if let Some(password) = password {
                 let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, &mut buffer, &old, |_| ())
+                exchange(stream, &mut buffer, &pack(&old), |_| ())
                     .await?
                     .map_err(not_connected)?;
             }
@@ -76,9 +76,18 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
     if settings.db() != 0 {
         let db = settings.db().to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
-        exchange(stream, &mut buffer, &select, |_| ())
+        exchange(stream, &mut buffer, &pack(&select), |_| ())
             .await?
             .map_err(not_connected)?;
+    }
+    for script in introductions() {
+        let refused = |error| {
+            let what = "the server does not run the scripts that a release needs";
+            not_connected(format!("{what}: {error}"))
+        };
+        exchange(stream, &mut buffer, &script, |_| ())
+            .await?
+            .map_err(refused)?;
     }
     Ok(if version >= 7 {
         Dialect::NamesHolder
@@ -112,11 +121,11 @@ fn hello_version(value: &Value<'_>) -> u32 {
 async fn exchange<T>(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
-    words: &[&[u8]],
+    command: &[u8],
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
     stream
-        .write_all(&pack(words))
+        .write_all(command)
         .await
         .map_err(|error| broken(&error))?;
     loop {

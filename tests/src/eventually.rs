@@ -1,0 +1,61 @@
+//! Waiting for a state of a foreign process.
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+/// How long to wait between two looks.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// Calls `probe` until it returns `Ok`, at most `within` long; then panics with the last `Err`.
+///
+/// Tests do not sleep to synchronise: they wait for an event. The state of a foreign process (the
+/// keys of a Redis server, an entry in `/proc`) sends no event to us, so it has to be looked at
+/// repeatedly. This function is the only place that does so, and it is bounded.
+///
+/// The probe runs at least once, also when `within` is zero. Time is real time, also in a test that
+/// paused tokio's clock.
+///
+/// # Example: wait until a key has expired
+///
+/// ```
+/// # use redlock_tests::{RedisNode, eventually};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let node = RedisNode::start().await;
+/// # node.set("order:42", "token", Some(Duration::from_millis(30)));
+/// eventually("the lock to expire", Duration::from_secs(1), async || {
+///     node.get("order:42").map_or(Ok(()), |owner| Err(format!("still owned by {owner:?}")))
+/// })
+/// .await;
+/// # }
+/// ```
+#[track_caller]
+pub fn eventually<T, F: Future<Output = Result<T, String>>>(
+    what: &str,
+    within: Duration,
+    probe: impl FnMut() -> F,
+) -> impl Future<Output = T> {
+    eventually_for(Location::caller(), what, within, probe)
+}
+
+/// The same on behalf of another function's caller.
+pub(crate) async fn eventually_for<T, F: Future<Output = Result<T, String>>>(
+    caller: &Location<'_>,
+    what: &str,
+    within: Duration,
+    mut probe: impl FnMut() -> F,
+) -> T {
+    let started = Instant::now();
+    loop {
+        let missing = match probe().await {
+            Ok(value) => return value,
+            Err(missing) => missing,
+        };
+        assert!(
+            started.elapsed() < within,
+            "{caller}: waited {within:?} for {what}; {missing}"
+        );
+        tokio::time::sleep(INTERVAL).await;
+    }
+}

@@ -1,0 +1,57 @@
+//! The harness for tests against real `redis-server` processes.
+//!
+//! A test starts its own nodes, breaks them in the way its name says, and looks at what is left on
+//! them:
+//!
+//! ```
+//! use redlock_tests::{NodeOptions, Nodes, Pttl};
+//! use std::time::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let nodes = Nodes::start(3).await;
+//! nodes[0].set("order:42", "token", Some(Duration::from_secs(5)));
+//! assert!(matches!(nodes[0].pttl("order:42"), Pttl::Left(_)));
+//!
+//! nodes[2].freeze(); // a hung node: it accepts connections and never answers
+//! nodes[1].kill(); // a dead node: it refuses connections
+//! assert_eq!(nodes.values_of("order:42"), [Some(b"token".to_vec()), None, None]);
+//!
+//! nodes[0].del("order:42");
+//! nodes.assert_no_keys(Duration::from_secs(1)).await;
+//! # }
+//! ```
+//!
+//! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted.
+//! * [`Proxy`]: a network that delays, loses or holds back what is sent.
+//! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
+//! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
+//! * [`eventually()`]: the one place where a test may wait by looking again and again.
+//!
+//! Everything here panics with a message for the person who reads the failed test, unless the
+//! failure is what a test may want to see, as in [`RedisNode::try_command`].
+
+// A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
+#![allow(clippy::missing_panics_doc)]
+
+mod eventually;
+mod history;
+mod http;
+mod node;
+mod nodes;
+mod ports;
+mod process;
+mod proxy;
+mod service;
+mod spawner;
+mod temp_dir;
+
+pub use eventually::eventually;
+pub use history::{CriticalLog, check_no_overlap};
+pub use http::{HttpReply, http_post, http_request};
+pub use node::{NodeOptions, Pttl, RedisNode};
+pub use nodes::Nodes;
+pub use proxy::Proxy;
+pub use redis;
+pub use rustix::process::Signal;
+pub use service::Service;

@@ -1,0 +1,239 @@
+//! One `redis-server` process.
+
+mod binary;
+mod inspect;
+mod options;
+
+pub use inspect::Pttl;
+pub use options::NodeOptions;
+
+use crate::ports;
+use crate::process::{NoLine, Process};
+use crate::spawner;
+use crate::temp_dir::TempDir;
+use rustix::process::Signal;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a server may take to load its data and open its port, or to shut down.
+const START_STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How many ports to try before giving up.
+const PORT_ATTEMPTS: usize = 50;
+
+/// One real `redis-server` on a loopback port of its own, with a directory of its own.
+///
+/// Dropping it kills the process, frozen or not, and removes the directory. A test process that is
+/// itself killed takes its servers along (where util-linux' `setpriv` is installed).
+///
+/// The methods that look at keys use a plain connection each time, with a timeout, and panic when
+/// the node does not answer; [`try_command`](Self::try_command) returns the error instead.
+#[derive(Debug)]
+pub struct RedisNode {
+    options: NodeOptions,
+    port: u16,
+    process: Mutex<Process>,
+    frozen: AtomicBool,
+    dir: TempDir,
+}
+
+impl RedisNode {
+    /// Starts a server without persistence or password.
+    pub async fn start() -> Self {
+        Self::start_with(NodeOptions::default()).await
+    }
+
+    /// Starts a server with `options`; returns when it accepts connections.
+    pub async fn start_with(options: NodeOptions) -> Self {
+        tokio::task::spawn_blocking(|| Self::start_blocking(options))
+            .await
+            .unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+    }
+
+    /// The same for a caller without a tokio runtime.
+    pub fn start_blocking(options: NodeOptions) -> Self {
+        let dir = TempDir::new();
+        for _ in 0..PORT_ATTEMPTS {
+            let port = ports::next();
+            match launch(&options, port, dir.path()) {
+                Ok(process) => {
+                    return Self {
+                        options,
+                        port,
+                        process: Mutex::new(process),
+                        frozen: AtomicBool::new(false),
+                        dir,
+                    };
+                }
+                Err(LaunchError::PortTaken) => {}
+                Err(LaunchError::Failed(why)) => panic!("{why}"),
+            }
+        }
+        panic!("no free port for a redis-server in {PORT_ATTEMPTS} attempts");
+    }
+
+    /// `redis://127.0.0.1:PORT`, with the password if there is one.
+    pub fn url(&self) -> String {
+        self.url_at(self.addr())
+    }
+
+    /// The URL that reaches this node through another address, such as a proxy's.
+    pub(crate) fn url_at(&self, addr: SocketAddr) -> String {
+        match &self.options.password {
+            Some(password) => format!("redis://:{password}@{addr}"),
+            None => format!("redis://{addr}"),
+        }
+    }
+
+    /// `redis+unix:///…`, for a node started with [`NodeOptions::unix_socket`].
+    pub fn unix_url(&self) -> String {
+        assert!(
+            self.options.unix_socket,
+            "the node was started without `unix_socket()`"
+        );
+        let socket = options::socket_path(self.dir.path());
+        match &self.options.password {
+            Some(password) => format!("redis+unix://{}?pass={password}", socket.display()),
+            None => format!("redis+unix://{}", socket.display()),
+        }
+    }
+
+    /// The address that the server listens on.
+    pub fn addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// The port that the server listens on, also after a restart.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The process id; another one after a restart.
+    pub fn pid(&self) -> u32 {
+        self.process().pid()
+    }
+
+    /// The server's working directory, removed with the node.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Stops the process (`SIGSTOP`): connections are still accepted, nothing is ever answered.
+    /// Returns when the process has stopped.
+    pub fn freeze(&self) {
+        self.process().freeze();
+        self.frozen.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets a frozen process go on (`SIGCONT`). It then answers all that it was sent meanwhile.
+    pub fn thaw(&self) {
+        self.frozen.store(false, Ordering::SeqCst);
+        self.process().thaw();
+    }
+
+    /// Kills the process (`SIGKILL`) and reaps it: from here on connections are refused.
+    pub fn kill(&self) {
+        self.process().kill();
+        self.frozen.store(false, Ordering::SeqCst);
+    }
+
+    /// Shuts the server down in an orderly way (`SIGTERM`) and reaps it.
+    pub async fn stop(&self) {
+        self.thaw();
+        let process = self.process().clone();
+        process.signal(Signal::TERM);
+        let (process, status) = tokio::task::spawn_blocking(move || {
+            let status = process.wait(START_STOP_TIMEOUT);
+            (process, status)
+        })
+        .await
+        .expect("waiting does not panic");
+        assert!(
+            status.is_some(),
+            "redis-server on port {} ignored SIGTERM:\n{}",
+            self.port,
+            process.output()
+        );
+    }
+
+    /// Starts the server again on the same port, in the same directory, with the same options.
+    /// A node that still runs is killed first.
+    ///
+    /// It comes back empty, unless it was started with [`NodeOptions::append_only`].
+    pub async fn restart(&self) {
+        self.kill();
+        let (options, port) = (self.options.clone(), self.port);
+        let dir = self.dir.path().to_owned();
+        let launched = tokio::task::spawn_blocking(move || launch(&options, port, &dir))
+            .await
+            .unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()));
+        match launched {
+            Ok(process) => *self.process() = process,
+            Err(LaunchError::PortTaken) => {
+                panic!("another process took port {port} while the node was down")
+            }
+            Err(LaunchError::Failed(why)) => panic!("{why}"),
+        }
+    }
+
+    /// Whether the process exists; a frozen one does.
+    pub fn is_running(&self) -> bool {
+        self.process().is_running()
+    }
+
+    /// Whether the process runs and was not frozen by [`freeze`](Self::freeze).
+    pub fn is_reachable(&self) -> bool {
+        self.is_running() && !self.frozen.load(Ordering::SeqCst)
+    }
+
+    /// What the server logged since its last start.
+    pub fn log(&self) -> String {
+        self.process().output()
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RedisNode {
+    fn drop(&mut self) {
+        self.process().kill();
+    }
+}
+
+enum LaunchError {
+    PortTaken,
+    Failed(String),
+}
+
+/// Starts a server and waits for its own word that it is ready. A connection attempt would not do:
+/// whoever else has the port answers that as well.
+fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, LaunchError> {
+    let binary = binary::redis_server();
+    let mut command = spawner::tied(binary);
+    command.args(options.command_line(port, dir));
+    let process = Process::start(command)
+        .map_err(|error| LaunchError::Failed(format!("cannot start `{binary}`: {error}")))?;
+    let ready = process.wait_for_line(START_STOP_TIMEOUT, |line| {
+        line.contains("Ready to accept connections")
+    });
+    let Err(reason) = ready else {
+        return Ok(process);
+    };
+    process.kill();
+    let log = process.output();
+    if log.contains("Address already in use") {
+        return Err(LaunchError::PortTaken);
+    }
+    let what = match reason {
+        NoLine::Exited => "ended before it was ready",
+        NoLine::TimedOut => "did not become ready in time",
+    };
+    Err(LaunchError::Failed(format!(
+        "`{binary}` on port {port} {what}; it said:\n{log}"
+    )))
+}

@@ -1,0 +1,99 @@
+//! How a server is started.
+
+use std::path::{Path, PathBuf};
+
+/// What a server is started with. The default keeps nothing on disk and asks for no password.
+///
+/// ```
+/// # use redlock_tests::NodeOptions;
+/// let options = NodeOptions::default().append_only().arg("maxmemory", "16mb");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct NodeOptions {
+    append_only: bool,
+    pub(super) unix_socket: bool,
+    pub(super) password: Option<String>,
+    extra: Vec<(String, String)>,
+}
+
+impl NodeOptions {
+    /// Writes every change to disk before it is answered, so that a restart, even after
+    /// [`kill`](crate::RedisNode::kill), loses nothing.
+    #[must_use]
+    pub fn append_only(mut self) -> Self {
+        self.append_only = true;
+        self
+    }
+
+    /// Asks clients for a password. It becomes part of the node's URL: letters and digits only.
+    #[must_use]
+    pub fn password(mut self, password: &str) -> Self {
+        assert!(
+            !password.is_empty() && password.chars().all(|c| c.is_ascii_alphanumeric()),
+            "the password goes into a URL; use letters and digits"
+        );
+        self.password = Some(password.to_owned());
+        self
+    }
+
+    /// Limits the memory (`"4mb"`) under an eviction policy (`"noeviction"`, `"allkeys-lru"`, …).
+    #[must_use]
+    pub fn max_memory(self, limit: &str, policy: &str) -> Self {
+        self.arg("maxmemory", limit).arg("maxmemory-policy", policy)
+    }
+
+    /// Listens on a Unix socket as well: [`RedisNode::unix_url`](crate::RedisNode::unix_url).
+    #[must_use]
+    pub fn unix_socket(mut self) -> Self {
+        self.unix_socket = true;
+        self
+    }
+
+    /// Makes the server a replica of another one.
+    #[must_use]
+    pub fn replica_of(self, primary: &crate::RedisNode) -> Self {
+        self.arg("replicaof", &format!("127.0.0.1 {}", primary.port()))
+    }
+
+    /// Any other directive of `redis.conf`, given last: it wins over the harness's own.
+    #[must_use]
+    pub fn arg(mut self, directive: &str, value: &str) -> Self {
+        self.extra.push((directive.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(super) fn command_line(&self, port: u16, dir: &Path) -> Vec<String> {
+        let mut line = Vec::new();
+        let mut add = |directive: &str, value: &str| {
+            line.push(format!("--{directive}"));
+            // Two values of one directive are two arguments; an empty one is an argument too.
+            line.extend(value.split(' ').map(str::to_owned));
+        };
+        add("bind", "127.0.0.1");
+        add("port", &port.to_string());
+        add("save", "");
+        add("daemonize", "no");
+        add("logfile", "");
+        add("appendonly", if self.append_only { "yes" } else { "no" });
+        if self.append_only {
+            add("appendfsync", "always");
+        }
+        if let Some(password) = &self.password {
+            add("requirepass", password);
+        }
+        for (directive, value) in &self.extra {
+            add(directive, value);
+        }
+        // Not through `add`: a path may contain spaces.
+        line.extend(["--dir".to_owned(), dir.display().to_string()]);
+        if self.unix_socket {
+            let socket = socket_path(dir).display().to_string();
+            line.extend(["--unixsocket".to_owned(), socket]);
+        }
+        line
+    }
+}
+
+pub(super) fn socket_path(dir: &Path) -> PathBuf {
+    dir.join("redis.sock")
+}

@@ -1,0 +1,229 @@
+//! A child process: its output, its signals, its end.
+
+use crate::spawner;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lines of output kept for failure messages.
+const KEPT_LINES: usize = 1000;
+
+/// A handle to a running child. Cloning it gives another handle to the same child; the owner calls
+/// [`kill`](Self::kill) when it is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pid: Pid,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Notified by the reader threads after each line and at the end of a stream, and by the
+    /// reaper thread when the child has ended.
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    child: Child,
+    /// Set by the reaper thread, under the lock. As long as it is `None` the process id is still
+    /// ours, so that a signal cannot hit a stranger.
+    status: Option<ExitStatus>,
+    lines: VecDeque<String>,
+    /// How many lines were dropped from the front of `lines`.
+    forgotten: usize,
+    open_streams: usize,
+}
+
+/// Why an awaited line did not come.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoLine {
+    Exited,
+    TimedOut,
+}
+
+impl Process {
+    pub(crate) fn start(mut command: Command) -> std::io::Result<Self> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = spawner::spawn(command)?;
+        let pid = Pid::from_child(&child);
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                child,
+                status: None,
+                lines: VecDeque::new(),
+                forgotten: 0,
+                open_streams: 2,
+            }),
+            changed: Condvar::new(),
+        });
+        drain(stdout, &shared);
+        drain(stderr, &shared);
+        reap(pid, &shared);
+        Ok(Self { pid, shared })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.shared.lock().status.is_none()
+    }
+
+    /// Sends a signal, unless the process has already ended.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let state = self.shared.lock();
+        if state.status.is_none() {
+            kill_process(self.pid, signal).expect("a child that is not reaped takes signals");
+        }
+    }
+
+    /// Stops the process and returns once it *has* stopped: a signal is delivered a moment after
+    /// it is sent, and until then the process would go on answering.
+    pub(crate) fn freeze(&self) {
+        self.signal(Signal::STOP);
+        // The status stays with the kernel (`NOWAIT`): only the reaper thread takes it.
+        let _ = waitid(
+            WaitId::Pid(self.pid),
+            WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+        );
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Kills the process, also a stopped one, and returns once it is gone.
+    pub(crate) fn kill(&self) {
+        self.signal(Signal::KILL);
+        let mut state = self.shared.lock();
+        while state.status.is_none() {
+            state = self.shared.wait(state, None);
+        }
+    }
+
+    /// Waits for the end of the process; `None` when it still runs after `within`.
+    pub(crate) fn wait(&self, within: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + within;
+        let mut state = self.shared.lock();
+        loop {
+            if state.status.is_some() || Instant::now() >= deadline {
+                return state.status;
+            }
+            state = self.shared.wait(state, Some(deadline));
+        }
+    }
+
+    /// Waits for a line, also one that was already written, that `wanted` accepts.
+    pub(crate) fn wait_for_line(
+        &self,
+        within: Duration,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<String, NoLine> {
+        let deadline = Instant::now() + within;
+        let mut seen = 0_usize;
+        let mut state = self.shared.lock();
+        loop {
+            let unseen = seen.saturating_sub(state.forgotten);
+            if let Some(line) = state.lines.iter().skip(unseen).find(|line| wanted(line)) {
+                return Ok(line.clone());
+            }
+            seen = state.forgotten + state.lines.len();
+            if state.status.is_some() && state.open_streams == 0 {
+                return Err(NoLine::Exited);
+            }
+            if Instant::now() >= deadline {
+                return Err(NoLine::TimedOut);
+            }
+            state = self.shared.wait(state, Some(deadline));
+        }
+    }
+
+    /// What the process wrote so far, both streams, for failure messages.
+    pub(crate) fn output(&self) -> String {
+        let state = self.shared.lock();
+        let mut output = String::new();
+        if state.forgotten > 0 {
+            output = format!("({} earlier lines)\n", state.forgotten);
+        }
+        for line in &state.lines {
+            output.push_str(line);
+            output.push('\n');
+        }
+        output
+    }
+}
+
+impl Shared {
+    /// A panic of one test must not hide behind "poisoned" in another.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        deadline: Option<Instant>,
+    ) -> MutexGuard<'a, State> {
+        match deadline {
+            None => self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let woken = self.changed.wait_timeout(state, left);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
+        }
+    }
+}
+
+/// Reads a stream to its end, so that the child never blocks on a full pipe.
+fn drain(stream: impl Read + Send + 'static, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut bytes = Vec::new();
+        while stream.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+            bytes.clear();
+            let mut state = shared.lock();
+            if state.lines.len() == KEPT_LINES {
+                state.lines.pop_front();
+                state.forgotten += 1;
+            }
+            state.lines.push_back(line);
+            shared.changed.notify_all();
+        }
+        shared.lock().open_streams -= 1;
+        shared.changed.notify_all();
+    });
+}
+
+/// Waits for the end of the child and takes its status.
+///
+/// The wait itself leaves the child a zombie (`NOWAIT`); it is reaped under the lock, so that
+/// whoever holds the lock and finds no status knows that the process id is still taken.
+fn reap(pid: Pid, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::Pid(pid), end).is_err_and(|error| error == Errno::INTR) {}
+        let mut state = shared.lock();
+        state.status = state.child.wait().ok();
+        shared.changed.notify_all();
+    });
+}

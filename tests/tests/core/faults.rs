@@ -1,0 +1,321 @@
+//! Nodes that are down, hung, slow, cut off, or come back.
+
+use std::time::Duration;
+
+use redlock_core::{AcquireError, Client, NodeOutcome, Released, Unavailable};
+use redlock_tests::{Nodes, Proxy, eventually};
+
+use crate::fixture::{SOON, client, connect, once, start, until_voting};
+use crate::still_clock::StillClock;
+
+fn unavailable(error: AcquireError) -> Unavailable {
+    match error {
+        AcquireError::Unavailable(unavailable) => unavailable,
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_dead_minority_changes_nothing() {
+    for dead in 1..=2 {
+        let nodes = Nodes::start(5).await;
+        // Down before the first connection.
+        for node in nodes.iter().take(dead) {
+            node.kill();
+        }
+        let set = connect(nodes.urls()).await;
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        lease.extend(Duration::from_secs(90)).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_minority_killed_under_a_lease_changes_nothing() {
+    let (nodes, set) = start(5).await;
+    for victim in 0..2 {
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        nodes[victim].kill();
+        lease.extend(Duration::from_secs(90)).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+        nodes.assert_no_keys(SOON).await;
+    }
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn a_dead_majority_is_unavailable_names_each_reason_and_leaves_no_key() {
+    let (nodes, set) = start(5).await;
+    for (node, connected) in nodes.iter().zip(set.iter()).take(3) {
+        node.kill();
+        until_voting(connected, false).await;
+    }
+    // On a clock that stands still, only what needs no timeout completes.
+    let client = Client::new(StillClock::default().environment());
+    let error = unavailable(client.acquire(&set, &once("r")).await.unwrap_err());
+    let text = error.to_string();
+    assert!(
+        text.starts_with("2 of 5 nodes voted, 3 needed; a: "),
+        "{text}"
+    );
+    assert_eq!(error.nodes.len(), 3, "{text}");
+    for (node, name) in error.nodes.iter().zip(["a", "b", "c"]) {
+        assert_eq!(&*node.name, name);
+        assert!(matches!(node.outcome, NodeOutcome::Failed(_)), "{text}");
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_called_so() {
+    let nodes = Nodes::start(1).await;
+    nodes[0].kill();
+    let set = connect(nodes.urls()).await;
+    let error = client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "0 of 1 nodes voted, 1 needed; a: connection refused");
+}
+
+#[tokio::test]
+async fn a_hung_minority_is_not_waited_for() {
+    let (nodes, set) = start(5).await;
+    nodes[0].freeze();
+    nodes[1].freeze();
+    let client = Client::new(StillClock::default().environment());
+    for _ in 0..20 {
+        let lease = client.acquire(&set, &once("r")).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    nodes.assert_no_keys(SOON).await;
+    // What was sent to the hung nodes lands when they wake, and undoes itself.
+    nodes[0].thaw();
+    nodes[1].thaw();
+    until_voting(&set[0], true).await;
+    until_voting(&set[1], true).await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_node_that_hung_before_the_first_connection_is_not_waited_for() {
+    let nodes = Nodes::start(3).await;
+    nodes[0].freeze();
+    let set = connect(nodes.urls()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes[0].thaw();
+    until_voting(&set[0], true).await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_hung_majority_is_unavailable_and_its_late_votes_are_undone() {
+    let (nodes, set) = start(3).await;
+    nodes[0].freeze();
+    nodes[1].freeze();
+    // The node timeout is what ends it, and nothing before or after.
+    let clock = StillClock::default();
+    let client = Client::new(clock.environment());
+    let set_there = set.clone();
+    let acquiring = tokio::spawn(async move { client.acquire(&set_there, &once("r")).await });
+    eventually("the healthy vote", SOON, || async {
+        nodes[2]
+            .get("r")
+            .map(|_| ())
+            .ok_or_else(|| "not there yet".to_owned())
+    })
+    .await;
+    clock.advance(Duration::from_millis(49));
+    tokio::task::yield_now().await;
+    assert!(!acquiring.is_finished());
+    clock.advance(Duration::from_millis(1));
+    let error = unavailable(acquiring.await.unwrap().unwrap_err());
+    let text = error.to_string();
+    assert_eq!(error.waited, Duration::from_millis(50), "{text}");
+    assert_eq!(
+        nodes[2].get("r"),
+        None,
+        "those that answer have undone it by now"
+    );
+    assert!(
+        text.contains("a: no answer in") && text.contains("b: no answer in"),
+        "{text}"
+    );
+    nodes[0].thaw();
+    nodes[1].thaw();
+    // Proof that the late SETs were served: what was submitted behind them is.
+    for node in set.iter() {
+        until_voting(node, true).await;
+    }
+    let lease = crate::fixture::client()
+        .acquire(&set, &once("other"))
+        .await
+        .unwrap();
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn after_a_while_a_hung_node_votes_no_at_once_and_then_votes_again() {
+    let (nodes, set) = start(3).await;
+    nodes[2].freeze();
+    drop(client().acquire(&set, &once("r")).await.unwrap());
+    until_voting(&set[2], false).await;
+    nodes[2].thaw();
+    until_voting(&set[2], true).await;
+    nodes.assert_no_keys(SOON).await;
+    // Its vote counts again.
+    nodes[0].kill();
+    until_voting(&set[0], false).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn a_restarted_node_is_connected_again_in_the_background() {
+    let (nodes, set) = start(3).await;
+    nodes[0].kill();
+    nodes[1].kill();
+    until_voting(&set[0], false).await;
+    until_voting(&set[1], false).await;
+    client().acquire(&set, &once("r")).await.unwrap_err();
+    nodes[0].restart().await;
+    until_voting(&set[0], true).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+/// Three nodes, the first behind a proxy.
+async fn behind_proxy() -> (Nodes, Proxy, redlock_core::NodeSet) {
+    let nodes = Nodes::start(3).await;
+    let proxy = Proxy::start(&nodes[0]).await;
+    let mut urls = nodes.urls();
+    urls[0] = proxy.url();
+    let set = connect(urls).await;
+    (nodes, proxy, set)
+}
+
+#[tokio::test]
+async fn a_release_that_could_not_be_delivered_is_repeated_after_reconnection() {
+    let (nodes, proxy, set) = behind_proxy().await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    eventually("the vote behind the proxy", SOON, || async {
+        nodes[0]
+            .get("r")
+            .map(|_| ())
+            .ok_or_else(|| "not there yet".to_owned())
+    })
+    .await;
+    proxy.cut().await;
+    until_voting(&set[0], false).await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    assert!(
+        nodes[0].get("r").is_some(),
+        "the proxy let the release through"
+    );
+    proxy.restore().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_set_whose_answer_never_came_is_undone() {
+    let (nodes, proxy, set) = behind_proxy().await;
+    nodes[1].kill();
+    nodes[2].kill();
+    until_voting(&set[1], false).await;
+    until_voting(&set[2], false).await;
+    proxy.hold_to_client();
+    let error = unavailable(client().acquire(&set, &once("r")).await.unwrap_err());
+    assert!(error.to_string().contains("a: no answer in"), "{error}");
+    // The SET reached the node, and so did the release behind it.
+    nodes.assert_no_keys(SOON).await;
+    proxy.restore().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_set_that_is_late_is_undone_by_the_release_behind_it() {
+    let (nodes, proxy, set) = behind_proxy().await;
+    proxy.hold_to_server();
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+    assert_eq!(nodes[0].get("r"), None, "it is still on its way");
+    proxy.restore().await;
+    until_voting(&set[0], true).await;
+    drop(client().acquire(&set, &once("r")).await.unwrap());
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn an_acquisition_slower_than_its_ttl_is_never_reported_as_held() {
+    let nodes = Nodes::start(3).await;
+    let mut urls = Vec::new();
+    let mut proxies = Vec::new();
+    for node in nodes.iter() {
+        let proxy = Proxy::start(node).await;
+        urls.push(proxy.url());
+        proxies.push(proxy);
+    }
+    let set = connect(urls).await;
+    // The answers take at least 40 ms, the lock lives for 30; the attempt may wait for a second.
+    for proxy in &proxies {
+        proxy.delay(Duration::from_millis(20));
+    }
+    let client = redlock_core::Client::with_settings(
+        crate::fixture::IO.environment(),
+        Duration::from_secs(1),
+        [],
+    );
+    let mut request = once("r").ttl(Duration::from_millis(30));
+    request.clock_drift_factor = 0.0;
+    for _ in 0..10 {
+        unavailable(client.acquire(&set, &request).await.unwrap_err());
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_paused_client_does_not_believe_in_a_lock_that_ran_out_meanwhile() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = Client::new(clock.environment());
+    let ttl = Duration::from_secs(30);
+    let request = once("r").ttl(ttl);
+    let mut acquiring = Box::pin(client.acquire(&set, &request));
+    let is_done = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(acquiring.as_mut().poll(context).is_ready())
+    })
+    .await;
+    assert!(!is_done);
+    eventually("all votes to be cast", SOON, || async {
+        let values = nodes.values_of("r");
+        if values.iter().all(Option::is_some) {
+            Ok(())
+        } else {
+            Err(format!("{values:?}"))
+        }
+    })
+    .await;
+    // The process does not run, the votes wait in its sockets, and the ttl passes.
+    clock.advance(ttl);
+    let error = unavailable(acquiring.await.unwrap_err());
+    assert_eq!(error.too_late, Some(Duration::ZERO), "{error}");
+    nodes.assert_no_keys(SOON).await;
+}

@@ -1,0 +1,84 @@
+//! A client of real nodes.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, LazyLock};
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_core::{
+    Client, IoThread, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions, Request,
+};
+use redlock_tests::{Nodes, eventually};
+
+/// How long a test waits for something that takes milliseconds, on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(5);
+
+/// One I/O thread for all tests, as a process has one.
+pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
+
+pub(crate) fn client() -> Client {
+    Client::new(IO.environment())
+}
+
+/// A node for each URL, named a, b, c …, each connected or known not to be.
+pub(crate) async fn connect(urls: impl IntoIterator<Item = String>) -> NodeSet {
+    let nodes: Vec<Arc<RedisNode>> = urls
+        .into_iter()
+        .zip('a'..)
+        .map(|(url, name)| {
+            let address = RedisAddress::parse(&url).expect("the harness makes good URLs");
+            let options = RedisOptions::default();
+            Arc::new(RedisNode::start(name.to_string(), address, options, &IO))
+        })
+        .collect();
+    for node in &nodes {
+        node.settled().await;
+    }
+    nodes
+        .into_iter()
+        .map(|node| node as Arc<dyn Node>)
+        .collect()
+}
+
+pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
+    let nodes = Nodes::start(n).await;
+    let set = connect(nodes.urls()).await;
+    (nodes, set)
+}
+
+/// One attempt, so that a refusal is an answer and not a wait.
+pub(crate) fn once(resource: &str) -> Request {
+    Request::new(resource).retries(0)
+}
+
+/// Waits until `node` votes, or abstains.
+pub(crate) async fn until_voting(node: &Arc<dyn Node>, expected: bool) {
+    eventually("the node's status", SOON, || async {
+        match (node.status(), expected) {
+            (NodeStatus::Voting, true) | (NodeStatus::Abstaining(_), false) => Ok(()),
+            (status, _) => Err(format!("{} is {status:?}", node.name())),
+        }
+    })
+    .await;
+}
+
+/// Polls `future` at most `polls` times, each time that it wakes, and then drops it. `None` where
+/// it was dropped before it had completed.
+pub(crate) async fn drop_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
+    let mut left = polls;
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            // The last poll was had: this is the await at which the caller goes away.
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
