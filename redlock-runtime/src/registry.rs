@@ -185,17 +185,21 @@ impl Registry {
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.is_below_held();
         let acquired = {
+            // Made before the gate is read, so that a close in between is heard of.
             let mut closing = pin!(shared.held.closing.notified());
+            if !is_below && shared.held.is_closed() {
+                return fail(LockErrorKind::ShuttingDown);
+            }
             let mut acquiring = pin!(shared.client.acquire(&nodes, &request));
             poll_fn(|context| {
-                if !is_below {
-                    // Armed by this poll, before the gate is read: a close is not missed.
-                    let is_closing = closing.as_mut().poll(context).is_ready();
-                    if is_closing || shared.held.is_closed() {
-                        return Poll::Ready(None);
-                    }
+                if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
+                    return Poll::Ready(Some(acquired));
                 }
-                acquiring.as_mut().poll(context).map(Some)
+                if is_below {
+                    Poll::Pending
+                } else {
+                    closing.as_mut().poll(context).map(|()| None)
+                }
             })
             .await
         };

@@ -1,0 +1,102 @@
+//! One global registry for several runtimes: two tests, each with a runtime of its own, and the
+//! workers of an actix server.
+
+use std::sync::OnceLock;
+
+use redlock_runtime::{Config, LockError, Redlock, init, redlock};
+use redlock_tests::{Nodes, http_post};
+use tokio::sync::OnceCell;
+
+static NODES: OnceLock<Nodes> = OnceLock::new();
+
+/// Whichever test comes first starts the nodes and the registry, on its own runtime.
+async fn registry() -> &'static Redlock {
+    static REDLOCK: OnceCell<Redlock> = OnceCell::const_new();
+    REDLOCK
+        .get_or_init(|| async {
+            let nodes = Nodes::start(3).await;
+            let config = nodes.urls().into_iter().zip('a'..);
+            let config = config.fold(Config::new(), |config, (url, name)| config.pool(name, url));
+            NODES.set(nodes).map_err(|_| ()).expect("started once");
+            init(config).await.expect("a good configuration")
+        })
+        .await
+}
+
+#[redlock(resource = "counter", retry_count = 1000, retry_delay = "5ms")]
+async fn enter() -> Result<(), LockError> {
+    tokio::task::yield_now().await;
+    Ok(())
+}
+
+async fn works() {
+    let redlock = registry().await;
+    for _ in 0..5 {
+        enter().await.unwrap();
+    }
+    assert!(
+        redlock
+            .registry()
+            .health()
+            .iter()
+            .all(|pool| { matches!(pool.status, redlock_runtime::NodeStatus::Voting) })
+    );
+}
+
+#[tokio::test]
+async fn one_runtime() {
+    works().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_runtime() {
+    works().await;
+}
+
+#[test]
+fn runtimes_one_after_the_other() {
+    for _ in 0..3 {
+        tokio::runtime::Runtime::new().unwrap().block_on(works());
+    }
+}
+
+#[tokio::test]
+async fn a_second_init_is_refused() {
+    registry().await;
+    let error = init(Config::new().pool("a", "memory://a"))
+        .await
+        .map(|_| ())
+        .unwrap_err();
+    assert!(error.to_string().contains("running already"), "{error}");
+    enter().await.unwrap();
+}
+
+#[actix_web::test]
+async fn actix_with_several_workers() {
+    use actix_web::{App, HttpServer, web};
+
+    async fn handle() -> Result<&'static str, LockError> {
+        enter().await?;
+        Ok("done")
+    }
+
+    registry().await;
+    let server = HttpServer::new(|| App::new().route("/", web::post().to(handle)))
+        .workers(3)
+        .disable_signals()
+        .bind("127.0.0.1:0")
+        .unwrap();
+    let addr = server.addrs()[0];
+    let server = server.run();
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+    let requests: Vec<_> = (0..30)
+        .map(|_| tokio::spawn(http_post(addr, "/")))
+        .collect();
+    for request in requests {
+        let (status, body) = request.await.unwrap().unwrap();
+        assert_eq!((status, body.as_str()), (200, "done"));
+    }
+    handle.stop(true).await;
+    running.await.unwrap().unwrap();
+}

@@ -1,0 +1,100 @@
+//! What happens to a body when its lease ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redlock_runtime::{LockError, LockErrorKind, Over, redlock};
+use tokio::sync::Notify;
+
+use crate::fixture::{SOON, registry, start};
+
+/// Tells when it is dropped.
+struct Witness(Arc<AtomicBool>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[redlock(resource = "r", ttl = 300)]
+async fn waits_forever(dropped: Arc<AtomicBool>) -> Result<(), LockError> {
+    let _witness = Witness(dropped);
+    std::future::pending::<()>().await;
+    Ok(())
+}
+
+#[redlock(resource = "r", ttl = 300, on_lost = "continue")]
+async fn goes_on(lost: Arc<Notify>) -> Result<&'static str, LockError> {
+    lost.notified().await;
+    Ok("finished without the lock")
+}
+
+/// Blocks the thread past the deadline and ends in the very same poll.
+#[redlock(resource = "r", ttl = 100)]
+async fn ends_late() -> Result<&'static str, LockError> {
+    std::thread::sleep(Duration::from_millis(150));
+    Ok("late")
+}
+
+/// Blocks the thread past the deadline, and would go on.
+#[redlock(resource = "r", ttl = 100)]
+async fn comes_back_late(went_on: Arc<AtomicBool>) -> Result<(), LockError> {
+    std::thread::sleep(Duration::from_millis(150));
+    tokio::task::yield_now().await;
+    went_on.store(true, Ordering::SeqCst);
+    Ok(())
+}
+
+fn is_expired(error: &LockError) -> bool {
+    matches!(error.kind(), LockErrorKind::Lost(Over::Expired))
+}
+
+#[tokio::test]
+async fn the_body_is_cancelled_when_validity_ends_and_the_caller_gets_lost() {
+    let (nodes, redlock) = start(3).await;
+    let dropped = Arc::new(AtomicBool::new(false));
+    let call = registry(&redlock).scope(waits_forever(Arc::clone(&dropped)));
+    let error = call.await.unwrap_err();
+    assert!(is_expired(&error), "{error}");
+    assert!(
+        error.to_string().starts_with("the lock on `r` was lost: "),
+        "{error}"
+    );
+    assert!(dropped.load(Ordering::SeqCst), "the body's values are gone");
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn continue_lets_the_body_finish() {
+    let (nodes, redlock) = start(3).await;
+    let lost = Arc::new(Notify::new());
+    let call = crate::fixture::spawn_on(&redlock, goes_on(Arc::clone(&lost)));
+    // Held, and then gone by itself.
+    crate::fixture::until_held_everywhere(&nodes, "r").await;
+    nodes.assert_no_keys(SOON).await;
+    assert!(!call.is_finished());
+    lost.notify_one();
+    assert_eq!(call.await.unwrap().unwrap(), "finished without the lock");
+}
+
+#[tokio::test]
+async fn a_body_that_ends_in_a_late_poll_returns_its_value() {
+    let (nodes, redlock) = start(3).await;
+    assert_eq!(registry(&redlock).scope(ends_late()).await.unwrap(), "late");
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_body_is_not_polled_again_after_the_deadline() {
+    let (nodes, redlock) = start(3).await;
+    let went_on = Arc::new(AtomicBool::new(false));
+    let error = registry(&redlock)
+        .scope(comes_back_late(Arc::clone(&went_on)))
+        .await
+        .unwrap_err();
+    assert!(is_expired(&error), "{error}");
+    assert!(!went_on.load(Ordering::SeqCst));
+    nodes.assert_no_keys(SOON).await;
+}

@@ -1,0 +1,193 @@
+//! The end of a registry.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redlock_runtime::{LockError, LockErrorKind, Over, Redlock, lock, redlock};
+use redlock_tests::Nodes;
+
+use crate::fixture::{
+    SOON, Stage, config, registry, spawn_on, stage, start, until_held_everywhere,
+};
+
+#[redlock(resource = "r")]
+async fn work(mut stage: Stage) -> Result<&'static str, LockError> {
+    stage.play().await;
+    Ok("done")
+}
+
+#[redlock(resource = "below")]
+async fn below() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "above")]
+async fn above(mut stage: Stage) -> Result<(), LockError> {
+    stage.play().await;
+    below().await
+}
+
+async fn impatient(n: usize) -> (Nodes, Redlock) {
+    let nodes = Nodes::start(n).await;
+    let config = config(&nodes)
+        .shutdown_grace(Duration::from_millis(50))
+        .shutdown_deadline(Duration::from_millis(500));
+    let redlock = Redlock::start(config).await.unwrap();
+    (nodes, redlock)
+}
+
+#[tokio::test]
+async fn new_calls_are_refused_and_a_body_in_its_grace_period_finishes() {
+    let (nodes, redlock) = start(3).await;
+    let scope = registry(&redlock);
+    let (first, director) = stage();
+    let call = spawn_on(&redlock, work(first));
+    director.begun.await.unwrap();
+
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    let refused = || async {
+        match scope.clone().scope(work(stage().0)).await {
+            Err(error) if error.is_shutting_down() => Ok(error),
+            other => Err(format!("{other:?}")),
+        }
+    };
+    let error = redlock_tests::eventually("the refusal", SOON, refused).await;
+    assert!(error.to_string().contains("shutting down"), "{error}");
+    assert!(
+        !shutting_down.is_finished(),
+        "the body has its grace period"
+    );
+
+    director.end.send(()).unwrap();
+    assert_eq!(call.await.unwrap().unwrap(), "done");
+    let report = shutting_down.await.unwrap();
+    assert_eq!(report.finished.len(), 1, "{report:?}");
+    assert!(
+        report.cancelled.is_empty() && report.stuck.is_empty(),
+        "{report:?}"
+    );
+    assert!(report.unconfirmed.is_empty(), "{report:?}");
+    // Not eventually: the report says that every node has served everything.
+    assert!(nodes.all_keys().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() {
+    let (nodes, redlock) = impatient(3).await;
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, work(stage));
+    director.begun.await.unwrap();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.cancelled.len(), 1, "{report:?}");
+    assert!(nodes.all_keys().is_empty());
+    let error = call.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error.kind(), LockErrorKind::Lost(Over::Revoked)),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_bare_lease_is_told_and_released() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    until_held_everywhere(&nodes, "r").await;
+    let report = redlock.shutdown().await;
+    assert_eq!(report.released.len(), 1, "{report:?}");
+    assert_eq!(lease.lost().await, Over::Revoked);
+    assert!(nodes.all_keys().is_empty());
+    lease.release().await;
+}
+
+#[tokio::test]
+async fn a_call_below_a_held_lease_is_still_admitted() {
+    let (nodes, redlock) = start(3).await;
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, above(stage));
+    director.begun.await.unwrap();
+    let scope = registry(&redlock);
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    redlock_tests::eventually("the refusal", SOON, || async {
+        match scope.clone().scope(below()).await {
+            Err(error) if error.is_shutting_down() => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    director.end.send(()).unwrap();
+    call.await.unwrap().unwrap();
+    shutting_down.await.unwrap();
+    assert!(nodes.all_keys().is_empty());
+}
+
+#[tokio::test]
+async fn an_acquisition_that_waits_is_refused_at_once() {
+    let (nodes, redlock) = start(3).await;
+    for node in nodes.iter() {
+        node.set("r", "someone", Some(Duration::from_secs(60)));
+    }
+    let waiting = spawn_on(&redlock, lock("r").wait(Duration::from_secs(600)).acquire());
+    tokio::task::yield_now().await;
+    redlock.shutdown().await;
+    let error = waiting.await.unwrap().map(|_| ()).unwrap_err();
+    assert!(error.is_shutting_down(), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
+    let (nodes, redlock) = impatient(1).await;
+    let go = Arc::new(AtomicBool::new(false));
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let gone = Arc::clone(&go);
+    let call = spawn_on(
+        &redlock,
+        lock("r").run(move |_| async move {
+            begun.send(()).unwrap();
+            while !gone.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }),
+    );
+    has_begun.await.unwrap();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.stuck.len(), 1, "{report:?}");
+    assert!(nodes[0].get("r").is_some(), "released under a running body");
+    go.store(true, Ordering::SeqCst);
+    call.await.unwrap().unwrap();
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_hung_node_does_not_hold_the_shutdown_up_beyond_its_deadline() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    nodes[0].freeze();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.unconfirmed, ["a"], "{report:?}");
+    assert_eq!(report.released.len(), 1, "{report:?}");
+    nodes[0].thaw();
+    nodes.assert_no_keys(SOON).await;
+    drop(lease);
+}
+
+#[test]
+fn dropping_the_handle_outside_of_a_runtime_waits_until_nothing_is_left() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (nodes, redlock) = runtime.block_on(impatient(3));
+    let lease = runtime
+        .block_on(registry(&redlock).scope(lock("r").acquire()))
+        .unwrap();
+    drop(redlock);
+    assert!(nodes.all_keys().is_empty());
+    drop(lease);
+}
+
+#[tokio::test]
+async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    drop(redlock);
+    assert_eq!(lease.lost().await, Over::Revoked);
+    nodes.assert_no_keys(SOON).await;
+}
