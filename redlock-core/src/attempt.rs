@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::claim::Claim;
 use crate::client::{ClientShared, NodeSet};
 use crate::environment::Moment;
-use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
+use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
 use crate::lease::Lease;
 use crate::node::{Answer, Holding, Remaining, Reply};
 use crate::operation::{Operation, Want};
@@ -28,7 +28,7 @@ pub(crate) struct Refused {
     release: Option<Arc<Round>>,
     started: Moment,
     /// A majority granted, but only this much validity was left.
-    too_late: Option<Duration>,
+    too_late: Option<TooLate>,
     timeout: Duration,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn attempt(
         claim,
         release,
         started,
-        too_late: is_won.then_some(left),
+        too_late: is_won.then_some(TooLate::Validity(left)),
         timeout,
     })
 }
@@ -130,7 +130,10 @@ impl Refused {
             granted: tally.granted,
             needed: majority(tally.configured),
             nodes: NodeReport::of_round(names, acquisition.answers(), elapsed),
-            too_late: self.too_late,
+            // The votes of a majority may have come between the attempt's end and here.
+            too_late: self
+                .too_late
+                .or_else(|| tally.is_won().then_some(TooLate::Timeout(self.timeout))),
             attempts,
             waited,
         })

@@ -125,13 +125,22 @@ pub struct Unavailable {
     pub needed: usize,
     /// Each node that did not say yes, in the order of the configuration.
     pub nodes: Vec<NodeReport>,
-    /// A majority did say yes, but so late that this much was left of the validity, less than the
-    /// request demanded.
-    pub too_late: Option<Duration>,
+    /// A majority did say yes, but too late.
+    pub too_late: Option<TooLate>,
     /// How many attempts were made.
     pub attempts: u32,
     /// How long it took to give up.
     pub waited: Duration,
+}
+
+/// For what the votes of a majority came too late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TooLate {
+    /// Only this much was left of the validity: nothing, or less than the request demanded.
+    Validity(Duration),
+    /// The attempt had been given up after this time.
+    Timeout(Duration),
 }
 
 /// What one node did instead of granting.
@@ -198,21 +207,24 @@ impl fmt::Display for NodeReport {
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(left) = self.too_late {
-            write!(
-                f,
-                "{} nodes voted, but so late that {} of validity was left; raise the ttl or lower \
-                 `min_validity`",
-                self.granted,
-                Brief(left),
-            )?;
-        } else {
-            let configured = self.granted + self.nodes.len();
-            write!(
-                f,
-                "{} of {configured} nodes voted, {} needed",
-                self.granted, self.needed
-            )?;
+        let (granted, configured) = (self.granted, self.granted + self.nodes.len());
+        write!(f, "{granted} of {configured} nodes voted, ")?;
+        match self.too_late {
+            None => write!(f, "{} needed", self.needed)?,
+            Some(TooLate::Validity(left)) => {
+                let left = Brief(left);
+                write!(
+                    f,
+                    "but so late that {left} of validity was left; raise the ttl"
+                )?;
+            }
+            Some(TooLate::Timeout(timeout)) => {
+                let timeout = Brief(timeout);
+                write!(
+                    f,
+                    "but not within {timeout}; raise `node_timeout` if that is usual"
+                )?;
+            }
         }
         for node in &self.nodes {
             write!(f, "; {node}")?;

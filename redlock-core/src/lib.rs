@@ -54,7 +54,7 @@ mod token;
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet};
 pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
-    AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over,
+    AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
     Unavailable,
 };
 pub use flush::flush;

@@ -52,7 +52,7 @@ mod site;
 
 pub use redlock_core::{
     Brief, Contended, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind, NodeOutcome,
-    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, Unavailable,
+    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, TooLate, Unavailable,
 };
 pub use redlock_macros::redlock;
 

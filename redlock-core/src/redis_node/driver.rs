@@ -95,6 +95,16 @@ impl Driver {
     }
 }
 
+impl Drop for Driver {
+    /// However the driver ends, be it by a panic in a caller's waker: nobody must go on waiting
+    /// for it, and the node has to say that it does not vote.
+    fn drop(&mut self) {
+        let detail = "the node's driver has ended";
+        let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
+        self.inbox.close(&error, Vec::new());
+    }
+}
+
 /// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
 fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(rand::rng().random_range(0.5..=1.0))

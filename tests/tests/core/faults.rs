@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, NodeOutcome, Released, Unavailable};
+use redlock_core::{
+    AcquireError, Client, NodeErrorKind, NodeOutcome, NodeStatus, RedisOptions, Released,
+    Unavailable,
+};
 use redlock_tests::{Nodes, Proxy, eventually};
 
-use crate::fixture::{SOON, client, connect, once, start, until_voting};
+use crate::fixture::{SOON, client, connect, connect_with, once, start, until_voting};
 use crate::still_clock::StillClock;
 
 fn unavailable(error: AcquireError) -> Unavailable {
@@ -316,6 +319,70 @@ async fn a_paused_client_does_not_believe_in_a_lock_that_ran_out_meanwhile() {
     // The process does not run, the votes wait in its sockets, and the ttl passes.
     clock.advance(ttl);
     let error = unavailable(acquiring.await.unwrap_err());
-    assert_eq!(error.too_late, Some(Duration::ZERO), "{error}");
+    // Whether the votes are read before the timer or behind it is the scheduler's choice.
+    assert!(error.too_late.is_some(), "{error}");
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_that_died_in_silence_is_noticed_and_replaced() {
+    let nodes = Nodes::start(1).await;
+    let proxy = Proxy::start(&nodes[0]).await;
+    let mut options = RedisOptions::default();
+    options.heartbeat = Duration::from_millis(50);
+    options.suspect_after = Duration::from_millis(50);
+    options.dead_after = Duration::from_millis(200);
+    let set = connect_with([proxy.url()], &options).await;
+    until_voting(&set[0], true).await;
+    // Nobody asks for a lock, and the network forgets the connection without a word.
+    proxy.swallow_to_client();
+    until_voting(&set[0], false).await;
+    eventually("the connection to be given up", SOON, || async {
+        match set[0].status() {
+            NodeStatus::Abstaining(error) if error.kind() != NodeErrorKind::TimedOut => Ok(()),
+            status => Err(format!("{status:?}")),
+        }
+    })
+    .await;
+    proxy.restore().await;
+    until_voting(&set[0], true).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn what_is_in_flight_on_a_hung_node_is_bounded() {
+    let nodes = Nodes::start(3).await;
+    let mut options = RedisOptions::default();
+    options.max_in_flight = 8;
+    // Never suspect: the bound alone has to do.
+    options.suspect_after = SOON * 10;
+    options.dead_after = SOON * 20;
+    let set = connect_with(nodes.urls(), &options).await;
+    nodes[2].freeze();
+    for _ in 0..20 {
+        client()
+            .acquire(&set, &once("r"))
+            .await
+            .unwrap()
+            .release()
+            .await;
+    }
+    nodes[1].kill();
+    until_voting(&set[1], false).await;
+    let error = client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("c: too many operations are in flight"),
+        "{error}"
+    );
+    nodes[2].thaw();
     nodes.assert_no_keys(SOON).await;
 }

@@ -23,13 +23,24 @@ pub(crate) fn client() -> Client {
 
 /// A node for each URL, named a, b, c …, each connected or known not to be.
 pub(crate) async fn connect(urls: impl IntoIterator<Item = String>) -> NodeSet {
+    connect_with(urls, &RedisOptions::default()).await
+}
+
+pub(crate) async fn connect_with(
+    urls: impl IntoIterator<Item = String>,
+    options: &RedisOptions,
+) -> NodeSet {
     let nodes: Vec<Arc<RedisNode>> = urls
         .into_iter()
         .zip('a'..)
         .map(|(url, name)| {
             let address = RedisAddress::parse(&url).expect("the harness makes good URLs");
-            let options = RedisOptions::default();
-            Arc::new(RedisNode::start(name.to_string(), address, options, &IO))
+            Arc::new(RedisNode::start(
+                name.to_string(),
+                address,
+                options.clone(),
+                &IO,
+            ))
         })
         .collect();
     for node in &nodes {
