@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 
 use crate::function::Function;
 use crate::output::erase_impl_trait;
-use crate::plan::{OnLost, Plan, Resource, Setting};
+use crate::plan::{OnLost, Plan, Resource, Setting, Template};
 
 /// Writes the function anew, running its body under the lock.
 //
@@ -34,7 +34,7 @@ use crate::plan::{OnLost, Plan, Resource, Setting};
 //             Ok(held) => {
 //                 let outcome = {
 //                     let lease = held.lease();
-//                     let body = pin!(async move {
+//                     let body = async move {
 //                         if let Some(r) = None::<Result<Receipt, AppError>> {
 //                             return r;
 //                         }
@@ -45,7 +45,8 @@ use crate::plan::{OnLost, Plan, Resource, Setting};
 //                         };
 //                         #[allow(unreachable_code)]
 //                         r
-//                     });
+//                     };
+//                     let body = pin!(body);
 //                     let outcome = held.run(body).await;
 //                     outcome
 //                 };
@@ -62,8 +63,9 @@ use crate::plan::{OnLost, Plan, Resource, Setting};
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
 // statement of its own, as what a template borrows must not live on across the `await`. The body
-// is pinned in an inner block, after `held` and outside of every future that polls it: it is
-// dropped before the lock on every way out, and stored once. Locals at `Span::mixed_site()` are
+// is pinned in an inner block, after `held` and outside of the future that polls it: it is
+// dropped before the lock on every way out, and stored once. It stands outside of `pin!`, as
+// editors find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
 // invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
 // the user's but literals.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
@@ -121,15 +123,15 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, private);
     let resource = match &plan.resource {
-        Resource::Template {
-            format, arguments, ..
-        } => {
-            let arguments = arguments
-                .iter()
-                .map(|(name, value)| quote!(, #name = #value));
+        Resource::Template(template) => {
+            let format = format(template);
             quote_spanned! {Span::mixed_site()=>
-                #private::resource(::core::format_args!(#format #(#arguments)*))
+                #private::resource(::core::format_args!(#format))
             }
+        }
+        Resource::All(templates) => {
+            let formats = templates.iter().map(format);
+            quote_spanned!(Span::mixed_site()=> [#(::std::format!(#formats)),*])
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
@@ -153,16 +155,30 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
     }
 }
 
+/// A template as the arguments of a formatting macro.
+fn format(template: &Template) -> TokenStream {
+    let Template {
+        format, arguments, ..
+    } = template;
+    let arguments = arguments
+        .iter()
+        .map(|(name, value)| quote!(, #name = #value));
+    quote!(#format #(#arguments)*)
+}
+
 /// The static description of the function, registered at link time.
 fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
     let name_of_function = function.signature.ident.to_string();
     let name_of_function = name_of_function.trim_start_matches("r#");
     let resource = match &plan.resource {
-        Resource::Template { written, .. } => Literal::string(&written.value()),
-        Resource::Expression(expression) => {
-            Literal::string(&expression.to_token_stream().to_string())
+        Resource::Template(template) => template.written.value(),
+        Resource::All(templates) => {
+            let written: Vec<String> = templates.iter().map(|one| one.written.value()).collect();
+            written.join(" + ")
         }
+        Resource::Expression(expression) => expression.to_token_stream().to_string(),
     };
+    let resource = Literal::string(&resource);
     let at_mixed_site = Span::mixed_site();
     let settings = [
         plan.name

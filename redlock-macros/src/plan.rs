@@ -29,17 +29,21 @@ pub(crate) enum Setting<T> {
 
 /// What names the lock.
 pub(crate) enum Resource {
-    /// For `format_args!`.
-    Template {
-        /// As the user wrote it, which is what the site shows.
-        written: LitStr,
-        /// The same literal, or a new one where dotted placeholders had to be renamed.
-        format: LitStr,
-        /// `name = value` for each renamed placeholder.
-        arguments: Vec<(Ident, TokenStream)>,
-    },
+    Template(Template),
+    /// Several, to lock all or none.
+    All(Vec<Template>),
     /// Whatever is `Into<Resource>`.
     Expression(Expr),
+}
+
+/// A literal for `format_args!`.
+pub(crate) struct Template {
+    /// As the user wrote it, which is what the site shows.
+    pub written: LitStr,
+    /// The same literal, or a new one where dotted placeholders had to be renamed.
+    pub format: LitStr,
+    /// `name = value` for each renamed placeholder.
+    pub arguments: Vec<(Ident, TokenStream)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

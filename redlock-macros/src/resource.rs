@@ -1,23 +1,26 @@
-//! The `resource` parameter: a template's literal made ready for `format_args!`.
+//! The `resource` parameter: the literals of templates made ready for `format_args!`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{Expr, Ident, Index, Lit, LitStr};
+use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
 use crate::args::Key;
 use crate::errors::Errors;
-use crate::plan::Resource;
+use crate::plan::{Resource, Template};
 use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
-use crate::value::literal;
+use crate::value::{bare, literal};
 
 /// A key longer than this is refused by the runtime too.
 const MAX_BYTES: usize = 1024;
 
 /// Checks the resource; `parameters` are the names that a dotted placeholder can begin with.
 pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
+    if let Expr::Array(array) = bare(value) {
+        return all(array, parameters, errors);
+    }
     match literal(value) {
-        Some(Lit::Str(written)) => template(written, parameters, errors),
+        Some(Lit::Str(written)) => template(written, parameters, errors).map(Resource::Template),
         Some(Lit::ByteStr(bytes)) if bytes.value().is_empty() => {
             errors.under(value, empty());
             None
@@ -34,6 +37,47 @@ pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> 
     }
 }
 
+/// An array of templates. One without any is an expression like others; one with both would have
+/// to guess whether the braces in a string of the user's are meant.
+fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
+    let text = |element| match literal(element) {
+        Some(Lit::Str(written)) => Some(written),
+        _ => None,
+    };
+    if array.elems.is_empty() {
+        errors.under(array, empty());
+        return None;
+    }
+    if array.elems.iter().all(|element| text(element).is_none()) {
+        return Some(Resource::Expression(Expr::Array(array.clone())));
+    }
+    let mut templates: Vec<Template> = Vec::new();
+    let mut whole = true;
+    for element in &array.elems {
+        let Some(written) = text(element) else {
+            errors.under(
+                element,
+                "an array in `resource` has templates only; write `[\"account:{from}\", \"account:{to}\"]`",
+            );
+            whole = false;
+            continue;
+        };
+        if templates
+            .iter()
+            .any(|other| other.written.value() == written.value())
+        {
+            errors.at(written.span(), "duplicate resource; name it once");
+            whole = false;
+            continue;
+        }
+        match template(written, parameters, errors) {
+            Some(template) => templates.push(template),
+            None => whole = false,
+        }
+    }
+    whole.then_some(Resource::All(templates))
+}
+
 fn empty() -> String {
     format!(
         "`resource` must not be empty; write `{}`",
@@ -41,7 +85,7 @@ fn empty() -> String {
     )
 }
 
-fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
+fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Option<Template> {
     let text = written.value();
     let scanned = match scan(&text) {
         Ok(scanned) => scanned,
@@ -57,7 +101,7 @@ fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Opti
     if !scanned.placeholders.iter().any(Placeholder::is_dotted) {
         // The user's own token: rustc then underlines the placeholder itself.
         let (written, format) = (written.clone(), written.clone());
-        return Some(Resource::Template {
+        return Some(Template {
             written,
             format,
             arguments: Vec::new(),
@@ -98,7 +142,7 @@ fn renamed(
     scanned: &Scanned<'_>,
     parameters: &[Ident],
     errors: &mut Errors,
-) -> Option<Resource> {
+) -> Option<Template> {
     let span = written.span();
     let mut format = String::with_capacity(text.len());
     let mut arguments: Vec<(Ident, TokenStream)> = Vec::new();
@@ -131,7 +175,7 @@ fn renamed(
     format.push_str(&text[copied..]);
 
     // Fewer arguments than paths: some root was unknown, and is complained about.
-    (arguments.len() == paths.len()).then(|| Resource::Template {
+    (arguments.len() == paths.len()).then(|| Template {
         written: written.clone(),
         format: LitStr::new(&format, span),
         arguments,

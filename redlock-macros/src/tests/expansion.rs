@@ -52,14 +52,20 @@ fn every_literal_parameter() {
                     ::core::result::Result::Ok(held) => {
                         let outcome = {
                             let lease = ::redlock_runtime::__private::Held::lease(&held);
-                            let body = ::core::pin::pin!(
-                                async move { if let ::core::option::Option::Some(r) =
-                                ::core::option::Option::None:: < Result < Receipt, AppError > > {
-                                return r; } #[allow(clippy::diverging_sub_expression)] let r : Result
-                                < Receipt, AppError > = { let lease : &
-                                ::redlock_runtime::__private::Lease = lease; 'body : { send(id,
-                                lease). await } }; #[allow(unreachable_code)] r }
-                            );
+                            let body = async move {
+                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                    Result<Receipt, AppError>,
+                                > {
+                                    return r;
+                                }
+                                #[allow(clippy::diverging_sub_expression)]
+                                let r: Result<Receipt, AppError> = {
+                                    let lease: &::redlock_runtime::__private::Lease = lease;
+                                    'body: { send(id, lease).await }
+                                };
+                                #[allow(unreachable_code)] r
+                            };
+                            let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
                             outcome
                         };
@@ -110,12 +116,19 @@ fn only_what_is_given_is_written() {
                 let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
                     ::core::result::Result::Ok(held) => {
                         let outcome = {
-                            let body = ::core::pin::pin!(
-                                async move { if let ::core::option::Option::Some(r) =
-                                ::core::option::Option::None:: < () > { return r; }
-                                #[allow(clippy::diverging_sub_expression)] let r : () = 'body : { let
-                                x = 1; }; #[allow(unreachable_code)] r }
-                            );
+                            let body = async move {
+                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                    (),
+                                > {
+                                    return r;
+                                }
+                                #[allow(clippy::diverging_sub_expression)]
+                                let r: () = 'body: {
+                                    let x = 1;
+                                };
+                                #[allow(unreachable_code)] r
+                            };
+                            let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
                             outcome
                         };
@@ -170,12 +183,17 @@ fn expressions_are_evaluated_at_the_call() {
                 let outcome = match crate::locks::__private::Call::acquire(call).await {
                     ::core::result::Result::Ok(held) => {
                         let outcome = {
-                            let body = ::core::pin::pin!(
-                                async move { if let ::core::option::Option::Some(r) =
-                                ::core::option::Option::None:: < Result < _, E > > { return r; }
-                                #[allow(clippy::diverging_sub_expression)] let r : Result < _, E > =
-                                'body : { Ok(key.len()) }; #[allow(unreachable_code)] r }
-                            );
+                            let body = async move {
+                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                    Result<_, E>,
+                                > {
+                                    return r;
+                                }
+                                #[allow(clippy::diverging_sub_expression)]
+                                let r: Result<_, E> = 'body: { Ok(key.len()) };
+                                #[allow(unreachable_code)] r
+                            };
+                            let body = ::core::pin::pin!(body);
                             let outcome = crate::locks::__private::Held::run(&held, body).await;
                             outcome
                         };
@@ -199,9 +217,9 @@ fn expressions_are_evaluated_at_the_call() {
 }
 
 #[test]
-fn dotted_placeholders_become_arguments() {
+fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
     check(
-        r#"resource = "{self.id:08}/{order.lines.0}/{self.id}/{tenant}""#,
+        r#"resource = ["{self.id:08}/{order.lines.0}/{self.id}/{tenant}", "tenant:{tenant}"]"#,
         "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
         &expect![[r#"
             async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
@@ -213,28 +231,34 @@ fn dotted_placeholders_become_arguments() {
                             ::core::file!(),
                             ::core::line!(),
                             ::core::column!(),
-                            "{self.id:08}/{order.lines.0}/{self.id}/{tenant}",
+                            "{self.id:08}/{order.lines.0}/{self.id}/{tenant} + tenant:{tenant}",
                         );
                         ::redlock_runtime::__private::inventory::submit! {
                             ::redlock_runtime::__private::Registration(& SITE)
                         }
                         &SITE
                     },
-                    ::redlock_runtime::__private::resource(
-                        ::core::format_args!(
+                    [
+                        ::std::format!(
                             "{arg0:08}/{arg1}/{arg0}/{tenant}", arg0 = self.id, arg1 = order.lines.0
                         ),
-                    ),
+                        ::std::format!("tenant:{tenant}"),
+                    ],
                 );
                 let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
                     ::core::result::Result::Ok(held) => {
                         let outcome = {
-                            let body = ::core::pin::pin!(
-                                async move { if let ::core::option::Option::Some(r) =
-                                ::core::option::Option::None:: < Result < (), E > > { return r; }
-                                #[allow(clippy::diverging_sub_expression)] let r : Result < (), E > =
-                                'body : { Ok(()) }; #[allow(unreachable_code)] r }
-                            );
+                            let body = async move {
+                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                    Result<(), E>,
+                                > {
+                                    return r;
+                                }
+                                #[allow(clippy::diverging_sub_expression)]
+                                let r: Result<(), E> = 'body: { Ok(()) };
+                                #[allow(unreachable_code)] r
+                            };
+                            let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
                             outcome
                         };
@@ -291,14 +315,23 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         ::core::result::Result::Ok(held) => {
                             let outcome = {
                                 let lease = ::redlock_runtime::__private::Held::lease(&held);
-                                let body = ::core::pin::pin!(
-                                    async move { if let ::core::option::Option::Some(r) =
-                                    ::core::option::Option::None:: < Result < u8, E > > { return r; }
-                                    #[allow(clippy::diverging_sub_expression)] let r : Result < u8, E
-                                    > = { let lease : & ::redlock_runtime::__private::Lease = lease;
-                                    'body : { let __self = self; Ok(1) } };
-                                    #[allow(unreachable_code)] r }
-                                );
+                                let body = async move {
+                                    if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                        Result<u8, E>,
+                                    > {
+                                        return r;
+                                    }
+                                    #[allow(clippy::diverging_sub_expression)]
+                                    let r: Result<u8, E> = {
+                                        let lease: &::redlock_runtime::__private::Lease = lease;
+                                        'body: {
+                                            let __self = self;
+                                            Ok(1)
+                                        }
+                                    };
+                                    #[allow(unreachable_code)] r
+                                };
+                                let body = ::core::pin::pin!(body);
                                 let outcome = ::redlock_runtime::__private::Held::run(&held, body)
                                     .await;
                                 outcome

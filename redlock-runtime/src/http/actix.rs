@@ -27,6 +27,8 @@ impl ResponseError for LockError {
     }
 }
 
+// Not what a person with another return type is looking for.
+#[diagnostic::do_not_recommend]
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {
         error.error_response()

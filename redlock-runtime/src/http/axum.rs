@@ -27,6 +27,8 @@ impl IntoResponse for LockError {
     }
 }
 
+// Not what a person with another return type is looking for.
+#[diagnostic::do_not_recommend]
 impl FromLockError for Response {
     fn from_lock_error(error: LockError) -> Self {
         error.into_response()

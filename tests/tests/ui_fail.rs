@@ -1,0 +1,27 @@
+//! What the attribute refuses, and in which words.
+
+/// Messages of the attribute's own: the same on every toolchain.
+#[test]
+fn refused_in_our_words() {
+    trybuild::TestCases::new().compile_fail("ui/fail-own/*.rs");
+}
+
+/// The compiler whose words `ui/fail-rustc` has.
+const PINNED: &str = "rustc 1.95.";
+
+/// Messages of rustc's, about code that the attribute passed on: they are another compiler's in
+/// other words, so there the test says that it compared nothing.
+#[test]
+fn refused_in_the_words_of_rustc() {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = std::process::Command::new(rustc)
+        .arg("--version")
+        .output()
+        .expect("rustc runs");
+    let version = String::from_utf8_lossy(&version.stdout);
+    if !version.starts_with(PINNED) {
+        println!("not compared: the messages are of {PINNED}x, this is {version}");
+        return;
+    }
+    trybuild::TestCases::new().compile_fail("ui/fail-rustc/*.rs");
+}

@@ -1,0 +1,52 @@
+//! Every ttl that cannot work.
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "a", ttl = 0)]
+async fn zero() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = 9)]
+async fn too_short() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = -60_000)]
+async fn negative() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = "9999us")]
+async fn too_short_text() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = "soon")]
+async fn no_duration() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = 60s)]
+async fn suffix() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = 1.5)]
+async fn float() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = 99999999999999999999)]
+async fn huge() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", clock_drift_factor = 0.9, ttl = 20)]
+async fn all_drift() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = (zero(), too_short(), negative(), too_short_text(), no_duration());
+    let _ = (suffix(), float(), huge(), all_drift());
+}

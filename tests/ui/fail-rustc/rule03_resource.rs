@@ -1,0 +1,13 @@
+//! A resource is whatever is `Into<Resource>`.
+use redlock_runtime::{LockError, redlock};
+
+struct Order;
+
+#[redlock(resource = order)]
+async fn resource(order: Order) -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = resource(Order);
+}

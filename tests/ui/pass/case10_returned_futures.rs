@@ -1,0 +1,53 @@
+//! Functions that return their future, as `#[async_trait]` makes them: the block runs locked.
+#![deny(warnings)]
+#![allow(dead_code, clippy::manual_async_fn)]
+
+use std::future::Future;
+use std::pin::Pin;
+
+use redlock_runtime::{LockError, redlock};
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+struct Service {
+    id: u64,
+}
+
+impl Service {
+    #[redlock(resource = "service:{self.id}:{n}", guard = lease)]
+    fn boxed<'life, 'out>(
+        &'life self,
+        n: u64,
+    ) -> ::core::pin::Pin<Box<dyn ::core::future::Future<Output = Result<String, LockError>> + Send + 'out>>
+    where
+        'life: 'out,
+    {
+        Box::pin(async move {
+            if let Some(r) = None::<Result<String, LockError>> {
+                return r;
+            }
+            let __self = self;
+            let n = n;
+            let r: Result<String, LockError> = { Ok(format!("{}{}{n}", __self.id, lease.resource())) };
+            r
+        })
+    }
+
+    #[redlock(resource = "service:{self.id}")]
+    fn aliased(&self) -> BoxFuture<'_, Result<u64, LockError>> {
+        let twice = self.id * 2;
+        ::std::boxed::Box::pin(async move { Ok(twice) })
+    }
+
+    #[redlock(resource = "service:{self.id}")]
+    fn opaque(&self) -> impl Future<Output = Result<u64, LockError>> + Send {
+        async move {
+            if self.id == 0 {
+                return Ok(0);
+            }
+            Ok(self.id)
+        }
+    }
+}
+
+fn main() {}

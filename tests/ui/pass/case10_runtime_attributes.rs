@@ -1,0 +1,20 @@
+//! Above the attributes that make an async function synchronous.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "entry")]
+#[tokio::main(flavor = "current_thread")]
+async fn entry() -> Result<(), LockError> {
+    std::future::ready(()).await;
+    Ok(())
+}
+
+#[redlock(resource = "case")]
+#[tokio::test]
+async fn case() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {}
