@@ -8,13 +8,19 @@ use crate::attempt::{Outcome, attempt};
 use crate::environment::{Environment, Moment};
 use crate::error::AcquireError;
 use crate::lease::Lease;
-use crate::node::Node;
+use crate::node::{Answer, Node, NodeErrorKind};
+use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::request::{Request, RetryLimit};
+use crate::resource::Resource;
+use crate::round::{Goal, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
 pub type NodeSet = Arc<[Arc<dyn Node>]>;
@@ -91,15 +97,17 @@ impl Client {
                 Outcome::Refused(refused) => refused,
             };
             let now = environment.now();
-            let next = now.saturating_add(environment.jittered(request.retry.delay));
+            let pause = environment
+                .jittered(request.retry.delay)
+                .max(SHORTEST_PAUSE);
+            let next = now.saturating_add(pause);
             let next = match request.retry.limit {
                 RetryLimit::Count(retries) if attempts > retries => None,
                 RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
-                RetryLimit::Wait(_) => end.and_then(|end| {
+                RetryLimit::Wait(budget) => end.and_then(|end| {
                     // The last attempt has to be over by the end, so it may have to begin early.
-                    let last = end.saturating_sub(self.shared.node_timeout);
-                    let next = next.min(last);
-                    (next > now).then_some(next)
+                    let last = end.saturating_sub(self.shared.node_timeout.min(budget / 4));
+                    (last > now).then_some(next.min(last))
                 }),
             };
             match next {
@@ -107,6 +115,33 @@ impl Client {
                 None => return Err(refused.conclude(attempts, began, end).await),
             }
         }
+    }
+
+    /// Waits until every node has served all that was submitted before this call, at most for
+    /// `timeout`; returns the names of those that did not. An operation is answered after those
+    /// before it, so one that changes nothing does for a barrier.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
+        let environment = &self.shared.environment;
+        let token = self.shared.tokens.fresh(&*environment.entropy);
+        let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
+        let operation = Arc::new(Operation::new(key, token, Want::Inspect));
+        let round = Round::start(nodes, &operation, Goal::All, |_| true);
+        self.shared.settle(&round, timeout).await;
+        let is_served = |answer: &Option<Answer>| match answer {
+            // A server that answers with an error has got there all the same.
+            Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
+            Some(_) => true,
+            None => false,
+        };
+        let answers = round.answers();
+        let unserved = nodes
+            .iter()
+            .zip(&answers)
+            .filter(|(_, answer)| !is_served(answer));
+        unserved.map(|(node, _)| node.name().to_owned()).collect()
     }
 
     /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
@@ -122,7 +157,7 @@ impl Client {
 
 impl ClientShared {
     /// Waits for `round`, at most for the node timeout from now.
-    pub(crate) async fn settle(&self, round: &crate::round::Round, timeout: Duration) {
+    pub(crate) async fn settle(&self, round: &Round, timeout: Duration) {
         let clock = &*self.environment.clock;
         let until = clock.now().saturating_add(timeout);
         before(clock, until, round.decided()).await;

@@ -36,7 +36,6 @@ mod client;
 mod environment;
 mod error;
 mod extend;
-mod flush;
 mod hold;
 mod io_thread;
 mod lease;
@@ -57,7 +56,6 @@ pub use error::{
     AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
     Unavailable,
 };
-pub use flush::flush;
 pub use hold::{Held, Hold, OnLost};
 pub use io_thread::IoThread;
 pub use lease::{Lease, LeaseHandle, Released};

@@ -85,6 +85,12 @@ impl Request {
         self.resource.check()?;
         check_drift_factor(self.clock_drift_factor)?;
         check_ttl(self.ttl, self.clock_drift_factor)?;
+        if self.retry.limit == RetryLimit::Wait(Duration::ZERO) {
+            return Err(Invalid::new(
+                "a wait of zero leaves no time to ask the nodes; to try just once, set the number \
+                 of retries to 0",
+            ));
+        }
         let validity = self
             .ttl
             .saturating_sub(drift(self.ttl, self.clock_drift_factor));
@@ -173,6 +179,8 @@ mod tests {
             assert!(refusal(|r| r.clock_drift_factor = factor).contains("clock_drift_factor"));
         }
         assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
+        let no_wait = RetryLimit::Wait(Duration::ZERO);
+        assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
         assert!(Request::new("r").check().is_ok());
     }

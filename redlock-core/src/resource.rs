@@ -133,6 +133,12 @@ impl From<&[u8]> for Resource {
     }
 }
 
+impl<const N: usize> From<&[u8; N]> for Resource {
+    fn from(name: &[u8; N]) -> Self {
+        name.as_slice().into()
+    }
+}
+
 impl From<&str> for Resource {
     fn from(name: &str) -> Self {
         name.as_bytes().into()

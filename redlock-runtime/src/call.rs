@@ -85,6 +85,7 @@ impl Call {
                 .pool_names()
                 .map_or(PoolNames::Default, PoolNames::Static),
             parameters: self.parameters.above(self.site.parameters),
+            has_body: true,
         };
         // Boxed: the way to a lock is a large future, and this one is part of the user's.
         let lease = Box::pin(async move { registry.acquire(wanted).await }).await?;

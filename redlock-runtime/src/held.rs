@@ -8,6 +8,7 @@ use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use crate::registry::Wanted;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
@@ -63,7 +64,7 @@ impl HeldTable {
     /// lease which is itself in the table: it belongs to work that shutdown waits for.
     pub(crate) fn enter(
         self: &Arc<Self>,
-        site: Option<&'static Site>,
+        wanted: &Wanted,
         lease: LeaseHandle,
         is_below: bool,
     ) -> Option<Place> {
@@ -73,15 +74,14 @@ impl HeldTable {
         }
         let id = state.next_id;
         state.next_id += 1;
-        state.entries.insert(
+        let (site, has_body) = (wanted.site, wanted.has_body);
+        let entry = Entry {
             id,
-            Entry {
-                id,
-                site,
-                lease,
-                has_body: false,
-            },
-        );
+            site,
+            lease,
+            has_body,
+        };
+        state.entries.insert(id, entry);
         Some(Place {
             table: Arc::clone(self),
             id,

@@ -97,6 +97,10 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future sends the release of what it may have acquired to every node.
     pub async fn acquire(self) -> Result<Lease, LockError> {
+        self.acquire_for(false).await
+    }
+
+    async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {
         let Some(registry) = scope::current() else {
             return Err(LockError::new(
                 LockErrorKind::NotInitialized,
@@ -104,19 +108,14 @@ impl Lock {
                 HttpSettings::default(),
             ));
         };
-        let Self {
-            resource,
-            pools,
-            parameters,
-        } = self;
-        registry
-            .acquire(Wanted {
-                resource,
-                site: None,
-                pools,
-                parameters,
-            })
-            .await
+        let wanted = Wanted {
+            resource: self.resource,
+            site: None,
+            pools: self.pools,
+            parameters: self.parameters,
+            has_body,
+        };
+        registry.acquire(wanted).await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -132,6 +131,6 @@ impl Lock {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
-        self.acquire().await?.run(body).await
+        self.acquire_for(true).await?.run(body).await
     }
 }

@@ -31,7 +31,7 @@ pub struct Registry {
 
 pub(crate) struct Shared {
     pub(crate) environment: Environment,
-    client: Client,
+    pub(crate) client: Client,
     pools: BTreeMap<String, Pool>,
     /// The sets of nodes that sites name, so that a call need not put one together.
     known_sets: Vec<(Vec<String>, NodeSet)>,
@@ -55,6 +55,8 @@ pub(crate) struct Wanted {
     pub(crate) site: Option<&'static Site>,
     pub(crate) pools: PoolNames,
     pub(crate) parameters: Parameters,
+    /// A body runs as soon as the lock is there.
+    pub(crate) has_body: bool,
 }
 
 /// Which pools a lock is taken on.
@@ -166,7 +168,7 @@ impl Registry {
         let shared = &*self.shared;
         let parameters = wanted.parameters.above(shared.defaults);
         let on_lost = parameters.on_lost.unwrap_or(OnLost::Cancel);
-        let request = parameters.request(wanted.resource);
+        let request = parameters.request(wanted.resource.clone());
         let fail = |kind| {
             Err(LockError::new(
                 kind,
@@ -207,16 +209,24 @@ impl Registry {
             None => return fail(LockErrorKind::ShuttingDown),
             Some(Ok(core)) => core,
             Some(Err(error)) => {
-                tracing::debug!(resource = %request.resource, reason = %error, "not locked");
+                tracing::debug!(
+                    site = wanted.site.map(tracing::field::debug),
+                    resource = %request.resource, reason = %error,
+                    "not locked",
+                );
                 return Err(LockError::of_acquire(error, request.resource, self.http()));
             }
         };
-        let Some(place) = shared.held.enter(wanted.site, core.handle(), is_below) else {
+        let Some(place) = shared.held.enter(&wanted, core.handle(), is_below) else {
             // The gate closed while the last vote came in.
             core.release().await;
             return fail(LockErrorKind::ShuttingDown);
         };
-        tracing::debug!(resource = %request.resource, token = core.token_id(), "locked");
+        tracing::debug!(
+            site = wanted.site.map(tracing::field::debug),
+            resource = %request.resource, token = core.token_id(),
+            "locked",
+        );
         Ok(Lease::new(core, place, Arc::clone(&shared.limits), on_lost))
     }
 

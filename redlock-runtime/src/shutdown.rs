@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
-use redlock_core::{Moment, flush};
+use redlock_core::Moment;
 use tokio::sync::Notify;
 
 use crate::held::{Entry, HeldLease};
 use crate::registry::Registry;
+
+/// How much of the deadline is kept for the nodes, however long bodies take to end.
+const CONFIRMING: Duration = Duration::from_millis(200);
 
 /// What a shutdown did.
 #[derive(Clone, Debug, Default)]
@@ -138,7 +141,9 @@ impl Registry {
             // Nothing tells when the holder of a bare lease is done; `lost` tells the holder.
             self.within(deadline, entry.lease.surrender()).await;
         }
-        self.within(deadline, self.bodies_gone()).await;
+        // The rest of the time is for the nodes to confirm what was sent to them.
+        let for_bodies = deadline.saturating_sub(CONFIRMING.min(deadline.saturating_since(grace)));
+        self.within(for_bodies, self.bodies_gone()).await;
         let stuck: Vec<_> = held
             .entries()
             .into_iter()
@@ -162,7 +167,7 @@ impl Registry {
         }
         // A lease that was merely dropped has its release still on the way.
         let left = deadline.saturating_since(clock.now());
-        report.unconfirmed = flush(&self.shared.environment, &self.nodes(), left).await;
+        report.unconfirmed = self.shared.client.flush(&self.nodes(), left).await;
         report
     }
 
@@ -208,8 +213,11 @@ fn described(entries: &[Entry], keep: impl Fn(&&Entry) -> bool) -> Vec<HeldLease
 /// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; call
 /// [`Redlock::shutdown`](crate::Redlock::shutdown) when the server has returned.
 ///
+/// From its first poll on these signals no longer end the process by themselves, also where the
+/// future is dropped.
+///
 /// # Cancellation
-/// Dropping the future before it completes has no effect.
+/// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {
     // Found now, not when the signal comes: the caller's scope may be gone by then.
     let registry = crate::scope::current();

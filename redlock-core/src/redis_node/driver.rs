@@ -36,40 +36,43 @@ impl Driver {
     /// Connects, serves, and connects again, until the node is dropped.
     pub(super) async fn run(self) {
         let mut pause = FIRST_PAUSE;
+        // Why there is no connection, as the log had it last: a server that is down for a night
+        // is worth one line, not one a second.
+        let mut logged = String::new();
         loop {
-            let error = match self.connect().await {
+            match self.connect().await {
                 Ok(connected) => {
-                    tracing::debug!(pool = %self.name, server = %self.address, "node connected");
+                    tracing::info!(pool = %self.name, server = %self.address, "node connected");
+                    logged.clear();
                     let since = Instant::now();
-                    let serve = Serve::new(connected, &self.inbox, &self.options);
-                    match serve.await {
+                    match Serve::new(connected, &self.inbox, &self.options).await {
                         Ended::Dropped => return,
-                        Ended::Broken(error) => {
-                            tracing::warn!(
-                                pool = %self.name, server = %self.address, reason = %error,
-                                "node lost; it votes no until it is connected again",
-                            );
-                            if since.elapsed() > LONGEST_PAUSE {
-                                pause = FIRST_PAUSE;
-                            }
-                            error
-                        }
+                        Ended::Broken(error) => self.log(&error, &mut logged),
+                    }
+                    if since.elapsed() > LONGEST_PAUSE {
+                        pause = FIRST_PAUSE;
                     }
                 }
                 Err(error) => {
-                    tracing::debug!(
-                        pool = %self.name, server = %self.address, reason = %error,
-                        "node not reached",
-                    );
                     self.inbox.close(&error, Vec::new());
-                    error
+                    self.log(&error, &mut logged);
                 }
-            };
-            drop(error);
+            }
             if self.has_ended_within(jittered(pause)).await {
                 return;
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn log(&self, error: &NodeError, logged: &mut String) {
+        let reason = error.to_string();
+        if *logged != reason {
+            tracing::warn!(
+                pool = %self.name, server = %self.address, %reason,
+                "node not connected; it votes no until it is",
+            );
+            *logged = reason;
         }
     }
 

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::Brief;
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
-use crate::operation::SharedOperation;
+use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
 use super::command::{Dialect, encode_with_text, encoded, interpret, is_noscript};
@@ -139,7 +139,7 @@ impl<'a> Serve<'a> {
             }
             Purpose::Heartbeat => return,
         };
-        if is_noscript(value) {
+        if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
             self.output.extend_from_slice(&encode_with_text(operation));
             self.in_flight.push_back(in_flight);
@@ -147,6 +147,24 @@ impl<'a> Serve<'a> {
             self.answered += 1;
             reply.answer(interpret(&operation, self.dialect, value));
         }
+    }
+
+    /// Whether the release of an acquisition was sent already: sent again now, the acquisition
+    /// would come behind it, and nobody would ever undo it.
+    fn is_overtaken(&self, operation: &SharedOperation) -> bool {
+        matches!(operation.want(), Want::Acquire { .. })
+            && self.in_flight.iter().any(|later| match &later.purpose {
+                Purpose::Operation {
+                    operation: later, ..
+                }
+                | Purpose::Owed(Owed {
+                    operation: later, ..
+                }) => {
+                    matches!(later.want(), Want::Release { .. })
+                        && later.token() == operation.token()
+                }
+                Purpose::Heartbeat => false,
+            })
     }
 
     /// Encodes what callers submitted. True where there was anything.

@@ -72,6 +72,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
         "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Span::parse(value)?),
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
+        rest if is_of_a_service(rest) => {}
         rest => {
             let pool = rest
                 .strip_prefix("POOLS_")
@@ -84,6 +85,16 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Kubernetes gives every pod such variables for each Service of its namespace; one called
+/// `redlock` must not keep a program from starting.
+fn is_of_a_service(rest: &str) -> bool {
+    rest == "PORT"
+        || rest.starts_with("PORT_")
+        || rest == "SERVICE_HOST"
+        || rest == "SERVICE_PORT"
+        || rest.starts_with("SERVICE_PORT_")
 }
 
 fn number<N: std::str::FromStr>(text: &str, example: &str) -> Result<N, String> {
@@ -136,6 +147,28 @@ mod tests {
             };
             Config::new().with_env([(name, value)]).unwrap();
         }
+    }
+
+    #[test]
+    fn a_service_called_redlock_does_no_harm() {
+        let variables = [
+            ("REDLOCK_SERVICE_HOST", "10.0.0.1"),
+            ("REDLOCK_SERVICE_PORT", "80"),
+            ("REDLOCK_SERVICE_PORT_HTTP", "80"),
+            ("REDLOCK_PORT", "tcp://10.0.0.1:80"),
+            ("REDLOCK_PORT_80_TCP_ADDR", "10.0.0.1"),
+        ];
+        assert!(Config::new().with_env(variables).is_ok());
+    }
+
+    #[test]
+    fn a_variable_reaches_the_pool_that_the_file_spells_otherwise() {
+        let file = Config::from_toml("[pools.EU-West]\nurl = 'redis://h:1'").unwrap();
+        let config = file
+            .with_env([("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2")])
+            .unwrap();
+        assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["EU-West"]);
+        assert_eq!(format!("{:?}", config.pools["EU-West"]), "PoolUrl(h:2)");
     }
 
     #[test]

@@ -148,7 +148,15 @@ impl Config {
         let variables = variables
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()));
-        Ok(env::read(variables).map_err(ConfigError)?.over(self))
+        let mut read = env::read(variables).map_err(ConfigError)?;
+        // A variable's name can be spelled in one way only; the file's pools in several.
+        let spelled = |name: &str| name.to_ascii_lowercase().replace('-', "_");
+        for name in self.pools.keys() {
+            if let Some(pool) = read.pools.remove(&spelled(name)) {
+                read.pools.insert(name.clone(), pool);
+            }
+        }
+        Ok(read.over(self))
     }
 
     /// Adds a pool, one independent node: `redis://`, `redis+unix://` or `memory://`.

@@ -23,28 +23,22 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn of(error: &LockError) -> Self {
-        let (status, title, detail) = match error.kind() {
+        let (status, detail) = match error.kind() {
             LockErrorKind::Contended(_) => (
                 error.http().contended_status,
-                "Locked",
                 "Another request is working on this right now. Try again later.",
             ),
             LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (
                 503,
-                "Service Unavailable",
                 "The service cannot take this request right now. Try again later.",
             ),
             LockErrorKind::Lost(_) => (
                 503,
-                "Service Unavailable",
                 "The request was stopped before it was done; part of it may have taken effect.",
             ),
-            _ => (
-                500,
-                "Internal Server Error",
-                "The service is not set up for this request.",
-            ),
+            _ => (500, "The service is not set up for this request."),
         };
+        let title = phrase(status);
         // Every text is a constant without anything that JSON would have to escape.
         let body = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
@@ -54,6 +48,18 @@ impl Problem {
             retry_after: error.retry_after().map(seconds),
             body,
         }
+    }
+}
+
+/// What `about:blank` asks for as a title: the status's own phrase.
+fn phrase(status: u16) -> &'static str {
+    match status {
+        409 => "Conflict",
+        423 => "Locked",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        _ => "Not Available",
     }
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, RetryLimit};
+use redlock_core::{AcquireError, Client, RetryLimit};
 
 use crate::fixture::{SOON, client, connect, once, start};
+use crate::still_clock::StillClock;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_waiters_are_never_inside_together_and_all_get_their_turn() {
@@ -124,21 +125,28 @@ async fn a_zero_retry_delay_is_no_reason_to_panic() {
 #[tokio::test]
 async fn a_waiting_budget_is_a_hard_bound() {
     let (nodes, set) = start(3).await;
-    for node in nodes.iter() {
-        node.set("r", "someone", Some(Duration::from_secs(60)));
-    }
+    // Hung nodes: every wait is one for the clock, and the clock is the test's.
+    nodes.iter().for_each(redlock_tests::RedisNode::freeze);
+    let clock = StillClock::default();
+    let client = Client::new(clock.environment());
     let mut request = once("r");
     request.retry.limit = RetryLimit::Wait(Duration::from_millis(300));
-    let error = client().acquire(&set, &request).await.unwrap_err();
-    let AcquireError::Contended(contended) = error else {
+    request.retry.delay = Duration::from_millis(40);
+    let acquiring = tokio::spawn(async move { client.acquire(&set, &request).await });
+    let mut passed = 0;
+    while !acquiring.is_finished() {
+        assert!(passed < 300, "the budget has run out");
+        tokio::task::yield_now().await;
+        clock.advance(Duration::from_millis(1));
+        passed += 1;
+        tokio::task::yield_now().await;
+    }
+    let error = acquiring.await.unwrap().unwrap_err();
+    let AcquireError::Unavailable(unavailable) = error else {
         panic!("{error}")
     };
-    assert!(contended.attempts >= 2, "{contended}");
-    // The bound is on the client's own clock, which the error reports.
-    assert!(
-        contended.waited <= Duration::from_millis(400),
-        "{contended}"
-    );
+    assert!(unavailable.attempts >= 3, "{unavailable}");
+    assert!(passed > 200, "gave up after {passed} ms");
 }
 
 #[tokio::test]
@@ -167,4 +175,19 @@ async fn a_key_that_is_no_lock_is_said_to_be_so() {
         assert_eq!(node.get("forever").as_deref(), Some(&b"left over"[..]));
         assert_eq!(node.keys().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn a_waiting_budget_is_used_up_also_without_a_delay() {
+    let (nodes, set) = start(1).await;
+    nodes[0].set("r", "someone", Some(Duration::from_millis(100)));
+    let mut request = once("r");
+    request.retry.limit = RetryLimit::Wait(SOON);
+    request.retry.delay = Duration::ZERO;
+    client()
+        .acquire(&set, &request)
+        .await
+        .unwrap()
+        .release()
+        .await;
 }

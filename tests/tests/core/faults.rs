@@ -8,7 +8,7 @@ use redlock_core::{
 };
 use redlock_tests::{Nodes, Proxy, eventually};
 
-use crate::fixture::{SOON, client, connect, connect_with, once, start, until_voting};
+use crate::fixture::{SOON, client, connect, connect_with, impatient, once, start, until_voting};
 use crate::still_clock::StillClock;
 
 fn unavailable(error: AcquireError) -> Unavailable {
@@ -168,7 +168,10 @@ async fn a_hung_majority_is_unavailable_and_its_late_votes_are_undone() {
 
 #[tokio::test]
 async fn after_a_while_a_hung_node_votes_no_at_once_and_then_votes_again() {
-    let (nodes, set) = start(3).await;
+    let nodes = Nodes::start(3).await;
+    let mut options = RedisOptions::default();
+    options.dead_after = SOON * 2;
+    let set = connect_with(nodes.urls(), &options).await;
     nodes[2].freeze();
     drop(client().acquire(&set, &once("r")).await.unwrap());
     until_voting(&set[2], false).await;
@@ -245,7 +248,7 @@ async fn a_set_whose_answer_never_came_is_undone() {
     until_voting(&set[1], false).await;
     until_voting(&set[2], false).await;
     proxy.hold_to_client();
-    let error = unavailable(client().acquire(&set, &once("r")).await.unwrap_err());
+    let error = unavailable(impatient().acquire(&set, &once("r")).await.unwrap_err());
     assert!(error.to_string().contains("a: no answer in"), "{error}");
     // The SET reached the node, and so did the release behind it.
     nodes.assert_no_keys(SOON).await;
@@ -385,4 +388,35 @@ async fn what_is_in_flight_on_a_hung_node_is_bounded() {
     );
     nodes[2].thaw();
     nodes.assert_no_keys(SOON).await;
+}
+
+/// The server forgot the script of the acquisition but knows that of the release, and its answer
+/// to the former comes when the latter has gone out.
+#[tokio::test]
+async fn an_acquisition_is_not_sent_again_behind_its_own_release() {
+    let (nodes, proxy, set) = behind_proxy().await;
+    nodes[0].script_flush();
+    let lease = client().acquire(&set, &once("a")).await.unwrap();
+    eventually("the vote behind the proxy", SOON, || async {
+        nodes[0]
+            .get("a")
+            .map(|_| ())
+            .ok_or_else(|| "not there yet".to_owned())
+    })
+    .await;
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+
+    for node in nodes.iter().skip(1) {
+        node.set("a", "someone", Some(Duration::from_secs(60)));
+    }
+    proxy.hold_to_client();
+    let mut both = once("");
+    both.resource = redlock_core::Resource::all(["a", "b"]);
+    client().acquire(&set, &both).await.unwrap_err();
+    proxy.restore().await;
+    until_voting(&set[0], true).await;
+    // Answered in order, so whatever was sent again has been served when this is.
+    client().flush(&set, SOON).await;
+    assert!(nodes[0].keys().is_empty(), "{:?}", nodes[0].keys());
 }

@@ -12,18 +12,29 @@ use redlock_core::{
 use redlock_tests::{Nodes, eventually};
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(5);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// One I/O thread for all tests, as a process has one.
 pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
 
+/// A client whose node timeout is no part of the test: on a busy machine 50 ms pass without any
+/// node being slow.
 pub(crate) fn client() -> Client {
+    Client::with_settings(IO.environment(), SOON, [])
+}
+
+/// A client with the default node timeout, for tests in which it has to run out.
+pub(crate) fn impatient() -> Client {
     Client::new(IO.environment())
 }
 
 /// A node for each URL, named a, b, c …, each connected or known not to be.
 pub(crate) async fn connect(urls: impl IntoIterator<Item = String>) -> NodeSet {
-    connect_with(urls, &RedisOptions::default()).await
+    let mut options = RedisOptions::default();
+    // For the same reason nodes are not suspected for being slow, unless a test wants it.
+    options.suspect_after = SOON;
+    options.dead_after = SOON * 2;
+    connect_with(urls, &options).await
 }
 
 pub(crate) async fn connect_with(

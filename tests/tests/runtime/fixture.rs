@@ -7,11 +7,12 @@ use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(5);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// `a`, `b`, `c` … as pools, with retries that do not slow a test down.
+/// `a`, `b`, `c` … as pools. A refusal is an answer and not a wait, and a busy machine is no slow
+/// node.
 pub(crate) fn config(nodes: &Nodes) -> Config {
-    let config = Config::new().retry_count(0);
+    let config = Config::new().retry_count(0).node_timeout(SOON);
     nodes
         .urls()
         .into_iter()

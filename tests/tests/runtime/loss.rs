@@ -18,30 +18,30 @@ impl Drop for Witness {
     }
 }
 
-#[redlock(resource = "r", ttl = 300)]
+#[redlock(resource = "r", ttl = 1500, retry_count = 20)]
 async fn waits_forever(dropped: Arc<AtomicBool>) -> Result<(), LockError> {
     let _witness = Witness(dropped);
     std::future::pending::<()>().await;
     Ok(())
 }
 
-#[redlock(resource = "r", ttl = 300, on_lost = "continue")]
+#[redlock(resource = "r", ttl = 1500, retry_count = 20, on_lost = "continue")]
 async fn goes_on(lost: Arc<Notify>) -> Result<&'static str, LockError> {
     lost.notified().await;
     Ok("finished without the lock")
 }
 
 /// Blocks the thread past the deadline and ends in the very same poll.
-#[redlock(resource = "r", ttl = 100)]
+#[redlock(resource = "r", ttl = 1000, retry_count = 20)]
 async fn ends_late() -> Result<&'static str, LockError> {
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(1100));
     Ok("late")
 }
 
 /// Blocks the thread past the deadline, and would go on.
-#[redlock(resource = "r", ttl = 100)]
+#[redlock(resource = "r", ttl = 1000, retry_count = 20)]
 async fn comes_back_late(went_on: Arc<AtomicBool>) -> Result<(), LockError> {
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(1100));
     tokio::task::yield_now().await;
     went_on.store(true, Ordering::SeqCst);
     Ok(())

@@ -50,7 +50,7 @@ async fn run_gives_the_body_the_lease_and_takes_the_lock_away_behind_it() {
 #[tokio::test]
 async fn run_cancels_the_body_when_the_lease_ends() {
     let (nodes, redlock) = start(1).await;
-    let lock = lock("r").ttl(Duration::from_millis(100));
+    let lock = lock("r").ttl(Duration::from_secs(1)).retry_count(20);
     let error = registry(&redlock)
         .scope(lock.run(|_| std::future::pending::<()>()))
         .await

@@ -152,6 +152,7 @@ async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
     has_begun.await.unwrap();
     let report = redlock.shutdown().await;
     assert_eq!(report.stuck.len(), 1, "{report:?}");
+    assert!(report.unconfirmed.is_empty(), "{report:?}");
     assert!(nodes[0].get("r").is_some(), "released under a running body");
     go.store(true, Ordering::SeqCst);
     call.await.unwrap().unwrap();
