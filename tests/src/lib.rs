@@ -26,6 +26,7 @@
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
+//! * [`drop_after()`]: a caller that goes away at an await of its choice.
 //! * [`eventually()`]: the one place where a test may wait by looking again and again.
 //!
 //! Everything here panics with a message for the person who reads the failed test, unless the
@@ -34,6 +35,7 @@
 // A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
 #![allow(clippy::missing_panics_doc)]
 
+mod drop_after;
 mod eventually;
 mod history;
 mod http;
@@ -46,6 +48,7 @@ mod service;
 mod spawner;
 mod temp_dir;
 
+pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, check_no_overlap};
 pub use http::{HttpReply, http_post, http_request};
@@ -55,3 +58,8 @@ pub use proxy::Proxy;
 pub use redis;
 pub use rustix::process::Signal;
 pub use service::Service;
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_tests::eventually;
+use redlock_tests::{drop_after, eventually};
 
-use crate::fixture::{SOON, client, drop_after, once, start};
+use crate::fixture::{SOON, client, once, start};
 
 /// More polls than any of these futures needs.
 const ENOUGH: usize = 12;

@@ -298,36 +298,6 @@ async fn an_acquisition_slower_than_its_ttl_is_never_reported_as_held() {
 }
 
 #[tokio::test]
-async fn a_paused_client_does_not_believe_in_a_lock_that_ran_out_meanwhile() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let client = Client::new(clock.environment());
-    let ttl = Duration::from_secs(30);
-    let request = once("r").ttl(ttl);
-    let mut acquiring = Box::pin(client.acquire(&set, &request));
-    let is_done = std::future::poll_fn(|context| {
-        std::task::Poll::Ready(acquiring.as_mut().poll(context).is_ready())
-    })
-    .await;
-    assert!(!is_done);
-    eventually("all votes to be cast", SOON, || async {
-        let values = nodes.values_of("r");
-        if values.iter().all(Option::is_some) {
-            Ok(())
-        } else {
-            Err(format!("{values:?}"))
-        }
-    })
-    .await;
-    // The process does not run, the votes wait in its sockets, and the ttl passes.
-    clock.advance(ttl);
-    let error = unavailable(acquiring.await.unwrap_err());
-    // Whether the votes are read before the timer or behind it is the scheduler's choice.
-    assert!(error.too_late.is_some(), "{error}");
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn an_idle_connection_that_died_in_silence_is_noticed_and_replaced() {
     let nodes = Nodes::start(1).await;
     let proxy = Proxy::start(&nodes[0]).await;

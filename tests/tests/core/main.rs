@@ -6,5 +6,6 @@ mod contention;
 mod faults;
 mod fixture;
 mod leases;
+mod pauses;
 mod servers;
 mod still_clock;

@@ -212,3 +212,27 @@ async fn a_key_prefix_comes_before_the_resource() {
     call.await.unwrap().unwrap();
     nodes.assert_no_keys(SOON).await;
 }
+
+#[redlock(resource = "step:{id}")]
+async fn steps(id: u64) -> Result<u64, LockError> {
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+    Ok(id)
+}
+
+#[tokio::test]
+async fn a_call_dropped_at_any_await_leaves_no_key() {
+    let (nodes, redlock) = start(3).await;
+    let mut completed = 0;
+    for polls in 0..20 {
+        let call = registry(&redlock).scope(steps(8));
+        if let Some(done) = redlock_tests::drop_after(polls, call).await {
+            assert_eq!(done.unwrap(), 8);
+            completed += 1;
+        }
+        nodes.assert_no_keys(SOON).await;
+        assert!(redlock.registry().held().is_empty());
+    }
+    assert!(completed > 0, "the later awaits were never reached");
+}

@@ -192,3 +192,33 @@ async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
     assert_eq!(lease.lost().await, Over::Revoked);
     nodes.assert_no_keys(SOON).await;
 }
+
+#[tokio::test]
+async fn a_shutdown_whose_future_is_dropped_goes_on() {
+    for polls in 0..3 {
+        let (nodes, redlock) = impatient(3).await;
+        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+        redlock_tests::drop_after(polls, redlock.shutdown()).await;
+        assert_eq!(lease.lost().await, Over::Revoked);
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
+    let nodes = Nodes::start(3).await;
+    for polls in 0..4 {
+        let started = redlock_tests::drop_after(polls, Redlock::start(config(&nodes))).await;
+        drop(started.map(Result::unwrap));
+    }
+    let connections = || {
+        let clients = nodes[0].info("connected_clients").unwrap_or_default();
+        // The one that asks is one of them.
+        if clients == "1" {
+            Ok(())
+        } else {
+            Err(format!("{clients} connections"))
+        }
+    };
+    redlock_tests::eventually("the connections to close", SOON, || async { connections() }).await;
+}

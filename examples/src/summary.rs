@@ -1,0 +1,46 @@
+//! A shutdown's report for a terminal.
+
+use std::fmt;
+
+use redlock_runtime::{HeldLease, ShutdownReport, Site};
+
+/// Prints a [`ShutdownReport`]: a line of numbers, then a line for each lease.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary<'a>(pub &'a ShutdownReport);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(report) = self;
+        let groups = [
+            ("finished", &report.finished),
+            ("cancelled", &report.cancelled),
+            ("released", &report.released),
+            ("stuck", &report.stuck),
+        ];
+        let counts = groups.map(|(what, leases)| format!("{} {what}", leases.len()));
+        write!(f, "shutdown: {}", counts.join(", "))?;
+        for (what, leases) in groups {
+            for lease in leases {
+                write!(f, "\n  {what:<11} {}", Line(lease))?;
+            }
+        }
+        if !report.unconfirmed.is_empty() {
+            let pools = report.unconfirmed.join(", ");
+            write!(
+                f,
+                "\n  not confirmed by {pools}; freed at the ttl at the latest"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+struct Line<'a>(&'a HeldLease);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let site = self.0.site.map(Site::site_name);
+        let site = site.as_deref().unwrap_or("-");
+        write!(f, "{:<12} {site}", self.0.resource.to_string())
+    }
+}

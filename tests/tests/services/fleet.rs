@@ -1,0 +1,100 @@
+//! Several processes of one service on the same nodes.
+
+use crate::LONG;
+use redlock_tests::{HttpReply, Nodes, Service, eventually, http_request};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tokio::task::JoinHandle;
+
+/// A generous bound: requests come by the hundred here, on machines with few cores, and a node that
+/// is merely late must not pass for one that is down.
+pub(crate) const NODE_TIMEOUT: &str = "2s";
+
+/// The processes go before their nodes.
+pub(crate) struct Fleet {
+    pub(crate) services: Vec<Service>,
+    pub(crate) nodes: Nodes,
+}
+
+impl Fleet {
+    /// Starts three nodes and `size` processes of the example, with `settings` in their environment.
+    pub(crate) async fn start(example: &str, size: usize, settings: &[(&str, &str)]) -> Self {
+        let program = Service::build_example(example).await;
+        let nodes = Nodes::start(3).await;
+        let mut environment = vec![
+            ("REDLOCK_NODE_TIMEOUT", NODE_TIMEOUT.to_owned()),
+            ("ORDERS_LOG", journal_of(&nodes).display().to_string()),
+        ];
+        let names = ["A", "B", "C"].map(|name| format!("REDLOCK_POOLS_{name}_URL"));
+        for (name, url) in names.iter().zip(nodes.urls()) {
+            environment.push((name, url));
+        }
+        for &(name, value) in settings {
+            environment.retain(|(set, _)| *set != name);
+            environment.push((name, value.to_owned()));
+        }
+        let mut services = Vec::with_capacity(size);
+        for _ in 0..size {
+            let environment = environment.clone();
+            services.push(Service::spawn(&program, environment, "listening on ").await);
+        }
+        Self { services, nodes }
+    }
+
+    /// The address of the first process.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.services[0].addr()
+    }
+
+    /// Where the processes write down who is in the critical section.
+    pub(crate) fn journal(&self) -> PathBuf {
+        journal_of(&self.nodes)
+    }
+
+    /// Starts the slow work on an order and waits until its critical section has begun.
+    pub(crate) async fn hold(&self, order: u64) -> JoinHandle<std::io::Result<HttpReply>> {
+        let addr = self.addr();
+        let holder = tokio::spawn(async move { post(addr, &slow(order)).await });
+        self.until_entered().await;
+        holder
+    }
+
+    /// Waits until a critical section has begun.
+    pub(crate) async fn until_entered(&self) {
+        let path = self.journal();
+        eventually("a critical section to begin", LONG, async || {
+            let journal = std::fs::read_to_string(&path).unwrap_or_default();
+            let entered = journal.contains("enter ");
+            entered.then_some(()).ok_or_else(|| self.said())
+        })
+        .await;
+    }
+
+    /// What the processes wrote, for failure messages.
+    pub(crate) fn said(&self) -> String {
+        let said = self.services.iter().map(ToString::to_string);
+        said.collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(crate) fn charge(order: u64) -> String {
+    format!("/orders/{order}/charge")
+}
+
+pub(crate) fn slow(order: u64) -> String {
+    format!("/orders/{order}/slow")
+}
+
+/// The lock's key on the nodes.
+pub(crate) fn key(order: u64) -> String {
+    format!("order:{order}")
+}
+
+pub(crate) async fn post(addr: SocketAddr, path: &str) -> std::io::Result<HttpReply> {
+    http_request(addr, "POST", path, "").await
+}
+
+/// A file that goes with the nodes.
+fn journal_of(nodes: &Nodes) -> PathBuf {
+    nodes[0].dir().join("orders.log")
+}

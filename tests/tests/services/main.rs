@@ -1,0 +1,16 @@
+//! The example services as processes of their own, on real Redis servers.
+
+mod answers;
+mod disconnect;
+mod exclusion;
+mod fleet;
+mod quickstart;
+mod shutdown;
+
+use std::time::Duration;
+
+/// For what must come.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Both frameworks, for what has to be true of each.
+const FRAMEWORKS: [&str; 2] = ["axum_orders", "actix_orders"];
