@@ -26,6 +26,8 @@ struct State {
     next_id: u64,
     entries: BTreeMap<u64, Entry>,
     is_closed: bool,
+    /// What left since the gate closed, as it was then: the shutdown reports it.
+    departed: BTreeMap<u64, HeldLease>,
 }
 
 #[derive(Clone)]
@@ -118,6 +120,11 @@ impl HeldTable {
         self.lock().entries.values().cloned().collect()
     }
 
+    /// What left since the gate closed.
+    pub(crate) fn take_departed(&self) -> BTreeMap<u64, HeldLease> {
+        std::mem::take(&mut self.lock().departed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -147,8 +154,15 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Dropped outside of the lock: the last handle of a claim sends its release.
-        let _entry = self.table.lock().entries.remove(&self.id);
+        let (entry, is_closed) = {
+            let mut state = self.table.lock();
+            (state.entries.remove(&self.id), state.is_closed)
+        };
+        // Described and dropped outside of the lock: the last handle of a claim sends its release.
+        if let Some(entry) = entry.filter(|_| is_closed) {
+            let departed = entry.describe();
+            self.table.lock().departed.insert(self.id, departed);
+        }
         self.table.left.notify_waiters();
     }
 }

@@ -20,7 +20,7 @@ use crate::site::{Site, sites};
 static IO: OnceCell<IoThread> = OnceCell::new();
 
 /// Why [`init`] refused to start: every problem that was found, each with its fix.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct InitError {
     problems: Vec<String>,
 }
@@ -42,6 +42,13 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("redlock cannot start: ")?;
         f.write_str(&self.problems.join("; "))
+    }
+}
+
+/// The text too: it is what a `main` that returns the error prints.
+impl fmt::Debug for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

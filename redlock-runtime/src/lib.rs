@@ -30,7 +30,9 @@
 //! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
 //!   `axum::response::Response`.
 //! * `actix`: [`LockError`] is a response of actix-web handlers, and a function may return a bare
-//!   `actix_web::HttpResponse`.
+//!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
+//!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
+//!   handler is dropped and the lock released, as axum does.
 
 mod call;
 mod chain;

@@ -1,5 +1,6 @@
 //! The end of a registry.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
@@ -32,6 +33,27 @@ pub struct ShutdownReport {
     /// Pools that did not confirm in time that everything sent to them was served. A node that
     /// cannot be reached frees itself at the ttl.
     pub unconfirmed: Vec<String>,
+}
+
+/// `2 finished, 1 cancelled, 0 released, 0 stuck`, and what should not be.
+impl fmt::Display for ShutdownReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} finished, {} cancelled, {} released, {} stuck",
+            self.finished.len(),
+            self.cancelled.len(),
+            self.released.len(),
+            self.stuck.len(),
+        )?;
+        for lease in &self.stuck {
+            write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
+        }
+        if !self.unconfirmed.is_empty() {
+            write!(f, "; not confirmed by {}", self.unconfirmed.join(", "))?;
+        }
+        Ok(())
+    }
 }
 
 /// A shutdown's settings and progress.
@@ -83,13 +105,7 @@ impl Registry {
         let registry = self.clone();
         self.shared.environment.spawner.spawn(Box::pin(async move {
             let report = registry.wind_down().await;
-            tracing::info!(
-                finished = report.finished.len(),
-                cancelled = report.cancelled.len(),
-                released = report.released.len(),
-                stuck = report.stuck.len(),
-                "redlock has shut down",
-            );
+            tracing::info!(%report, "redlock has shut down");
             registry.shared.shutdown.finish(report);
         }));
     }
@@ -128,8 +144,8 @@ impl Registry {
             .saturating_add(self.shared.shutdown.grace)
             .min(deadline);
 
-        let at_start = held.entries();
         self.within(grace, held.emptied()).await;
+        let finished = held.take_departed().into_values().collect();
 
         // What is left did not finish: bodies are called back, and end at their next await.
         let left = held.entries();
@@ -137,6 +153,7 @@ impl Registry {
         for entry in &bodies {
             entry.lease.revoke();
         }
+        let released = bare.iter().map(Entry::describe).collect();
         for entry in &bare {
             // Nothing tells when the holder of a bare lease is done; `lost` tells the holder.
             self.within(deadline, entry.lease.surrender()).await;
@@ -144,19 +161,18 @@ impl Registry {
         // The rest of the time is for the nodes to confirm what was sent to them.
         let for_bodies = deadline.saturating_sub(CONFIRMING.min(deadline.saturating_since(grace)));
         self.within(for_bodies, self.bodies_gone()).await;
-        let stuck: Vec<_> = held
-            .entries()
-            .into_iter()
-            .filter(|entry| entry.has_body)
-            .collect();
+        let is_body = |id: &u64| bodies.iter().any(|body| body.id == *id);
+        let departed = held.take_departed().into_iter();
+        let cancelled = departed
+            .filter(|(id, _)| is_body(id))
+            .map(|(_, lease)| lease);
+        let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
 
         let mut report = ShutdownReport {
-            finished: described(&at_start, |entry| {
-                !has(&bodies, entry) && !has(&bare, entry)
-            }),
-            cancelled: described(&bodies, |entry| !has(&stuck, entry)),
-            released: described(&bare, |_| true),
-            stuck: described(&stuck, |_| true),
+            finished,
+            cancelled: cancelled.collect(),
+            released,
+            stuck: stuck.map(|entry| entry.describe()).collect(),
             unconfirmed: Vec::new(),
         };
         for entry in &report.stuck {
@@ -200,21 +216,13 @@ impl Registry {
     }
 }
 
-fn has(entries: &[Entry], entry: &Entry) -> bool {
-    entries.iter().any(|other| other.id == entry.id)
-}
-
-fn described(entries: &[Entry], keep: impl Fn(&&Entry) -> bool) -> Vec<HeldLease> {
-    entries.iter().filter(keep).map(Entry::describe).collect()
-}
-
 /// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
 /// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
 /// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; call
 /// [`Redlock::shutdown`](crate::Redlock::shutdown) when the server has returned.
 ///
-/// From its first poll on these signals no longer end the process by themselves, also where the
-/// future is dropped.
+/// A signal that comes before the first poll ends the process, as without this; from then on these
+/// signals no longer end the process by themselves, also where the future is dropped.
 ///
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.

@@ -184,7 +184,10 @@ mod tests {
                 .with_env([(name, value)])
                 .unwrap_err()
                 .to_string();
-            assert!(error.starts_with(name) && error.contains(hint), "{error}");
+            assert!(
+                error.contains(&format!(": {name}: ")) && error.contains(hint),
+                "{error}"
+            );
         }
     }
 }

@@ -6,6 +6,7 @@ mod pool;
 mod span;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,9 +65,16 @@ impl Default for HttpSettings {
 }
 
 /// Why a configuration could not be read. Names the place and the fix; shows no password.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
+#[derive(Clone, thiserror::Error)]
+#[error("redlock's configuration: {0}")]
 pub struct ConfigError(pub(crate) String);
+
+/// The text too: it is what a `main` that returns the error prints.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl Default for Config {
     fn default() -> Self {
