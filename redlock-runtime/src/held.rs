@@ -166,3 +166,44 @@ impl Drop for Place {
         self.table.left.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+
+    use super::*;
+    use crate::parameters::Parameters;
+    use crate::registry::PoolNames;
+
+    #[test]
+    fn a_lease_that_was_won_while_the_gate_closed_is_not_let_in() {
+        let io = IoThread::start().unwrap();
+        let environment = io.environment();
+        let node = MemoryNode::new("a", Arc::clone(&environment.clock));
+        let nodes: NodeSet = Arc::new([Arc::new(node) as Arc<dyn Node>]);
+        let client = Client::new(environment);
+        let acquiring = client.acquire(&nodes, &Request::new("r"));
+        let lease = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(acquiring)
+            .unwrap();
+        let wanted = Wanted {
+            resource: "r".into(),
+            site: None,
+            pools: PoolNames::Default,
+            parameters: Parameters::NONE,
+            has_body: false,
+        };
+        let table = Arc::new(HeldTable::default());
+        let before = table.enter(&wanted, lease.handle(), false).unwrap();
+        table.close();
+        assert!(table.enter(&wanted, lease.handle(), false).is_none());
+        // Below a lease that is held, it is part of what the shutdown waits for.
+        let below = table.enter(&wanted, lease.handle(), true).unwrap();
+        assert_eq!(table.entries().len(), 2);
+        drop((before, below));
+        assert!(table.entries().is_empty());
+        assert_eq!(table.take_departed().len(), 2);
+    }
+}

@@ -6,7 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, Answer, Client, Lease, Node, NodeSet, NodeStatus, Operation, Reply, TooLate, Want,
+    AcquireError, Answer, Client, Clock, Held, Lease, MemoryNode, Node, NodeSet, NodeStatus,
+    OnLost, Operation, Over, Reply, TooLate, Want,
 };
 
 use crate::fixture::once;
@@ -77,4 +78,41 @@ async fn votes_read_after_the_ttl_are_none() {
     };
     let left = TooLate::Validity(Duration::ZERO);
     assert_eq!(unavailable.too_late, Some(left), "{unavailable}");
+}
+
+/// Waits once, and then tells how often it was polled.
+async fn wakes_up(polls: Arc<Mutex<usize>>, wake: tokio::sync::oneshot::Receiver<()>) {
+    let mut wake = std::pin::pin!(wake);
+    poll_fn(|context| {
+        *polls.lock().unwrap() += 1;
+        wake.as_mut().poll(context).map(|_| ())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_body_that_wakes_up_behind_its_deadline_is_not_polled() {
+    for (jump, expected) in [(Duration::ZERO, 2), (Duration::from_secs(60), 1)] {
+        let clock = StillClock::default();
+        let clock_of_node: Arc<dyn Clock> = Arc::new(clock.clone());
+        let nodes: NodeSet =
+            Arc::new([Arc::new(MemoryNode::new("a", clock_of_node)) as Arc<dyn Node>]);
+        let client = Client::new(clock.environment());
+        let lease = client.acquire(&nodes, &once("r")).await.unwrap();
+        let polls = Arc::new(Mutex::new(0));
+        let (wake, woken) = tokio::sync::oneshot::channel();
+        let mut body = std::pin::pin!(wakes_up(Arc::clone(&polls), woken));
+        let mut held = std::pin::pin!(lease.hold(body.as_mut(), OnLost::Cancel));
+        let is_done = poll_fn(|context| Poll::Ready(held.as_mut().poll(context).is_ready())).await;
+        assert!(!is_done);
+        // The host sleeps; what wakes it up first is the body's own event.
+        clock.jump(jump);
+        wake.send(()).unwrap();
+        let outcome = held.await;
+        assert_eq!(*polls.lock().unwrap(), expected);
+        match expected {
+            2 => assert_eq!(outcome, Held::Done(())),
+            _ => assert_eq!(outcome, Held::Cancelled(Over::Expired)),
+        }
+    }
 }
