@@ -182,7 +182,8 @@ mod tests {
         let node = MemoryNode::new("a", Arc::clone(&environment.clock));
         let nodes: NodeSet = Arc::new([Arc::new(node) as Arc<dyn Node>]);
         let client = Client::new(environment);
-        let acquiring = client.acquire(&nodes, &Request::new("r"));
+        let request = Request::new("r");
+        let acquiring = client.acquire(&nodes, &request);
         let lease = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap()
