@@ -1,11 +1,15 @@
 //! Making a connection that may vote.
 
 use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use ::redis::ConnectionAddr;
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, tcp};
+#[cfg(unix)]
+use tokio::net::{UnixStream, unix};
 
 use crate::node::{NodeError, NodeErrorKind};
 
@@ -17,9 +21,43 @@ use super::wire::{Value, decode, pack};
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
+/// The half of a connection that the driver reads.
+pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+
+/// The half of a connection that driver and callers write to, one at a time.
+pub(super) trait Writer: Send + Sync {
+    /// Writes what the socket takes right now; `WouldBlock` where that is nothing.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Arranges for the driver to be woken when the socket takes more.
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+impl Writer for tcp::OwnedWriteHalf {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.as_ref().try_write(bytes)
+    }
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.as_ref().poll_write_ready(context)
+    }
+}
+
+#[cfg(unix)]
+impl Writer for unix::OwnedWriteHalf {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.as_ref().try_write(bytes)
+    }
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.as_ref().poll_write_ready(context)
+    }
+}
+
 /// A connection that is logged in and understood.
 pub(super) struct Connected {
-    pub(super) stream: Box<dyn Stream>,
+    pub(super) reader: Reader,
+    pub(super) writer: Arc<dyn Writer>,
     pub(super) dialect: Dialect,
 }
 
@@ -27,25 +65,36 @@ pub(super) struct Connected {
 ///
 /// Dropping the future closes the socket.
 pub(super) async fn connect(address: &RedisAddress) -> Result<Connected, NodeError> {
-    let mut stream: Box<dyn Stream> = match address.info.addr() {
+    match address.info.addr() {
         ConnectionAddr::Tcp(host, port) => {
-            let stream = TcpStream::connect((host.as_str(), *port))
+            let mut stream = TcpStream::connect((host.as_str(), *port))
                 .await
                 .map_err(|error| broken(&error))?;
             // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
             stream.set_nodelay(true).map_err(|error| broken(&error))?;
-            Box::new(stream)
+            let dialect = handshake(&mut stream, address).await?;
+            let (reader, writer) = stream.into_split();
+            Ok(Connected {
+                reader: Box::new(reader),
+                writer: Arc::new(writer),
+                dialect,
+            })
         }
         #[cfg(unix)]
-        ConnectionAddr::Unix(path) => Box::new(
-            tokio::net::UnixStream::connect(path)
+        ConnectionAddr::Unix(path) => {
+            let mut stream = UnixStream::connect(path)
                 .await
-                .map_err(|error| broken(&error))?,
-        ),
-        _ => return Err(not_connected("this kind of address is not supported")),
-    };
-    let dialect = handshake(&mut *stream, address).await?;
-    Ok(Connected { stream, dialect })
+                .map_err(|error| broken(&error))?;
+            let dialect = handshake(&mut stream, address).await?;
+            let (reader, writer) = stream.into_split();
+            Ok(Connected {
+                reader: Box::new(reader),
+                writer: Arc::new(writer),
+                dialect,
+            })
+        }
+        _ => Err(not_connected("this kind of address is not supported")),
+    }
 }
 
 /// Before the node may vote: credentials, database, version.
@@ -148,7 +197,7 @@ async fn exchange<T>(
     }
 }
 
-fn not_connected(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
+fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 

@@ -5,11 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
+
+use super::command::{Dialect, encoded};
+use super::connect::{Connected, Writer};
 
 /// How many releases are remembered for a server that cannot be reached. Beyond that the oldest
 /// are forgotten, and their keys go away at the ttl.
@@ -26,6 +30,13 @@ pub(super) struct Inbox {
 struct State {
     gate: Gate,
     queue: Vec<Submission>,
+    /// The connection, for a caller to write to by itself while the driver has nothing to do: one
+    /// thread less to wake on the way to the server.
+    direct: Option<Direct>,
+    /// What callers wrote by themselves, which the driver has not yet heard of.
+    written: Vec<Submission>,
+    /// The end of what a caller wrote, where the socket took only a part.
+    unwritten: Vec<u8>,
     /// Releases that could not be delivered, or whose answer got lost.
     owed: VecDeque<Owed>,
     /// Submitted and not answered.
@@ -44,6 +55,14 @@ enum Gate {
     Suspect(NodeError),
     /// Not connected.
     Closed(NodeError),
+}
+
+/// See [`State::direct`].
+struct Direct {
+    writer: Arc<dyn Writer>,
+    dialect: Dialect,
+    /// The driver has written everything, waits for no answer, and looks after overdue ones soon.
+    is_idle: bool,
 }
 
 pub(super) struct Submission {
@@ -79,6 +98,9 @@ impl Inbox {
             state: Mutex::new(State {
                 gate: Gate::Closed(connecting),
                 queue: Vec::new(),
+                direct: None,
+                written: Vec::new(),
+                unwritten: Vec::new(),
                 owed: VecDeque::new(),
                 outstanding: 0,
                 driver: None,
@@ -110,8 +132,22 @@ impl Inbox {
             reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            state.queue.push(Submission { operation, reply });
-            let driver = state.driver.take();
+            let submission = Submission { operation, reply };
+            let driver = match state.write(&submission) {
+                Written::Nothing => {
+                    state.queue.push(submission);
+                    state.driver.take()
+                }
+                Written::Part => {
+                    state.written.push(submission);
+                    state.driver.take()
+                }
+                // The driver hears of it when the answer comes.
+                Written::All => {
+                    state.written.push(submission);
+                    None
+                }
+            };
             drop(state);
             if let Some(driver) = driver {
                 driver.wake();
@@ -152,12 +188,17 @@ impl Inbox {
 
     /// A connection is there: from here on it votes. Returns what is owed from before, to be sent
     /// ahead of everything else.
-    pub(super) fn open(&self) -> Vec<Owed> {
+    pub(super) fn open(&self, connected: &Connected) -> Vec<Owed> {
         let now = Instant::now();
         let owed = {
             let mut state = self.lock();
             state.gate = Gate::Open;
             state.is_settled = true;
+            state.direct = Some(Direct {
+                writer: Arc::clone(&connected.writer),
+                dialect: connected.dialect,
+                is_idle: false,
+            });
             std::mem::take(&mut state.owed)
         };
         self.settled.notify_waiters();
@@ -186,7 +227,10 @@ impl Inbox {
             for owed in owed {
                 state.owe(owed);
             }
-            let queue = std::mem::take(&mut state.queue);
+            state.direct = None;
+            state.unwritten.clear();
+            let mut queue = std::mem::take(&mut state.written);
+            queue.append(&mut state.queue);
             for submission in &queue {
                 if let Some(owed) = Owed::for_release(&submission.operation) {
                     state.owe(owed);
@@ -201,20 +245,50 @@ impl Inbox {
     }
 
     /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
-    /// Leaves the waker where there is nothing.
+    /// Leaves the waker where there is nothing, and lets callers write where the driver `is_idle`.
+    ///
+    /// To be called when nothing is [`written`](Self::take_written) that the driver has not heard
+    /// of; otherwise the order would be lost, and so it takes nothing then.
     pub(super) fn take(
         &self,
         taken: &mut Vec<Submission>,
         answered: usize,
+        is_idle: bool,
         context: &Context<'_>,
-    ) -> HasEnded {
+    ) -> Taken {
         let mut state = self.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
+        if !state.written.is_empty() {
+            return Taken::Overtaken;
+        }
         std::mem::swap(&mut state.queue, taken);
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
-        HasEnded(state.has_ended)
+        let is_idle = is_idle && taken.is_empty();
+        if let Some(direct) = &mut state.direct {
+            direct.is_idle = is_idle;
+        }
+        if !taken.is_empty() {
+            Taken::Some
+        } else if state.has_ended {
+            Taken::Ended
+        } else {
+            Taken::Nothing
+        }
+    }
+
+    /// Moves what callers wrote by themselves into `taken`, which is empty, and what of it the
+    /// socket did not take to the end of `output`. From here on callers leave the writing to the
+    /// driver, until it says that it is idle again.
+    pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
+        let mut state = self.lock();
+        if let Some(direct) = &mut state.direct {
+            direct.is_idle = false;
+        }
+        std::mem::swap(&mut state.written, taken);
+        output.extend_from_slice(&state.unwritten);
+        state.unwritten.clear();
     }
 
     /// Whether the node was dropped; otherwise leaves the waker.
@@ -230,11 +304,48 @@ impl Inbox {
     }
 }
 
+/// What [`Inbox::take`] found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// Something to send.
+    Some,
+    Nothing,
+    /// Nothing, and nothing will come any more.
+    Ended,
+    /// Something was written that the driver has to hear of first.
+    Overtaken,
+}
+
+/// What became of a caller's own write.
+enum Written {
+    Nothing,
+    Part,
+    All,
+}
+
 /// Whether the node was dropped.
 #[derive(Clone, Copy)]
 pub(super) struct HasEnded(pub(super) bool);
 
 impl State {
+    /// Writes an operation to the connection at once, where the driver has nothing to do. With
+    /// more than one operation under way the driver's batches are cheaper, and it keeps the order.
+    fn write(&mut self, submission: &Submission) -> Written {
+        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_idle) else {
+            return Written::Nothing;
+        };
+        direct.is_idle = false;
+        let bytes = encoded(&submission.operation, direct.dialect);
+        match direct.writer.try_write(bytes) {
+            Ok(0) | Err(_) => Written::Nothing,
+            Ok(written) if written == bytes.len() => Written::All,
+            Ok(written) => {
+                self.unwritten.extend_from_slice(&bytes[written..]);
+                Written::Part
+            }
+        }
+    }
+
     fn owe(&mut self, owed: Owed) {
         if self.has_ended {
             // There will be no other connection.

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncReadExt as _, AsyncWrite as _};
+use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::error::Brief;
@@ -17,14 +18,15 @@ use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
 use super::command::{Dialect, encode_with_text, encoded, interpret, is_noscript};
-use super::connect::{Connected, Stream, describe};
-use super::inbox::{HasEnded, Inbox, Owed, Submission};
+use super::connect::{Connected, Reader, Writer, describe};
+use super::inbox::{Inbox, Owed, Submission, Taken};
 use super::wire::{Value, decode};
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered.
 /// One task, no lock across an await, no task or channel an operation.
 pub(super) struct Serve<'a> {
-    stream: Box<dyn Stream>,
+    reader: Reader,
+    writer: Arc<dyn Writer>,
     dialect: Dialect,
     inbox: &'a Inbox,
     options: &'a RedisOptions,
@@ -72,8 +74,10 @@ pub(super) enum Ended {
 impl<'a> Serve<'a> {
     /// Opens the inbox, and puts what is owed ahead of everything else.
     pub(super) fn new(connected: Connected, inbox: &'a Inbox, options: &'a RedisOptions) -> Self {
+        let owed = inbox.open(&connected);
         let mut serve = Self {
-            stream: connected.stream,
+            reader: connected.reader,
+            writer: connected.writer,
             dialect: connected.dialect,
             inbox,
             options,
@@ -86,7 +90,7 @@ impl<'a> Serve<'a> {
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
-        for owed in inbox.open() {
+        for owed in owed {
             serve
                 .output
                 .extend_from_slice(encoded(&owed.operation, connected.dialect));
@@ -108,17 +112,29 @@ impl<'a> Serve<'a> {
     fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         loop {
             // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
-            let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
+            let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
+                    // An answer may be to what a caller wrote by itself.
+                    self.hear_of_written();
                     self.answer_all()?;
                 }
                 Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
             }
         }
+    }
+
+    /// Puts what callers wrote by themselves where it belongs: ahead of all that is to be sent.
+    fn hear_of_written(&mut self) {
+        let mut taken = std::mem::take(&mut self.taken);
+        self.inbox.take_written(&mut taken, &mut self.output);
+        for Submission { operation, reply } in taken.drain(..) {
+            self.push(Purpose::Operation { operation, reply });
+        }
+        self.taken = taken;
     }
 
     fn answer_all(&mut self) -> Result<(), NodeError> {
@@ -167,27 +183,34 @@ impl<'a> Serve<'a> {
             })
     }
 
-    /// Encodes what callers submitted. True where there was anything.
-    fn take(&mut self, context: &Context<'_>) -> (bool, HasEnded) {
+    /// Encodes what callers submitted.
+    fn take(&mut self, context: &Context<'_>) -> Taken {
         let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
-        let has_ended = self.inbox.take(&mut taken, answered, context);
-        let is_any = !taken.is_empty();
+        // What a caller writes by itself wakes nobody, so the watchdog has to look in time.
+        let is_watched = self.watchdog.deadline() <= Instant::now() + self.options.suspect_after;
+        let is_idle = self.output.is_empty() && self.in_flight.is_empty() && is_watched;
+        let found = self.inbox.take(&mut taken, answered, is_idle, context);
         for Submission { operation, reply } in taken.drain(..) {
             self.output
                 .extend_from_slice(encoded(&operation, self.dialect));
             self.push(Purpose::Operation { operation, reply });
         }
         self.taken = taken;
-        (is_any, has_ended)
+        found
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
-            match Pin::new(&mut self.stream).poll_write(context, &self.output)? {
-                Poll::Pending => break,
-                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Poll::Ready(written) => self.output.advance(written),
+            match self.writer.try_write(&self.output) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.output.advance(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.writer.poll_ready(context)?.is_pending() {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -207,6 +230,8 @@ impl<'a> Serve<'a> {
             self.inbox.trust();
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
+            self.hear_of_written();
+            has_work |= !self.output.is_empty();
             let now = Instant::now();
             let next = match self
                 .in_flight
@@ -249,6 +274,7 @@ impl<'a> Serve<'a> {
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.
     fn give_up(&mut self, error: &NodeError) {
+        self.hear_of_written();
         let mut owed = Vec::new();
         let mut replies = Vec::new();
         for in_flight in self.in_flight.drain(..) {
@@ -270,14 +296,20 @@ impl<'a> Serve<'a> {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             self.read(context)?;
-            let (is_any, HasEnded(has_ended)) = self.take(context);
+            let found = self.take(context);
+            if found == Taken::Overtaken {
+                self.hear_of_written();
+            }
             self.write(context)
                 .map_err(|error| lost(describe(&error)))?;
-            if has_ended && self.in_flight.is_empty() && !is_any {
-                return Ok(Poll::Ready(()));
-            }
-            if !is_any && !self.watch(context)? {
-                return Ok(Poll::Pending);
+            match found {
+                Taken::Some | Taken::Overtaken => {}
+                Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
+                Taken::Ended | Taken::Nothing => {
+                    if !self.watch(context)? {
+                        return Ok(Poll::Pending);
+                    }
+                }
             }
         }
     }
