@@ -1,0 +1,32 @@
+//! Allocations of lock and release, side by side with other implementations. See the library's
+//! docs.
+
+use std::alloc::System;
+use std::path::Path;
+
+use redlock_benches::{Plan, Report, allocations};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() {
+    let plan = Plan::from_command_line();
+    if !plan.wants("allocations") {
+        return;
+    }
+    let nodes: Nodes = (0..3)
+        .map(|_| RedisNode::start_blocking(NodeOptions::default()))
+        .collect();
+    let mut report = Report::begin(&plan, &nodes);
+    allocations(&plan, &nodes, &nodes.urls(), counted, &mut report);
+    report.finish("allocations", Path::new(env!("CARGO_TARGET_TMPDIR")));
+}
+
+/// Allocations, those that grow included, and their bytes.
+fn counted() -> (usize, usize) {
+    let stats = ALLOCATOR.stats();
+    let count = stats.allocations + stats.reallocations;
+    (count, stats.bytes_allocated)
+}

@@ -1,0 +1,128 @@
+//! Who takes part.
+
+mod ours;
+mod redis_loop;
+
+use std::time::Duration;
+
+use rslock::LockManager;
+
+pub use ours::Ours;
+pub use redis_loop::{RedisLoop, Wait};
+
+/// The ttl of every lock: far beyond any run, so that a key that was forgotten is still there to
+/// be found.
+pub(crate) const TTL: Duration = Duration::from_secs(120);
+
+/// Which implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `redlock-core`.
+    Ours,
+    /// The `rslock` crate, with its defaults.
+    Rslock,
+    /// What one writes by hand with the `redis` crate, waiting for all nodes.
+    WaitForAll,
+    /// The same, returning as soon as a majority has answered.
+    WaitForMajority,
+}
+
+impl Kind {
+    /// All, in the order of the tables.
+    pub const ALL: [Self; 4] = [
+        Self::Ours,
+        Self::Rslock,
+        Self::WaitForAll,
+        Self::WaitForMajority,
+    ];
+
+    /// As the tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "redlock",
+            Self::Rslock => "rslock",
+            Self::WaitForAll => "redis, all",
+            Self::WaitForMajority => "redis, majority",
+        }
+    }
+}
+
+/// How a pair that locked ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlocked {
+    /// As far as the implementation tells, by a release that a majority confirmed.
+    Confirmed,
+    /// The release was sent, but was not confirmed in the time that the implementation waits for
+    /// it. That is no failure, on a machine that stalls now and then; the key has to be gone in
+    /// the end all the same.
+    Unconfirmed,
+}
+
+/// An implementation, connected to its nodes. All clones share its connections, one to each node.
+#[derive(Clone, Debug)]
+pub enum Contender {
+    /// See [`Kind::Ours`].
+    Ours(Ours),
+    /// See [`Kind::Rslock`].
+    Rslock(LockManager),
+    /// See [`Kind::WaitForAll`] and [`Kind::WaitForMajority`].
+    Redis(RedisLoop),
+}
+
+impl Contender {
+    /// Connects to the servers at `urls`, from the current tokio runtime.
+    pub async fn connect(kind: Kind, urls: &[String]) -> Self {
+        let loop_to = async |wait| Self::Redis(RedisLoop::connect(urls, wait).await);
+        match kind {
+            Kind::Ours => Self::Ours(Ours::connect(urls, Duration::from_secs(1)).await),
+            Kind::Rslock => Self::Rslock(LockManager::new(urls.to_vec())),
+            Kind::WaitForAll => loop_to(Wait::ForAll).await,
+            Kind::WaitForMajority => loop_to(Wait::ForMajority).await,
+        }
+    }
+
+    /// Locks `key` and releases it.
+    ///
+    /// # Errors
+    /// A text that says what failed: the acquisition, after the retries that the implementation
+    /// makes by itself, or the release.
+    pub async fn pair(&self, key: &str) -> Result<Unlocked, String> {
+        match self {
+            Self::Ours(ours) => ours.pair(key).await,
+            Self::Rslock(manager) => {
+                let lock = manager.lock(key, TTL).await;
+                let lock = lock.map_err(|error| format!("not acquired: {error}"))?;
+                // It does not say whether this worked; a key that is left does.
+                manager.unlock(&lock).await;
+                Ok(Unlocked::Confirmed)
+            }
+            Self::Redis(by_hand) => by_hand.pair(key).await,
+        }
+    }
+}
+
+/// All contenders on the same nodes.
+#[derive(Debug)]
+pub struct Fleet(Vec<(Kind, Contender)>);
+
+impl Fleet {
+    /// Connects `kinds` to the servers at `urls`, from the current tokio runtime.
+    pub async fn connect(kinds: &[Kind], urls: &[String]) -> Self {
+        let mut fleet = Vec::new();
+        for &kind in kinds {
+            fleet.push((kind, Contender::connect(kind, urls).await));
+        }
+        Self(fleet)
+    }
+
+    /// Each with its place in the table, starting with another one each round: whoever always
+    /// comes first would always find the machine in the same state.
+    pub fn in_turn(&self, round: usize) -> impl Iterator<Item = (usize, Kind, &Contender)> {
+        let count = self.0.len();
+        (0..count).map(move |turn| {
+            let place = (turn + round) % count;
+            let (kind, contender) = &self.0[place];
+            (place, *kind, contender)
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! `redlock-core`, as its users' code reaches it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use redlock_core::{
+    Client, IoThread, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions, Released,
+    Request,
+};
+
+use super::{TTL, Unlocked};
+
+/// A client with its nodes, on an I/O thread of its own.
+#[derive(Clone)]
+pub struct Ours {
+    client: Client,
+    nodes: NodeSet,
+}
+
+impl Ours {
+    /// Connects to the servers at `urls`; a server that does not answer is given up, for now,
+    /// after `connect_timeout`.
+    pub async fn connect(urls: &[String], connect_timeout: Duration) -> Self {
+        let io = IoThread::start().expect("an I/O thread");
+        let mut options = RedisOptions::default();
+        options.connect_timeout = connect_timeout;
+        let mut nodes: Vec<Arc<dyn Node>> = Vec::new();
+        let mut starting = Vec::new();
+        for (seat, url) in urls.iter().enumerate() {
+            let address = RedisAddress::parse(url).expect("a URL of the harness");
+            let name = format!("node-{seat}");
+            let node = Arc::new(RedisNode::start(name, address, options.clone(), &io));
+            starting.push(Arc::clone(&node));
+            nodes.push(node);
+        }
+        for node in starting {
+            node.settled().await;
+        }
+        Self {
+            client: Client::new(io.environment()),
+            nodes: nodes.into(),
+        }
+    }
+
+    /// Locks `key` and releases it, with the defaults but for the ttl.
+    pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
+        let request = Request::new(key).ttl(TTL);
+        let lease = self.client.acquire(&self.nodes, &request).await;
+        let lease = lease.map_err(|error| format!("not acquired: {error}"))?;
+        match lease.release().await {
+            Released::Confirmed => Ok(Unlocked::Confirmed),
+            Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
+            other => Err(format!("released, but {other:?}")),
+        }
+    }
+
+    /// Waits until so many nodes vote.
+    pub async fn voting(&self, wanted: usize) {
+        let began = Instant::now();
+        loop {
+            let voting = self.nodes.iter().filter(|node| votes(&***node)).count();
+            if voting == wanted {
+                return;
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{voting} nodes vote, {wanted} should"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+fn votes(node: &dyn Node) -> bool {
+    matches!(node.status(), NodeStatus::Voting)
+}
+
+impl std::fmt::Debug for Ours {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ours")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}

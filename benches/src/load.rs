@@ -1,0 +1,176 @@
+//! Callers that lock and release for a while.
+
+use std::time::{Duration, Instant};
+
+use redlock_tests::Nodes;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::contender::{Contender, Kind, Unlocked};
+use crate::stats::percentile;
+
+/// Every key of every run begins so.
+const PREFIX: &str = "bench:";
+
+/// How long a straggler may take to arrive before its key counts as left.
+const STRAGGLE: Duration = Duration::from_secs(3);
+
+/// Callers, each with a key of its own, that lock and release one pair after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How many at once.
+    pub callers: usize,
+    /// What precedes the measured part.
+    pub warm_up: Duration,
+    /// The measured part.
+    pub run: Duration,
+}
+
+/// What one run found.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Pairs that began in the measured part and succeeded.
+    pub pairs: usize,
+    /// Of those, so many a second.
+    pub pairs_per_second: f64,
+    /// Half of the pairs took at most so long.
+    pub p50: Duration,
+    /// 99 of 100 pairs took at most so long.
+    pub p99: Duration,
+    /// The slowest pair.
+    pub worst: Duration,
+    /// Processor time of this process a pair, all threads together, the servers not counted. It
+    /// depends less on what else the machine does than any of the others.
+    pub cpu_a_pair: Duration,
+    /// Pairs whose release was not confirmed in time, measured or not.
+    pub unconfirmed: usize,
+    /// Pairs that failed, measured or not.
+    pub failures: usize,
+    /// What the first of them said.
+    pub first_failure: Option<String>,
+    /// Keys of this run that were still on a running node after it.
+    pub left_behind: Vec<String>,
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    begin: Instant,
+    end: Instant,
+}
+
+#[derive(Default)]
+struct Calls {
+    latencies: Vec<Duration>,
+    unconfirmed: usize,
+    failures: usize,
+    first_failure: Option<String>,
+}
+
+impl Load {
+    /// Lets the callers loose on `contender`, and then looks at the nodes.
+    pub async fn run(&self, kind: Kind, contender: &Contender, nodes: &Nodes) -> Sample {
+        let mut sample = self.drive(kind, contender).await;
+        sample.look_behind(nodes).await;
+        sample
+    }
+
+    /// Lets the callers loose on `contender`. The nodes are still to be looked at, with
+    /// [`Sample::look_behind`].
+    pub async fn drive(&self, kind: Kind, contender: &Contender) -> Sample {
+        let begin = Instant::now() + self.warm_up;
+        let window = Window {
+            begin,
+            end: begin + self.run,
+        };
+        let callers: Vec<_> = (0..self.callers)
+            .map(|caller| {
+                let key = format!("{PREFIX}{}:{caller}", kind.name());
+                tokio::spawn(call(contender.clone(), key, window))
+            })
+            .collect();
+        tokio::time::sleep_until(begin.into()).await;
+        let cpu_before = cpu_time();
+        let mut all = Calls::default();
+        for caller in callers {
+            all.add(caller.await.expect("a caller that does not panic"));
+        }
+        let cpu = cpu_time().saturating_sub(cpu_before);
+        all.into_sample(begin.elapsed(), cpu)
+    }
+}
+
+async fn call(contender: Contender, key: String, window: Window) -> Calls {
+    let mut calls = Calls::default();
+    loop {
+        let began = Instant::now();
+        if began >= window.end {
+            return calls;
+        }
+        match contender.pair(&key).await {
+            Ok(unlocked) => {
+                if began >= window.begin {
+                    calls.latencies.push(began.elapsed());
+                }
+                calls.unconfirmed += usize::from(unlocked == Unlocked::Unconfirmed);
+            }
+            Err(error) => {
+                calls.failures += 1;
+                calls.first_failure.get_or_insert(error);
+            }
+        }
+    }
+}
+
+impl Sample {
+    /// Notes the keys that are still on a node that runs, once the stragglers have had time.
+    pub async fn look_behind(&mut self, nodes: &Nodes) {
+        let deadline = Instant::now() + STRAGGLE;
+        loop {
+            let mut left = nodes.all_keys();
+            left.retain(|key| key.starts_with(PREFIX.as_bytes()));
+            if left.is_empty() || Instant::now() >= deadline {
+                let shown = |key: &Vec<u8>| key.escape_ascii().to_string();
+                self.left_behind = left.iter().map(shown).collect();
+                return;
+            }
+            // Stragglers may be followed on this very runtime.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Calls {
+    fn add(&mut self, other: Self) {
+        self.latencies.extend(other.latencies);
+        self.unconfirmed += other.unconfirmed;
+        self.failures += other.failures;
+        self.first_failure = self.first_failure.take().or(other.first_failure);
+    }
+
+    fn into_sample(mut self, elapsed: Duration, cpu: Duration) -> Sample {
+        self.latencies.sort_unstable();
+        let pairs = self.latencies.len();
+        let count = u32::try_from(pairs).unwrap_or(u32::MAX);
+        Sample {
+            pairs,
+            pairs_per_second: f64::from(count) / elapsed.as_secs_f64(),
+            p50: percentile(&self.latencies, 50),
+            p99: percentile(&self.latencies, 99),
+            worst: percentile(&self.latencies, 100),
+            cpu_a_pair: cpu / count.max(1),
+            unconfirmed: self.unconfirmed,
+            failures: self.failures,
+            first_failure: self.first_failure,
+            left_behind: Vec::new(),
+        }
+    }
+}
+
+/// What all threads of this process have used so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    // Both parts are non-negative on this clock.
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}

@@ -1,0 +1,81 @@
+//! Summing up.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The middle and the ends of some figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The middle one; the mean of the two middle ones of an even number.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of `figures`, of which there is at least one.
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = figures.into_iter().collect();
+        assert!(!sorted.is_empty(), "a spread of nothing");
+        sorted.sort_by(f64::total_cmp);
+        let upper = sorted[sorted.len() / 2];
+        let lower = sorted[(sorted.len() - 1) / 2];
+        Self {
+            median: f64::midpoint(lower, upper),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+        }
+    }
+
+    /// Of each round's figure divided by the same round's figure of another.
+    pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
+        Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
+    }
+}
+
+/// `1.42 (1.38–1.51)`
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} ({:.2}–{:.2})", self.median, self.min, self.max)
+    }
+}
+
+/// The value below which `percent` of 100 of the sorted `values` lie; zero where there are none.
+pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    let last = sorted.len().saturating_sub(1);
+    let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(rank.min(last)).copied().unwrap_or_default()
+}
+
+/// In µs, as the tables show times.
+pub(crate) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_whatever_the_order() {
+        let odd = Spread::of([3.0, 1.0, 2.0]);
+        assert_eq!((odd.median, odd.min, odd.max), (2.0, 1.0, 3.0));
+        assert!((Spread::of([4.0, 1.0, 2.0, 3.0]).median - 2.5).abs() < f64::EPSILON);
+        assert_eq!(
+            Spread::of_ratios(&[2.0, 9.0], &[1.0, 3.0]).to_string(),
+            "2.50 (2.00–3.00)"
+        );
+    }
+
+    #[test]
+    fn percentiles_by_nearest_rank() {
+        let sorted: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
+        assert_eq!(percentile(&sorted, 50), Duration::from_millis(100));
+        assert_eq!(percentile(&sorted, 99), Duration::from_millis(198));
+        assert_eq!(percentile(&sorted, 100), Duration::from_millis(200));
+        assert_eq!(percentile(&sorted[..1], 99), Duration::from_millis(1));
+        assert_eq!(percentile(&[], 50), Duration::ZERO);
+    }
+}
