@@ -13,12 +13,14 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+use crate::timekeeper::Timekeeper;
 
 /// A handle to the library's I/O thread. The thread ends when the last clone (each node, clock
 /// and sleep holds one) is gone.
 #[derive(Clone)]
 pub struct IoThread {
     handle: Handle,
+    timekeeper: Arc<Timekeeper>,
     /// Dropping the sender is what ends the thread.
     _alive: Arc<oneshot::Sender<()>>,
 }
@@ -33,17 +35,21 @@ impl IoThread {
             .enable_all()
             .build()?;
         let handle = runtime.handle().clone();
+        let timekeeper = Timekeeper::new(|| Moment::from_origin(since_boot()));
         let (alive, ended) = oneshot::channel::<()>();
+        let keeping = Arc::clone(&timekeeper).run();
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
                 runtime.block_on(async {
+                    tokio::spawn(keeping);
                     // Resolves with an error once the sender is dropped; nothing is ever sent.
                     let _ = ended.await;
                 });
             })?;
         Ok(Self {
             handle,
+            timekeeper,
             _alive: Arc::new(alive),
         })
     }
@@ -95,15 +101,11 @@ impl Clock for BootClock {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        let left = at.saturating_since(self.now());
-        let sleep = {
-            let _context = self.io.handle.enter();
-            tokio::time::sleep(left)
-        };
-        // The sleep keeps the thread alive: polling a timer whose runtime has ended panics.
+        let timer = Arc::clone(&self.io.timekeeper).sleep_until(at);
+        // The sleep keeps the thread alive: without it nobody would wake the sleeper.
         let io = self.io.clone();
         Box::pin(async move {
-            sleep.await;
+            timer.await;
             drop(io);
         })
     }

@@ -48,6 +48,7 @@ mod redis_node;
 mod request;
 mod resource;
 mod round;
+mod timekeeper;
 mod token;
 
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet};

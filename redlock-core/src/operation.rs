@@ -17,7 +17,7 @@ pub struct Operation {
     token: OwnerToken,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
-    encoded: [OnceLock<Box<[u8]>>; FORMS],
+    encoded: [OnceLock<Vec<u8>>; FORMS],
 }
 
 /// Wire forms that an operation may be encoded in.
@@ -75,7 +75,7 @@ impl Operation {
 
     /// The bytes of `form`, made by `encode` the first time that any node asks.
     pub(crate) fn encoded(&self, form: usize, encode: impl FnOnce(&Self) -> Vec<u8>) -> &[u8] {
-        self.encoded[form].get_or_init(|| encode(self).into_boxed_slice())
+        self.encoded[form].get_or_init(|| encode(self))
     }
 }
 

@@ -50,7 +50,7 @@ impl Resource {
     }
 
     /// The names, in canonical order.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         let names = match &self.0 {
             Names::One(name) => std::slice::from_ref(name),
             Names::Several(names) => names,

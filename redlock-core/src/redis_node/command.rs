@@ -1,11 +1,12 @@
 //! Which command or script serves an operation, and what its reply means.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::operation::{Operation, Want};
 
-use super::wire::{Value, pack};
+use super::wire::{Digits, Value, pack};
 
 /// What the server at the other end understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +81,10 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| {
 /// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
 /// before it would not be undone. It also shows whether the server's ACL allows scripts.
 pub(super) fn introductions() -> [Vec<u8>; 3] {
-    [&ACQUIRE_ALL, &EXTEND, &RELEASE]
-        .map(|script| pack(&[b"EVAL", script.text.as_bytes(), b"0", b"", b"10"]))
+    [&ACQUIRE_ALL, &EXTEND, &RELEASE].map(|script| {
+        let words: [&[u8]; 5] = [b"EVAL", script.text.as_bytes(), b"0", b"", b"10"];
+        pack(words.into_iter())
+    })
 }
 
 /// The bytes of `operation`, encoded once for all nodes of one dialect.
@@ -98,26 +101,24 @@ fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
     let mut keys = operation.keys().names();
     match (operation.want(), keys.len()) {
         (Want::Acquire { ttl }, 1) => {
-            let ttl = ttl.as_millis().to_string();
+            let ttl = millis(ttl);
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
-            let words = [
-                b"SET".as_slice(),
-                key,
-                token,
-                b"NX",
-                b"PX",
-                ttl.as_bytes(),
-                b"GET",
-            ];
-            match dialect {
-                Dialect::Plain => pack(&words[..6]),
-                Dialect::NamesHolder => pack(&words),
-            }
+            let words: [&[u8]; 7] = [b"SET", key, token, b"NX", b"PX", ttl.as_bytes(), b"GET"];
+            let count = match dialect {
+                Dialect::Plain => 6,
+                Dialect::NamesHolder => 7,
+            };
+            pack(words.into_iter().take(count))
         }
-        (Want::Inspect, _) => pack(&[b"PTTL".as_slice(), keys.next().unwrap_or_default()]),
+        (Want::Inspect, _) => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
         _ => script_call(operation, false),
     }
+}
+
+fn millis(ttl: Duration) -> Digits {
+    // Requests are checked to be below a year.
+    Digits::of(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
@@ -133,21 +134,16 @@ fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
         Want::Release { .. } | Want::Inspect => (&*RELEASE, None),
     };
     let keys = operation.keys().names();
-    let count = keys.len().to_string();
-    let ttl = ttl.map(|ttl| ttl.as_millis().to_string());
-    let mut words: Vec<&[u8]> = Vec::with_capacity(5 + keys.len());
-    if with_text {
-        words.extend([b"EVAL".as_slice(), script.text.as_bytes()]);
+    let count = Digits::of(keys.len() as u64);
+    let ttl = ttl.map(millis);
+    let head: [&[u8]; 3] = if with_text {
+        [b"EVAL", script.text.as_bytes(), count.as_bytes()]
     } else {
-        words.extend([b"EVALSHA".as_slice(), script.sha.as_bytes()]);
-    }
-    words.push(count.as_bytes());
-    for key in keys {
-        words.push(key);
-    }
-    words.push(operation.token().as_bytes());
-    words.extend(ttl.as_deref().map(str::as_bytes));
-    pack(&words)
+        [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
+    };
+    let words = head.into_iter().chain(keys);
+    let words = words.chain([operation.token().as_bytes()]);
+    pack(words.chain(ttl.as_ref().map(Digits::as_bytes)))
 }
 
 /// Whether the server does not know the script: it was restarted, or its scripts were flushed.
@@ -184,7 +180,7 @@ pub(super) fn interpret(operation: &Operation, dialect: Dialect, value: &Value<'
         | (Want::Inspect, _, Value::Int(-2)) => Answer::Absent,
         (Want::Inspect, _, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
         (Want::Inspect, _, Value::Int(left)) => {
-            let left = std::time::Duration::from_millis(left.unsigned_abs());
+            let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
         _ => Answer::Failed(NodeError::sent(

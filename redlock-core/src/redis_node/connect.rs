@@ -108,13 +108,15 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
     if let Some(password) = password {
         hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
     }
-    let version = match exchange(stream, &mut buffer, &pack(&hello), hello_version).await? {
+    let version = match exchange(stream, &mut buffer, &pack(hello.into_iter()), hello_version)
+        .await?
+    {
         Ok(version) => version,
         // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
         Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
             if let Some(password) = password {
                 let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, &mut buffer, &pack(&old), |_| ())
+                exchange(stream, &mut buffer, &pack(old.into_iter()), |_| ())
                     .await?
                     .map_err(not_connected)?;
             }
@@ -125,7 +127,7 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
     if settings.db() != 0 {
         let db = settings.db().to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
-        exchange(stream, &mut buffer, &pack(&select), |_| ())
+        exchange(stream, &mut buffer, &pack(select.into_iter()), |_| ())
             .await?
             .map_err(not_connected)?;
     }

@@ -1,0 +1,187 @@
+//! All timers of the library in one place.
+//!
+//! Nearly every timer is dropped before it fires: it bounds an answer that comes. A timer of
+//! tokio's would wake the thread that owns it up each time that one is set from another thread.
+//! Here one task sleeps until the earliest moment, and setting a later one costs an entry in a map.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::environment::Moment;
+
+/// The task's own timer stops while the host is suspended, and the moments do not; so it looks at
+/// least so often while anybody sleeps.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+/// Reads the clock that the moments are of.
+type Now = fn() -> Moment;
+
+pub(crate) struct Timekeeper {
+    now: Now,
+    state: Mutex<State>,
+    /// Tells the task that somebody wants to be woken before it would look.
+    earlier: Notify,
+}
+
+struct State {
+    sleepers: BTreeMap<(Moment, u64), Waker>,
+    next_id: u64,
+    /// When the task will look; `None` while nobody sleeps.
+    looks_at: Option<Moment>,
+}
+
+impl Timekeeper {
+    pub(crate) fn new(now: Now) -> Arc<Self> {
+        let state = State {
+            sleepers: BTreeMap::new(),
+            next_id: 0,
+            looks_at: None,
+        };
+        Arc::new(Self {
+            now,
+            state: Mutex::new(state),
+            earlier: Notify::new(),
+        })
+    }
+
+    /// Wakes whoever is due, for as long as it is polled. To be run by one task, with tokio's timer.
+    pub(crate) async fn run(self: Arc<Self>) {
+        loop {
+            let now = (self.now)();
+            let (due, next) = {
+                let mut state = self.lock();
+                let later = state.sleepers.split_off(&(now, u64::MAX));
+                let due = std::mem::replace(&mut state.sleepers, later);
+                state.looks_at = state.sleepers.keys().next().map(|(at, _)| *at);
+                (due, state.looks_at)
+            };
+            // Outside of the lock: a waker may run anything.
+            due.into_values().for_each(Waker::wake);
+            match next {
+                None => self.earlier.notified().await,
+                Some(next) => {
+                    let nap = next.saturating_since(now).min(LONGEST_NAP);
+                    let mut nap = pin!(tokio::time::sleep(nap));
+                    let mut earlier = pin!(self.earlier.notified());
+                    poll_fn(|context| {
+                        if earlier.as_mut().poll(context).is_ready() {
+                            return Poll::Ready(());
+                        }
+                        nap.as_mut().poll(context)
+                    })
+                    .await;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn sleep_until(self: Arc<Self>, at: Moment) -> Timer {
+        Timer {
+            keeper: self,
+            at,
+            id: None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Completes when its moment has come. Dropping it takes it out of the keeper's map.
+pub(crate) struct Timer {
+    keeper: Arc<Timekeeper>,
+    at: Moment,
+    /// Its place in the map, once it has one.
+    id: Option<u64>,
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        if (this.keeper.now)() >= this.at {
+            return Poll::Ready(());
+        }
+        let is_earlier = {
+            let mut state = this.keeper.lock();
+            let id = *this.id.get_or_insert_with(|| {
+                state.next_id += 1;
+                state.next_id
+            });
+            let waker = context.waker();
+            state
+                .sleepers
+                .entry((this.at, id))
+                .and_modify(|known| known.clone_from(waker))
+                .or_insert_with(|| waker.clone());
+            let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
+            if is_earlier {
+                state.looks_at = Some(this.at);
+            }
+            is_earlier
+        };
+        if is_earlier {
+            this.keeper.earlier.notify_one();
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            // The waker is dropped outside of the lock: it may be the last of its task.
+            let _waker = self.keeper.lock().sleepers.remove(&(self.at, id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::IoThread;
+
+    fn in_ms(io: &IoThread, ms: u64) -> crate::Sleep {
+        let clock = io.environment().clock;
+        let at = clock.now().saturating_add(Duration::from_millis(ms));
+        clock.sleep_until(at)
+    }
+
+    #[test]
+    fn timers_fire_in_their_order_whatever_the_order_they_were_set_in() {
+        let io = IoThread::start().unwrap();
+        let (fired, order) = std::sync::mpsc::channel();
+        for ms in [40, 10, 30, 0, 20] {
+            let (sleep, fired) = (in_ms(&io, ms), fired.clone());
+            io.handle().spawn(async move {
+                sleep.await;
+                fired.send(ms).unwrap();
+            });
+        }
+        drop(fired);
+        assert_eq!(order.into_iter().collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn a_timer_that_is_dropped_is_forgotten() {
+        let keeper = Timekeeper::new(|| Moment::from_origin(Duration::ZERO));
+        let at = Moment::from_origin(Duration::from_secs(1));
+        let mut timer = Box::pin(Arc::clone(&keeper).sleep_until(at));
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..3 {
+            assert!(timer.as_mut().poll(&mut context).is_pending());
+        }
+        assert_eq!(keeper.lock().sleepers.len(), 1);
+        drop(timer);
+        assert!(keeper.lock().sleepers.is_empty());
+    }
+}
