@@ -61,8 +61,9 @@ enum Gate {
 struct Direct {
     writer: Arc<dyn Writer>,
     dialect: Dialect,
-    /// The driver has written everything, waits for no answer, and looks after overdue ones soon.
-    is_idle: bool,
+    /// The driver has written everything, hardly waits for an answer, and looks after overdue ones
+    /// soon.
+    is_calm: bool,
 }
 
 pub(super) struct Submission {
@@ -197,7 +198,7 @@ impl Inbox {
             state.direct = Some(Direct {
                 writer: Arc::clone(&connected.writer),
                 dialect: connected.dialect,
-                is_idle: false,
+                is_calm: false,
             });
             std::mem::take(&mut state.owed)
         };
@@ -245,7 +246,7 @@ impl Inbox {
     }
 
     /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
-    /// Leaves the waker where there is nothing, and lets callers write where the driver `is_idle`.
+    /// Leaves the waker where there is nothing, and lets a caller write where it `is_calm`.
     ///
     /// To be called when nothing is [`written`](Self::take_written) that the driver has not heard
     /// of; otherwise the order would be lost, and so it takes nothing then.
@@ -253,7 +254,7 @@ impl Inbox {
         &self,
         taken: &mut Vec<Submission>,
         answered: usize,
-        is_idle: bool,
+        is_calm: bool,
         context: &Context<'_>,
     ) -> Taken {
         let mut state = self.lock();
@@ -265,9 +266,9 @@ impl Inbox {
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
-        let is_idle = is_idle && taken.is_empty();
+        let is_calm = is_calm && taken.is_empty();
         if let Some(direct) = &mut state.direct {
-            direct.is_idle = is_idle;
+            direct.is_calm = is_calm;
         }
         if !taken.is_empty() {
             Taken::Some
@@ -280,11 +281,11 @@ impl Inbox {
 
     /// Moves what callers wrote by themselves into `taken`, which is empty, and what of it the
     /// socket did not take to the end of `output`. From here on callers leave the writing to the
-    /// driver, until it says that it is idle again.
+    /// driver, until it says that it is calm again.
     pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
         let mut state = self.lock();
         if let Some(direct) = &mut state.direct {
-            direct.is_idle = false;
+            direct.is_calm = false;
         }
         std::mem::swap(&mut state.written, taken);
         output.extend_from_slice(&state.unwritten);
@@ -331,10 +332,10 @@ impl State {
     /// Writes an operation to the connection at once, where the driver has nothing to do. With
     /// more than one operation under way the driver's batches are cheaper, and it keeps the order.
     fn write(&mut self, submission: &Submission) -> Written {
-        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_idle) else {
+        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
             return Written::Nothing;
         };
-        direct.is_idle = false;
+        direct.is_calm = false;
         let bytes = encoded(&submission.operation, direct.dialect);
         match direct.writer.try_write(bytes) {
             Ok(0) | Err(_) => Written::Nothing,

@@ -22,6 +22,13 @@ use super::connect::{Connected, Reader, Writer, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
 use super::wire::{Value, decode};
 
+/// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
+/// node one operation behind.
+const QUIET: usize = 1;
+/// After so many quiet looks it is one caller at a time, and no lull between two crowds, whom
+/// batches serve better than a system call each.
+const CALM: u32 = 8;
+
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered.
 /// One task, no lock across an await, no task or channel an operation.
 pub(super) struct Serve<'a> {
@@ -41,6 +48,8 @@ pub(super) struct Serve<'a> {
     /// Answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
+    /// For how many looks into the inbox in a row there was hardly anything to do.
+    quiet_takes: u32,
     /// When the server was last heard of.
     heard: Instant,
     /// Fires when the oldest answer may be overdue, or the connection idle. Set anew only when it
@@ -87,6 +96,7 @@ impl<'a> Serve<'a> {
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
+            quiet_takes: 0,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
@@ -189,8 +199,14 @@ impl<'a> Serve<'a> {
         let answered = std::mem::take(&mut self.answered);
         // What a caller writes by itself wakes nobody, so the watchdog has to look in time.
         let is_watched = self.watchdog.deadline() <= Instant::now() + self.options.suspect_after;
-        let is_idle = self.output.is_empty() && self.in_flight.is_empty() && is_watched;
-        let found = self.inbox.take(&mut taken, answered, is_idle, context);
+        let is_quiet = self.output.is_empty() && self.in_flight.len() <= QUIET;
+        let is_calm = is_quiet && is_watched && self.quiet_takes >= CALM;
+        let found = self.inbox.take(&mut taken, answered, is_calm, context);
+        if is_quiet && taken.len() <= QUIET {
+            self.quiet_takes = self.quiet_takes.saturating_add(1);
+        } else {
+            self.quiet_takes = 0;
+        }
         for Submission { operation, reply } in taken.drain(..) {
             self.output
                 .extend_from_slice(encoded(&operation, self.dialect));
