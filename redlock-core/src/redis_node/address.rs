@@ -9,7 +9,8 @@ use crate::error::Invalid;
 /// A server's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]
 pub struct RedisAddress {
-    pub(super) info: ConnectionInfo,
+    /// Boxed: what it holds depends on the features of `redis`, and is large.
+    pub(super) info: Box<ConnectionInfo>,
 }
 
 impl RedisAddress {
@@ -54,7 +55,9 @@ impl RedisAddress {
                 redacted(url)
             )));
         }
-        Ok(Self { info })
+        Ok(Self {
+            info: Box::new(info),
+        })
     }
 
     /// The server that this address reaches, whatever the user and the database: two pools with

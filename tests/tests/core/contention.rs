@@ -152,7 +152,7 @@ async fn a_waiting_budget_is_a_hard_bound() {
 #[tokio::test]
 async fn a_key_that_is_no_lock_is_said_to_be_so() {
     let (nodes, set) = start(3).await;
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("forever", "left over", None);
         node.command(["LPUSH", "list", "x"]);
     }
@@ -171,7 +171,7 @@ async fn a_key_that_is_no_lock_is_said_to_be_so() {
         .unwrap_err()
         .to_string();
     assert!(text.contains("not a string"), "{text}");
-    for node in nodes.iter() {
+    for node in &nodes {
         assert_eq!(node.get("forever").as_deref(), Some(&b"left over"[..]));
         assert_eq!(node.keys().len(), 2);
     }

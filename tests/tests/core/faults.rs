@@ -274,7 +274,7 @@ async fn an_acquisition_slower_than_its_ttl_is_never_reported_as_held() {
     let nodes = Nodes::start(3).await;
     let mut urls = Vec::new();
     let mut proxies = Vec::new();
-    for node in nodes.iter() {
+    for node in &nodes {
         let proxy = Proxy::start(node).await;
         urls.push(proxy.url());
         proxies.push(proxy);

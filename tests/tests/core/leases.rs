@@ -30,7 +30,7 @@ async fn the_key_is_the_resource_its_value_the_token_its_pttl_at_most_the_ttl() 
         value.contains(&format!("/{}/", std::process::id())),
         "{value}"
     );
-    for node in nodes.iter() {
+    for node in &nodes {
         let left = node.pttl("order:{42}").left().expect("an expiry");
         assert!(left <= ttl && left > Duration::from_secs(10), "{left:?}");
     }
@@ -135,7 +135,7 @@ async fn extend_lengthens_on_every_node_and_never_shortens() {
 async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("r", "thief", Some(Duration::from_secs(30)));
     }
     let handle = lease.handle();
@@ -144,7 +144,7 @@ async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
     assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
     assert_eq!(lost.await.unwrap(), Over::Taken, "the loss is signalled");
     lease.release().await;
-    for node in nodes.iter() {
+    for node in &nodes {
         assert_eq!(node.get("r").as_deref(), Some(&b"thief"[..]));
         assert!(node.pttl("r").left().unwrap() <= Duration::from_secs(30));
     }
@@ -154,7 +154,7 @@ async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
 async fn extend_never_brings_a_vanished_key_back() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    for node in nodes.iter() {
+    for node in &nodes {
         node.del("r");
     }
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
@@ -196,7 +196,7 @@ async fn several_names_are_locked_all_or_none() {
     let lease = client().acquire(&set, &once("b")).await.unwrap();
     let error = client().acquire(&set, &both).await.unwrap_err();
     assert!(matches!(error, AcquireError::Contended(_)), "{error}");
-    for node in nodes.iter() {
+    for node in &nodes {
         assert_eq!(node.get("a"), None, "half of it was locked");
     }
     drop(lease);

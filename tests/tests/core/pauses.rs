@@ -53,9 +53,9 @@ async fn acquire_with(pause: Duration) -> Result<Lease, AcquireError> {
     clock.advance(pause);
     for node in &slow {
         let waiting = std::mem::take(&mut *node.waiting.lock().unwrap());
-        waiting
-            .into_iter()
-            .for_each(|reply| reply.answer(Answer::GRANTED));
+        for reply in waiting {
+            reply.answer(Answer::GRANTED);
+        }
     }
     acquiring.await
 }

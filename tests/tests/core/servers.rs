@@ -17,8 +17,8 @@ async fn a_password_is_sent_and_a_wrong_one_is_a_reason_without_it() {
         .await;
 
     let wrong = node.url().replace("s3cret", "wr0ng");
-    let none = format!("redis://127.0.0.1:{}", node.port());
-    for (url, hint) in [(wrong, "WRONGPASS"), (none, "NOAUTH")] {
+    let without = format!("redis://127.0.0.1:{}", node.port());
+    for (url, hint) in [(wrong, "WRONGPASS"), (without, "NOAUTH")] {
         let set = connect([url]).await;
         let error = client()
             .acquire(&set, &once("r"))

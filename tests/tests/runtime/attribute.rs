@@ -52,7 +52,7 @@ async fn the_body_runs_under_the_resource_verbatim_and_leaves_no_key() {
     assert_eq!(nodes.all_keys(), [b"order:42"]);
     let tokens = nodes.values_of("order:42");
     assert!(tokens.iter().all(|token| *token == tokens[0]));
-    for node in nodes.iter() {
+    for node in &nodes {
         assert!(node.pttl("order:42").left().unwrap() <= Duration::from_secs(20));
     }
     let held = redlock.registry().held();

@@ -124,7 +124,7 @@ async fn a_call_below_a_held_lease_is_still_admitted() {
 #[tokio::test]
 async fn an_acquisition_that_waits_is_refused_at_once() {
     let (nodes, redlock) = start(3).await;
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("r", "someone", Some(Duration::from_secs(60)));
     }
     let waiting = spawn_on(&redlock, lock("r").wait(Duration::from_secs(600)).acquire());
