@@ -23,8 +23,8 @@ use super::inbox::{Inbox, Owed, Submission, Taken};
 use super::wire::{Value, decode};
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
-/// node one operation behind.
-const QUIET: usize = 1;
+/// node an operation or two behind.
+const QUIET: usize = 2;
 /// After so many quiet looks it is one caller at a time, and no lull between two crowds, whom
 /// batches serve better than a system call each.
 const CALM: u32 = 8;
