@@ -77,9 +77,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for address in server.addrs() {
         println!("listening on {address}");
     }
-    server.run().await?;
+    let served = server.run().await;
 
     let report = redlock.shutdown().await;
     println!("{}", Summary(&report));
-    Ok(())
+    Ok(served?)
 }

@@ -108,10 +108,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // At the signal the server takes no more connections and the library no more locks; requests
     // under way get the grace period.
-    axum::serve(listener, app)
+    let served = axum::serve(listener, app)
         .with_graceful_shutdown(redlock_runtime::shutdown_signal())
-        .await?;
+        .await;
     let report = redlock.shutdown().await;
     println!("{}", Summary(&report));
-    Ok(())
+    Ok(served?)
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use crate::node::{Answer, Node, Reply};
 use crate::operation::SharedOperation;
 use crate::quorum::Tally;
+use crate::timekeeper::wake;
 
 /// When a round counts as decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl Round {
 
     /// Records one vote. A second vote of the same seat is ignored.
     pub(crate) fn vote(&self, seat: usize, answer: Answer) {
-        let wake = {
+        let waiting = {
             let mut state = self.lock();
             if state.answers[seat].is_some() {
                 return;
@@ -114,8 +115,8 @@ impl Round {
             }
         };
         // Outside the lock: a waker may run the caller at once.
-        if let Some(waker) = wake {
-            waker.wake();
+        if let Some(waker) = waiting {
+            wake(waker);
         }
     }
 

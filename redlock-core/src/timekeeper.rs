@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -62,7 +63,7 @@ impl Timekeeper {
                 (due, state.looks_at)
             };
             // Outside of the lock: a waker may run anything.
-            due.into_values().for_each(Waker::wake);
+            due.into_values().for_each(wake);
             match next {
                 None => self.earlier.notified().await,
                 Some(next) => {
@@ -95,6 +96,14 @@ impl Timekeeper {
     }
 }
 
+/// Wakes a caller. What its executor makes of it is its own affair: a panic there must not end the
+/// task that all others rely on.
+pub(crate) fn wake(waker: Waker) {
+    if catch_unwind(AssertUnwindSafe(|| waker.wake())).is_err() {
+        tracing::error!("a waker panicked; its task may hang");
+    }
+}
+
 /// Completes when its moment has come. Dropping it takes it out of the keeper's map.
 pub(crate) struct Timer {
     keeper: Arc<Timekeeper>,
@@ -111,6 +120,8 @@ impl Future for Timer {
         if (this.keeper.now)() >= this.at {
             return Poll::Ready(());
         }
+        // Dropped outside of the lock: it may be the last of its task.
+        let mut replaced = None;
         let is_earlier = {
             let mut state = this.keeper.lock();
             let id = *this.id.get_or_insert_with(|| {
@@ -121,7 +132,11 @@ impl Future for Timer {
             state
                 .sleepers
                 .entry((this.at, id))
-                .and_modify(|known| known.clone_from(waker))
+                .and_modify(|known| {
+                    if !known.will_wake(waker) {
+                        replaced = Some(std::mem::replace(known, waker.clone()));
+                    }
+                })
                 .or_insert_with(|| waker.clone());
             let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
             if is_earlier {
@@ -129,6 +144,7 @@ impl Future for Timer {
             }
             is_earlier
         };
+        drop(replaced);
         if is_earlier {
             this.keeper.earlier.notify_one();
         }

@@ -25,6 +25,8 @@ struct Inner {
     kind: LockErrorKind,
     /// What the lock was about, as the text names it.
     subject: Subject,
+    /// How the error looks over HTTP.
+    #[cfg_attr(not(any(feature = "axum", feature = "actix")), expect(dead_code))]
     http: HttpSettings,
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
 
 use crate::registry::Wanted;
 use crate::site::Site;
@@ -17,8 +16,8 @@ pub(crate) struct HeldTable {
     state: Mutex<State>,
     /// Tells acquisitions under way that the gate has closed.
     pub(crate) closing: Notify,
-    /// Tells the shutdown that a lease has gone.
-    left: Notify,
+    /// Tells the shutdown that something has gone, or come in late.
+    changed: Notify,
 }
 
 #[derive(Default)]
@@ -26,17 +25,26 @@ struct State {
     next_id: u64,
     entries: BTreeMap<u64, Entry>,
     is_closed: bool,
+    /// Acquisitions that may have something on the nodes and are no entry yet.
+    under_way: usize,
     /// What left since the gate closed, as it was then: the shutdown reports it.
-    departed: BTreeMap<u64, HeldLease>,
+    departed: Vec<Departed>,
 }
 
 #[derive(Clone)]
 pub(crate) struct Entry {
-    pub(crate) id: u64,
     pub(crate) site: Option<&'static Site>,
     pub(crate) lease: LeaseHandle,
     /// A body runs under the lease; it is cancelled before the lease is released.
     pub(crate) has_body: bool,
+    /// The shutdown is about to release the lease: no body may begin under it any more.
+    is_surrendered: bool,
+}
+
+/// A lease that left the table.
+pub(crate) struct Departed {
+    pub(crate) lease: HeldLease,
+    pub(crate) had_body: bool,
 }
 
 /// A lease that is held right now.
@@ -62,6 +70,17 @@ pub(crate) struct Place {
 }
 
 impl HeldTable {
+    /// Counts an acquisition that begins, unless the gate has closed; `is_below` as for
+    /// [`enter`](Self::enter). The shutdown waits until it has ended, whichever way.
+    pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
+        let mut state = self.lock();
+        if state.is_closed && !is_below {
+            return None;
+        }
+        state.under_way += 1;
+        Some(UnderWay(Arc::clone(self)))
+    }
+
     /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
     /// lease which is itself in the table: it belongs to work that shutdown waits for.
     pub(crate) fn enter(
@@ -78,12 +97,15 @@ impl HeldTable {
         state.next_id += 1;
         let (site, has_body) = (wanted.site, wanted.has_body);
         let entry = Entry {
-            id,
             site,
             lease,
             has_body,
+            is_surrendered: false,
         };
         state.entries.insert(id, entry);
+        if state.is_closed {
+            self.changed.notify_waiters();
+        }
         Some(Place {
             table: Arc::clone(self),
             id,
@@ -100,28 +122,62 @@ impl HeldTable {
         self.closing.notify_waiters();
     }
 
-    /// Waits until nothing is held.
+    /// Waits until nothing is held, and nobody is about to.
     pub(crate) async fn emptied(&self) {
         loop {
-            let left = self.left();
-            if self.lock().entries.is_empty() {
-                return;
+            let changed = self.changed.notified();
+            {
+                let state = self.lock();
+                if state.entries.is_empty() && state.under_way == 0 {
+                    return;
+                }
             }
-            left.await;
+            changed.await;
         }
     }
 
-    /// Completes when a lease leaves after this call.
-    pub(crate) fn left(&self) -> Notified<'_> {
-        self.left.notified()
+    /// Calls back every body, those too that come in meanwhile, and waits until none is left and
+    /// nobody is about to hold anything.
+    pub(crate) async fn bodies_gone(&self) {
+        loop {
+            let changed = self.changed.notified();
+            let mut entries = self.entries();
+            entries.retain(|entry| entry.has_body);
+            if entries.is_empty() && self.under_way() == 0 {
+                return;
+            }
+            // Outside of the lock: it wakes the bodies up.
+            for entry in entries {
+                entry.lease.revoke();
+            }
+            changed.await;
+        }
+    }
+
+    /// The leases without a body. From here on no body begins under them: they are about to be
+    /// released.
+    pub(crate) fn surrender_bare(&self) -> Vec<Entry> {
+        let mut state = self.lock();
+        let bare = state.entries.values_mut();
+        let bare = bare.filter(|entry| !entry.has_body && !entry.is_surrendered);
+        bare.map(|entry| {
+            entry.is_surrendered = true;
+            entry.clone()
+        })
+        .collect()
+    }
+
+    /// How many acquisitions have begun and not ended.
+    pub(crate) fn under_way(&self) -> usize {
+        self.lock().under_way
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.lock().entries.values().cloned().collect()
     }
 
-    /// What left since the gate closed.
-    pub(crate) fn take_departed(&self) -> BTreeMap<u64, HeldLease> {
+    /// What left since the gate closed, or since this was last asked for.
+    pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.lock().departed)
     }
 
@@ -144,26 +200,47 @@ impl Entry {
 }
 
 impl Place {
-    /// From here on a body runs under the lease.
-    pub(crate) fn set_has_body(&self) {
-        if let Some(entry) = self.table.lock().entries.get_mut(&self.id) {
-            entry.has_body = true;
+    /// From here on a body runs under the lease. False where it may not, because the lease is
+    /// about to be released.
+    pub(crate) fn set_has_body(&self) -> bool {
+        match self.table.lock().entries.get_mut(&self.id) {
+            Some(entry) if entry.is_surrendered => false,
+            Some(entry) => {
+                entry.has_body = true;
+                true
+            }
+            None => false,
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let (entry, is_closed) = {
+        let _entry = {
             let mut state = self.table.lock();
-            (state.entries.remove(&self.id), state.is_closed)
+            let entry = state.entries.remove(&self.id);
+            if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
+                let departed = Departed {
+                    lease: entry.describe(),
+                    had_body: entry.has_body,
+                };
+                state.departed.push(departed);
+            }
+            // Dropped outside of the lock: the last handle of a claim sends its release.
+            entry
         };
-        // Described and dropped outside of the lock: the last handle of a claim sends its release.
-        if let Some(entry) = entry.filter(|_| is_closed) {
-            let departed = entry.describe();
-            self.table.lock().departed.insert(self.id, departed);
-        }
-        self.table.left.notify_waiters();
+        self.table.changed.notify_waiters();
+    }
+}
+
+/// An acquisition that has begun. Dropping it says that it left nothing on the nodes whose release
+/// has not been sent, or that it became an entry.
+pub(crate) struct UnderWay(Arc<HeldTable>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.changed.notify_waiters();
     }
 }
 
@@ -198,11 +275,23 @@ mod tests {
         };
         let table = Arc::new(HeldTable::default());
         let before = table.enter(&wanted, lease.handle(), false).unwrap();
+        let under_way = table.begin(false).unwrap();
+        assert_eq!(table.under_way(), 1);
+        drop(under_way);
+        assert_eq!(table.under_way(), 0);
         table.close();
+        assert!(table.begin(false).is_none());
         assert!(table.enter(&wanted, lease.handle(), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
         let below = table.enter(&wanted, lease.handle(), true).unwrap();
         assert_eq!(table.entries().len(), 2);
+
+        // What is about to be released runs no body any more; what runs one is not released.
+        assert!(below.set_has_body());
+        assert_eq!(table.surrender_bare().len(), 1);
+        assert!(!before.set_has_body());
+        assert!(table.surrender_bare().is_empty());
+
         drop((before, below));
         assert!(table.entries().is_empty());
         assert_eq!(table.take_departed().len(), 2);

@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 use redlock_core::{
-    IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions, check_drift_factor, check_ttl,
+    Brief, IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions, check_drift_factor,
+    check_ttl,
 };
 
 use crate::config::{Config, PoolAddress, no_pools};
 use crate::lease::check_max_ttl;
 use crate::registry::{Pool, Registry};
 use crate::scope;
-use crate::shutdown::ShutdownReport;
+use crate::shutdown::{CONFIRMING, ShutdownReport};
 use crate::site::{Site, sites};
+
+/// No timeout is longer: sums of such never overflow.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The library's I/O thread, one for the process.
 static IO: OnceCell<IoThread> = OnceCell::new();
@@ -236,8 +241,24 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
     if config.connect_timeout.is_zero() {
         problems.push("`connect_timeout` is zero, so no node could ever be reached".into());
     }
-    if config.shutdown_deadline < config.shutdown_grace {
-        problems.push("`shutdown.deadline` is before the end of `shutdown.grace`".into());
+    // Time for cancelled bodies to end, and then for the nodes to confirm.
+    let least = config.shutdown_grace.saturating_add(CONFIRMING * 2);
+    if config.shutdown_deadline < least {
+        problems.push(format!(
+            "`shutdown.deadline` of {} is not 400 ms or more behind the end of `shutdown.grace`, {}",
+            Brief(config.shutdown_deadline),
+            Brief(config.shutdown_grace),
+        ));
+    }
+    for (name, duration) in [
+        ("node_timeout", config.node_timeout),
+        ("connect_timeout", config.connect_timeout),
+        ("shutdown.grace", config.shutdown_grace),
+        ("shutdown.deadline", config.shutdown_deadline),
+    ] {
+        if duration > LONGEST {
+            problems.push(format!("`{name}` is above a day; that is no bound"));
+        }
     }
     if !(400..=599).contains(&config.http.contended_status) {
         problems.push(format!(

@@ -113,7 +113,9 @@ impl Lease {
 
     /// Polls `body` for as long as the lease allows.
     pub(crate) async fn hold<B: Future>(&self, body: Pin<&mut B>) -> Result<B::Output, LockError> {
-        self.place.set_has_body();
+        if !self.place.set_has_body() {
+            return Err(self.handle.lost_error(Over::Revoked));
+        }
         let mut body = Below::new(self.handle(), body);
         match self.core.hold(Pin::new(&mut body), self.on_lost).await {
             Held::Done(output) => Ok(output),

@@ -186,11 +186,14 @@ impl Registry {
 
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.is_below_held();
+        // Outlives everything below that may have to be undone on the nodes.
+        let _under_way;
         let acquired = {
             // Made before the gate is read, so that a close in between is heard of.
             let mut closing = pin!(shared.held.closing.notified());
-            if !is_below && shared.held.is_closed() {
-                return fail(LockErrorKind::ShuttingDown);
+            match shared.held.begin(is_below) {
+                Some(under_way) => _under_way = under_way,
+                None => return fail(LockErrorKind::ShuttingDown),
             }
             let mut acquiring = pin!(shared.client.acquire(&nodes, &request));
             poll_fn(|context| {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::registry::Registry;
 
@@ -31,6 +31,7 @@ impl Registry {
     pub fn enter(&self) -> Entered {
         THREAD.with_borrow_mut(|entered| entered.push(self.clone()));
         Entered {
+            registry: self.clone(),
             _not_send: std::marker::PhantomData,
         }
     }
@@ -39,6 +40,7 @@ impl Registry {
 /// See [`Registry::enter`].
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
+    registry: Registry,
     /// It has to be dropped on the thread that it was made on.
     _not_send: std::marker::PhantomData<*const ()>,
 }
@@ -46,7 +48,14 @@ pub struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         // Taken out of the borrow before it is dropped: a registry's end may run anything.
-        let _left = THREAD.try_with(|entered| entered.borrow_mut().pop());
+        // Guards may be dropped in any order.
+        let _left = THREAD.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
+            let ours = entered
+                .iter()
+                .rposition(|other| Arc::ptr_eq(&other.shared, &self.registry.shared));
+            ours.map(|ours| entered.remove(ours))
+        });
     }
 }
 

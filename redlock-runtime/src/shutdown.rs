@@ -14,8 +14,25 @@ use tokio::sync::Notify;
 use crate::held::{Entry, HeldLease};
 use crate::registry::Registry;
 
+/// Sends the releases of all of them, and waits for them together.
+async fn surrendered(leases: &[Entry]) {
+    let mut waiting: Vec<_> = leases
+        .iter()
+        .map(|entry| Box::pin(entry.lease.surrender()))
+        .collect();
+    std::future::poll_fn(|context| {
+        waiting.retain_mut(|surrender| surrender.as_mut().poll(context).is_pending());
+        if waiting.is_empty() {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+}
+
 /// How much of the deadline is kept for the nodes, however long bodies take to end.
-const CONFIRMING: Duration = Duration::from_millis(200);
+pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 /// What a shutdown did.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +47,9 @@ pub struct ShutdownReport {
     /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
     /// never released under a running body.
     pub stuck: Vec<HeldLease>,
+    /// Acquisitions that had begun and did not end before the deadline, because nobody polled
+    /// them. What they may have on the nodes stays until the ttl.
+    pub under_way: usize,
     /// Pools that did not confirm in time that everything sent to them was served. A node that
     /// cannot be reached frees itself at the ttl.
     pub unconfirmed: Vec<String>,
@@ -48,6 +68,9 @@ impl fmt::Display for ShutdownReport {
         )?;
         for lease in &self.stuck {
             write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
+        }
+        if self.under_way > 0 {
+            write!(f, "; {} acquisitions still under way", self.under_way)?;
         }
         if !self.unconfirmed.is_empty() {
             write!(f, "; not confirmed by {}", self.unconfirmed.join(", "))?;
@@ -131,7 +154,7 @@ impl Registry {
         }
         if shutdown.report.get().is_none() {
             // The margin covers the library's own thread being late.
-            let _ = waiting.recv_timeout(shutdown.deadline + Duration::from_secs(1));
+            let _ = waiting.recv_timeout(shutdown.deadline.saturating_add(Duration::from_secs(1)));
         }
     }
 
@@ -145,36 +168,29 @@ impl Registry {
             .min(deadline);
 
         self.within(grace, held.emptied()).await;
-        let finished = held.take_departed().into_values().collect();
-
-        // What is left did not finish: bodies are called back, and end at their next await.
-        let left = held.entries();
-        let (bodies, bare): (Vec<_>, Vec<_>) = left.into_iter().partition(|entry| entry.has_body);
-        for entry in &bodies {
-            entry.lease.revoke();
-        }
-        let released = bare.iter().map(Entry::describe).collect();
-        for entry in &bare {
-            // Nothing tells when the holder of a bare lease is done; `lost` tells the holder.
-            self.within(deadline, entry.lease.surrender()).await;
-        }
-        // The rest of the time is for the nodes to confirm what was sent to them.
-        let for_bodies = deadline.saturating_sub(CONFIRMING.min(deadline.saturating_since(grace)));
-        self.within(for_bodies, self.bodies_gone()).await;
-        let is_body = |id: &u64| bodies.iter().any(|body| body.id == *id);
+        let mut report = ShutdownReport::default();
         let departed = held.take_departed().into_iter();
-        let cancelled = departed
-            .filter(|(id, _)| is_body(id))
-            .map(|(_, lease)| lease);
-        let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
+        report.finished = departed.map(|departed| departed.lease).collect();
 
-        let mut report = ShutdownReport {
-            finished,
-            cancelled: cancelled.collect(),
-            released,
-            stuck: stuck.map(|entry| entry.describe()).collect(),
-            unconfirmed: Vec::new(),
-        };
+        // What is left did not finish. Nothing tells when the holder of a bare lease is done;
+        // `lost` tells the holder. Bodies are called back, and end at their next await.
+        let bare = held.surrender_bare();
+        report.released = bare.iter().map(Entry::describe).collect();
+        self.within(deadline, surrendered(&bare)).await;
+        // The rest of the time is for the nodes to confirm what was sent to them.
+        self.within(deadline.saturating_sub(CONFIRMING), held.bodies_gone())
+            .await;
+        // A body that was called back may have left a lease behind.
+        let late = held.surrender_bare();
+        report.released.extend(late.iter().map(Entry::describe));
+        self.within(deadline, surrendered(&late)).await;
+
+        let departed = held.take_departed().into_iter();
+        let cancelled = departed.filter(|departed| departed.had_body);
+        report.cancelled = cancelled.map(|departed| departed.lease).collect();
+        let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
+        report.stuck = stuck.map(|entry| entry.describe()).collect();
+        report.under_way = held.under_way();
         for entry in &report.stuck {
             tracing::error!(
                 resource = %entry.resource,
@@ -185,22 +201,6 @@ impl Registry {
         let left = deadline.saturating_since(clock.now());
         report.unconfirmed = self.shared.client.flush(&self.nodes(), left).await;
         report
-    }
-
-    async fn bodies_gone(&self) {
-        loop {
-            let left = self.shared.held.left();
-            if !self
-                .shared
-                .held
-                .entries()
-                .iter()
-                .any(|entry| entry.has_body)
-            {
-                return;
-            }
-            left.await;
-        }
     }
 
     async fn within(&self, until: Moment, work: impl Future) {

@@ -67,6 +67,8 @@ struct Direct {
 }
 
 pub(super) struct Submission {
+    /// When it was submitted: an answer is overdue counting from here.
+    pub(super) since: Instant,
     pub(super) operation: SharedOperation,
     pub(super) reply: Reply,
 }
@@ -133,7 +135,11 @@ impl Inbox {
             reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            let submission = Submission { operation, reply };
+            let submission = Submission {
+                since: Instant::now(),
+                operation,
+                reply,
+            };
             let driver = match state.write(&submission) {
                 Written::Nothing => {
                     state.queue.push(submission);
@@ -300,7 +306,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code that can panic runs under this lock.
+        // Nothing under this lock panics. The longest is a lone caller's write to the socket.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

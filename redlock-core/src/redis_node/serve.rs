@@ -104,13 +104,12 @@ impl<'a> Serve<'a> {
             serve
                 .output
                 .extend_from_slice(encoded(&owed.operation, connected.dialect));
-            serve.push(Purpose::Owed(owed));
+            serve.push(Instant::now(), Purpose::Owed(owed));
         }
         serve
     }
 
-    fn push(&mut self, purpose: Purpose) {
-        let since = Instant::now();
+    fn push(&mut self, since: Instant, purpose: Purpose) {
         let overdue = since + self.options.suspect_after;
         if self.watchdog.deadline() > overdue {
             self.watchdog.as_mut().reset(overdue);
@@ -141,8 +140,13 @@ impl<'a> Serve<'a> {
     fn hear_of_written(&mut self) {
         let mut taken = std::mem::take(&mut self.taken);
         self.inbox.take_written(&mut taken, &mut self.output);
-        for Submission { operation, reply } in taken.drain(..) {
-            self.push(Purpose::Operation { operation, reply });
+        for Submission {
+            since,
+            operation,
+            reply,
+        } in taken.drain(..)
+        {
+            self.push(since, Purpose::Operation { operation, reply });
         }
         self.taken = taken;
     }
@@ -207,10 +211,15 @@ impl<'a> Serve<'a> {
         } else {
             self.quiet_takes = 0;
         }
-        for Submission { operation, reply } in taken.drain(..) {
+        for Submission {
+            since,
+            operation,
+            reply,
+        } in taken.drain(..)
+        {
             self.output
                 .extend_from_slice(encoded(&operation, self.dialect));
-            self.push(Purpose::Operation { operation, reply });
+            self.push(since, Purpose::Operation { operation, reply });
         }
         self.taken = taken;
         found
@@ -265,7 +274,7 @@ impl<'a> Serve<'a> {
                 None => {
                     // Any command that every user may run does; this one is needed anyway.
                     self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
-                    self.push(Purpose::Heartbeat);
+                    self.push(now, Purpose::Heartbeat);
                     has_work = true;
                     self.options.suspect_after
                 }

@@ -63,6 +63,37 @@ async fn every_mistake_is_reported_at_once_and_without_secrets() {
 }
 
 #[tokio::test]
+async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
+    let config = || Config::new().pool("a", "memory://a");
+    let (second, forever) = (std::time::Duration::from_secs(1), std::time::Duration::MAX);
+    for (config, hint) in [
+        (
+            config().node_timeout(forever),
+            "`node_timeout` is above a day",
+        ),
+        (
+            config().connect_timeout(forever),
+            "`connect_timeout` is above a day",
+        ),
+        (
+            config().shutdown_deadline(forever),
+            "`shutdown.deadline` is above a day",
+        ),
+        (
+            config().shutdown_grace(second).shutdown_deadline(second),
+            "400 ms or more behind",
+        ),
+        (
+            config().node_timeout(std::time::Duration::ZERO),
+            "`node_timeout` is zero",
+        ),
+    ] {
+        let text = refusal(config).await;
+        assert!(text.contains(hint), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_node_that_is_down_is_no_reason_not_to_start() {
     let nodes = Nodes::start(3).await;
     nodes[1].kill();

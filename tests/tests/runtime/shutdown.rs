@@ -32,7 +32,7 @@ async fn impatient(n: usize) -> (Nodes, Redlock) {
     let nodes = Nodes::start(n).await;
     let config = config(&nodes)
         .shutdown_grace(Duration::from_millis(50))
-        .shutdown_deadline(Duration::from_millis(500));
+        .shutdown_deadline(Duration::from_millis(700));
     let redlock = Redlock::start(config).await.unwrap();
     (nodes, redlock)
 }
@@ -221,4 +221,44 @@ async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
         }
     };
     redlock_tests::eventually("the connections to close", SOON, || async { connections() }).await;
+}
+
+/// Polls an acquisition once, which sends it.
+async fn begin<F: Future>(acquiring: &mut std::pin::Pin<Box<F>>) {
+    let is_done = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(acquiring.as_mut().poll(context).is_ready())
+    })
+    .await;
+    assert!(!is_done);
+}
+
+#[tokio::test]
+async fn an_acquisition_under_way_is_waited_for() {
+    let (nodes, redlock) = start(3).await;
+    let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
+    begin(&mut acquiring).await;
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    let outcome = acquiring.await;
+    // Whether it came in before the gate closed is a matter of luck.
+    drop(outcome);
+    let report = shutting_down.await.unwrap();
+    assert_eq!(report.under_way, 0, "{report}");
+    assert!(nodes.all_keys().is_empty(), "{report}");
+}
+
+#[tokio::test]
+async fn an_acquisition_that_nobody_polls_is_reported() {
+    let (nodes, redlock) = impatient(3).await;
+    let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
+    begin(&mut acquiring).await;
+    let report = redlock.shutdown().await;
+    assert_eq!(report.under_way, 1, "{report}");
+    assert!(
+        report
+            .to_string()
+            .contains("1 acquisitions still under way"),
+        "{report}"
+    );
+    drop(acquiring);
+    nodes.assert_no_keys(SOON).await;
 }
