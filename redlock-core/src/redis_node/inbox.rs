@@ -364,3 +364,6 @@ impl State {
         self.owed.push_back(owed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ mod contention;
 mod faults;
 mod fixture;
 mod leases;
+mod lone_caller;
 mod pauses;
 mod servers;
 mod still_clock;

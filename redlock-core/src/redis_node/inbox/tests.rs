@@ -1,0 +1,142 @@
+//! A lone caller's own writes.
+
+use std::io;
+use std::task::{Poll, Waker};
+
+use super::*;
+use crate::resource::Resource;
+use crate::round::{Goal, Round};
+use crate::token::TokenSource;
+
+/// Takes so many bytes a write, and keeps them.
+struct Socket {
+    takes: io::Result<usize>,
+    taken: Mutex<Vec<u8>>,
+}
+
+impl Writer for Socket {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.takes {
+            Ok(takes) => {
+                let takes = bytes.len().min(*takes);
+                self.taken
+                    .lock()
+                    .unwrap()
+                    .extend_from_slice(&bytes[..takes]);
+                Ok(takes)
+            }
+            Err(error) => Err(error.kind().into()),
+        }
+    }
+
+    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+/// An inbox with a calm driver on a socket that takes so many bytes a write.
+fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
+    let inbox = Inbox::new(100);
+    let taken = Mutex::default();
+    let socket = Arc::new(Socket { takes, taken });
+    let connected = Connected {
+        reader: Box::new(tokio::io::empty()),
+        writer: Arc::clone(&socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+    };
+    assert!(inbox.open(&connected).is_empty());
+    look(&inbox, true);
+    (inbox, socket)
+}
+
+fn look(inbox: &Inbox, is_calm: bool) -> (Taken, usize) {
+    let mut taken = Vec::new();
+    let context = Context::from_waker(Waker::noop());
+    let found = inbox.take(&mut taken, 0, is_calm, &context);
+    (found, taken.len())
+}
+
+fn release() -> Arc<Operation> {
+    let io = crate::IoThread::start().unwrap();
+    let token = TokenSource::new().fresh(&*io.environment().entropy);
+    let ttl = Duration::from_secs(60);
+    Arc::new(Operation::new(
+        Resource::from("r"),
+        token,
+        Want::Release { ttl },
+    ))
+}
+
+fn submit(inbox: &Inbox, operation: &Arc<Operation>) -> Arc<Round> {
+    let round = Round::new(1, Goal::All);
+    inbox.submit(Arc::clone(operation), Reply::new(Arc::clone(&round), 0));
+    round
+}
+
+#[test]
+fn what_a_lone_caller_wrote_is_heard_of_before_anything_else_is_taken() {
+    let (inbox, socket) = calm(Ok(usize::MAX));
+    let operation = release();
+    submit(&inbox, &operation);
+    let bytes = encoded(&operation, Dialect::NamesHolder);
+    assert_eq!(*socket.taken.lock().unwrap(), bytes);
+
+    // One write between two looks: the next one is the driver's.
+    submit(&inbox, &operation);
+    assert_eq!(socket.taken.lock().unwrap().len(), bytes.len());
+    assert!(look(&inbox, true) == (Taken::Overtaken, 0));
+    let (mut written, mut output) = (Vec::new(), BytesMut::new());
+    inbox.take_written(&mut written, &mut output);
+    assert!(written.len() == 1 && output.is_empty());
+    assert!(look(&inbox, true) == (Taken::Some, 1));
+}
+
+#[test]
+fn the_rest_of_a_short_write_goes_out_first() {
+    let (inbox, socket) = calm(Ok(7));
+    let operation = release();
+    submit(&inbox, &operation);
+    let (mut written, mut output) = (Vec::new(), BytesMut::new());
+    inbox.take_written(&mut written, &mut output);
+    assert_eq!(written.len(), 1);
+    let sent = [&*socket.taken.lock().unwrap(), &output[..]].concat();
+    assert_eq!(sent, encoded(&operation, Dialect::NamesHolder));
+}
+
+#[test]
+fn a_socket_that_takes_nothing_leaves_the_writing_to_the_driver() {
+    for takes in [
+        Ok(0),
+        Err(io::ErrorKind::WouldBlock.into()),
+        Err(io::ErrorKind::BrokenPipe.into()),
+    ] {
+        let (inbox, _socket) = calm(takes);
+        submit(&inbox, &release());
+        assert!(look(&inbox, true) == (Taken::Some, 1));
+    }
+}
+
+#[test]
+fn a_driver_that_is_not_calm_writes_by_itself() {
+    let (inbox, socket) = calm(Ok(usize::MAX));
+    look(&inbox, false);
+    submit(&inbox, &release());
+    assert!(socket.taken.lock().unwrap().is_empty());
+    assert!(look(&inbox, false) == (Taken::Some, 1));
+}
+
+#[test]
+fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
+    let (inbox, socket) = calm(Ok(usize::MAX));
+    let round = submit(&inbox, &release());
+    assert!(!socket.taken.lock().unwrap().is_empty());
+    let error = NodeError::sent(NodeErrorKind::Disconnected, "broken");
+    inbox.close(&error, Vec::new());
+    assert_eq!(round.tally().failed, 1, "its caller is told");
+    let connected = Connected {
+        reader: Box::new(tokio::io::empty()),
+        writer: socket,
+        dialect: Dialect::NamesHolder,
+    };
+    assert_eq!(inbox.open(&connected).len(), 1);
+}
