@@ -37,8 +37,10 @@ impl Writer for Socket {
 /// An inbox with a calm driver on a socket that takes so many bytes a write.
 fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
     let inbox = Inbox::new(100);
-    let taken = Mutex::default();
-    let socket = Arc::new(Socket { takes, taken });
+    let socket = Arc::new(Socket {
+        takes,
+        taken: Mutex::default(),
+    });
     let connected = Connected {
         reader: Box::new(tokio::io::empty()),
         writer: Arc::clone(&socket) as Arc<dyn Writer>,
