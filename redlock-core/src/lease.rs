@@ -115,18 +115,8 @@ impl Lease {
     /// The release is sent at the first poll, or when the future is dropped before it. Dropping
     /// the future later gives up the waiting only.
     pub async fn release(mut self) -> Released {
-        match self.leave() {
-            None => Released::NotLast,
-            Some(round) => {
-                let client = &self.handle.shared.client;
-                client.settle(&round, client.node_timeout).await;
-                if round.tally().is_free_of_us() {
-                    Released::Confirmed
-                } else {
-                    Released::Unconfirmed
-                }
-            }
-        }
+        let sent = self.leave();
+        self.handle.settled(sent).await
     }
 
     /// Another holder of the same lock, for a call below this one: the key is released when the
@@ -229,17 +219,21 @@ impl LeaseHandle {
     /// # Cancellation
     /// The release is sent at the first poll; dropping the future then gives up the waiting only.
     pub async fn surrender(&self) -> Released {
-        match self.end(Over::Revoked) {
-            None => Released::NotLast,
-            Some(round) => {
-                let client = &self.shared.client;
-                client.settle(&round, client.node_timeout).await;
-                if round.tally().is_free_of_us() {
-                    Released::Confirmed
-                } else {
-                    Released::Unconfirmed
-                }
-            }
+        let sent = self.end(Over::Revoked);
+        self.settled(sent).await
+    }
+
+    /// Waits until a majority is free of us, where a release was sent.
+    async fn settled(&self, sent: Option<Arc<Round>>) -> Released {
+        let Some(round) = sent else {
+            return Released::NotLast;
+        };
+        let client = &self.shared.client;
+        client.settle(&round, client.node_timeout).await;
+        if round.tally().is_free_of_us() {
+            Released::Confirmed
+        } else {
+            Released::Unconfirmed
         }
     }
 

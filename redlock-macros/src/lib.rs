@@ -51,7 +51,7 @@ use crate::function::Function;
 ///
 /// ```ignore
 /// #[redlock(resource = "order:{tenant}:{order.id:08}")]
-/// async fn ship(tenant: &str, order: Order) -> Result<(), LockError> { todo!() }
+/// async fn ship(tenant: &str, order: Order) -> Result<(), LockError> { order.ship(tenant).await }
 /// ```
 ///
 /// Names that a pattern binds are names like any other, so axum's extractors can be taken apart
@@ -59,14 +59,16 @@ use crate::function::Function;
 ///
 /// ```ignore
 /// #[redlock(resource = "order:{id}")]
-/// async fn handler(State(app): State<App>, Path(id): Path<u64>) -> Result<Json<Order>, LockError> { todo!() }
+/// async fn handler(State(app): State<App>, Path(id): Path<u64>) -> Result<Json<Order>, LockError> {
+///     Ok(Json(app.charge(id).await))
+/// }
 /// ```
 ///
 /// An array of templates locks all of them or none, in one round trip:
 ///
 /// ```ignore
 /// #[redlock(resource = ["account:{from}", "account:{to}"])]
-/// async fn transfer(from: u64, to: u64) -> Result<(), LockError> { todo!() }
+/// async fn transfer(from: u64, to: u64) -> Result<(), LockError> { book(from, to).await }
 /// ```
 ///
 /// Where a template does not do, any expression that is `Into<Resource>` does. It may borrow a
@@ -74,7 +76,7 @@ use crate::function::Function;
 ///
 /// ```ignore
 /// #[redlock(resource = cart.lock_key())]
-/// async fn check_out(cart: Cart) -> Result<(), LockError> { todo!() }
+/// async fn check_out(cart: Cart) -> Result<(), LockError> { cart.check_out().await }
 /// ```
 ///
 /// A resource has 1 to 1024 bytes and does not begin with `redlock:`, which is the library's own.

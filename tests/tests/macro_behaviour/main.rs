@@ -3,96 +3,14 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use redlock_runtime::{Config, FromLockError, LockError, Redlock, Registry, redlock};
+use redlock_runtime::{FromLockError, LockError, redlock};
 
-/// What happened, in order; `Seen` values add a line when they are dropped.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+mod fixture;
 
-impl Log {
-    fn add(&self, line: impl Into<String>) {
-        self.0.lock().unwrap().push(line.into());
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-/// Says at its drop whether the lock was still there.
-struct Seen {
-    name: &'static str,
-    log: Log,
-    nodes: Nodes,
-}
-
-impl Drop for Seen {
-    fn drop(&mut self) {
-        let state = if self.nodes.locked().is_empty() {
-            "unlocked"
-        } else {
-            "locked"
-        };
-        self.log.add(format!("{} dropped {state}", self.name));
-    }
-}
-
-/// Three nodes of a registry of the test's own.
-#[derive(Clone)]
-struct Nodes(Registry);
-
-impl Nodes {
-    /// The keys on the first node.
-    fn locked(&self) -> Vec<String> {
-        let keys = self.0.memory_node("a").expect("pool a").keys();
-        keys.into_iter()
-            .map(|key| String::from_utf8(key).unwrap())
-            .collect()
-    }
-
-    fn seen(&self, name: &'static str, log: &Log) -> Seen {
-        Seen {
-            name,
-            log: log.clone(),
-            nodes: self.clone(),
-        }
-    }
-
-    /// Waits until no node has a key: a release that was sent from a drop arrives soon.
-    async fn free(&self) {
-        tokio::time::timeout(Duration::from_secs(5), async {
-            while ["a", "b", "c"]
-                .iter()
-                .any(|pool| !self.0.memory_node(pool).expect("pool").keys().is_empty())
-            {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        })
-        .await
-        .expect("the keys go away");
-    }
-}
-
-async fn with_nodes<F: Future>(test: impl FnOnce(Nodes, Log) -> F) -> F::Output {
-    let config = ["a", "b", "c"]
-        .iter()
-        .fold(Config::new(), |config, pool| {
-            config.pool(*pool, format!("memory://{pool}"))
-        })
-        .default_pools(["a", "b", "c"]);
-    let redlock = Redlock::start(config).await.expect("the registry starts");
-    let registry = redlock.registry().clone();
-    let output = registry
-        .clone()
-        .scope(test(Nodes(registry), Log::default()))
-        .await;
-    drop(redlock);
-    output
-}
+use fixture::{Log, Nodes, Seen, with_nodes};
 
 #[redlock(resource = "order:{id}", guard = lease)]
 async fn reads(id: u64, nodes: &Nodes) -> Result<(Vec<String>, String), LockError> {
@@ -419,7 +337,7 @@ async fn every_function_registers_itself_once() {
         panic!("registered once")
     };
     assert_eq!(site.resource_template(), "provided:{id}");
-    assert!(site.file().ends_with("macro_behaviour.rs"));
+    assert!(site.file().ends_with("macro_behaviour/main.rs"));
     assert_eq!(of("macro_behaviour::reads").len(), 1);
 }
 
