@@ -175,6 +175,10 @@ impl Registry {
         // What is left did not finish. Nothing tells when the holder of a bare lease is done;
         // `lost` tells the holder. Bodies are called back, and end at their next await.
         let bare = held.surrender_bare();
+        // Bodies first: they need not wait for what nodes make of the bare leases' releases.
+        for entry in held.entries().iter().filter(|entry| entry.has_body) {
+            entry.lease.revoke();
+        }
         report.released = bare.iter().map(Entry::describe).collect();
         self.within(deadline, surrendered(&bare)).await;
         // The rest of the time is for the nodes to confirm what was sent to them.
