@@ -54,7 +54,8 @@ mod site;
 
 pub use redlock_core::{
     Brief, Contended, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind, NodeOutcome,
-    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, TooLate, Unavailable,
+    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, TooLate, Unavailable, Vetting,
+    guard::RestartGuard,
 };
 pub use redlock_macros::redlock;
 

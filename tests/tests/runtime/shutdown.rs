@@ -156,7 +156,7 @@ async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
     assert!(nodes[0].get("r").is_some(), "released under a running body");
     go.store(true, Ordering::SeqCst);
     call.await.unwrap().unwrap();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_hung_node_does_not_hold_the_shutdown_up_beyond_its_deadline() {
     assert_eq!(report.unconfirmed, ["a"], "{report:?}");
     assert_eq!(report.released.len(), 1, "{report:?}");
     nodes[0].thaw();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     drop(lease);
 }
 
@@ -190,7 +190,7 @@ async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     drop(redlock);
     assert_eq!(lease.lost().await, Over::Revoked);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_shutdown_whose_future_is_dropped_goes_on() {
         let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
         redlock_tests::drop_after(polls, redlock.shutdown()).await;
         assert_eq!(lease.lost().await, Over::Revoked);
-        nodes.assert_no_keys(SOON).await;
+        nodes.assert_no_lock_keys(SOON).await;
     }
 }
 
@@ -260,5 +260,5 @@ async fn an_acquisition_that_nobody_polls_is_reported() {
         "{report}"
     );
     drop(acquiring);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
