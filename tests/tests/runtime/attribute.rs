@@ -49,7 +49,7 @@ async fn the_body_runs_under_the_resource_verbatim_and_leaves_no_key() {
     let call = spawn_on(&redlock, charge(42, stage));
     director.begun.await.unwrap();
     until_held_everywhere(&nodes, "order:42").await;
-    assert_eq!(nodes.all_keys(), [b"order:42"]);
+    assert_eq!(nodes.lock_keys(), [b"order:42"]);
     let tokens = nodes.values_of("order:42");
     assert!(tokens.iter().all(|token| *token == tokens[0]));
     for node in &nodes {
