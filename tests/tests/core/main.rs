@@ -4,9 +4,11 @@
 mod cancellation;
 mod contention;
 mod faults;
+mod fencing;
 mod fixture;
 mod leases;
 mod lone_caller;
 mod pauses;
+mod renewal;
 mod servers;
 mod still_clock;
