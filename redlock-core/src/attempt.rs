@@ -15,7 +15,7 @@ use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{Goal, Round, forget_stale};
 
 pub(crate) enum Outcome {
     Acquired(Lease),
@@ -104,7 +104,12 @@ pub(crate) async fn attempt(
 async fn agree(client: &ClientShared, claim: &Claim, until: Moment) -> Agreement {
     let clock = &*client.environment.clock;
     let mut votes = claim.acquisition().answers();
-    while let Some(Ballot { token, below }) = Ballot::of(&votes) {
+    loop {
+        // A counter that may be lost is no ground to stand on.
+        forget_stale(&mut votes, &claim.nodes);
+        let Some(Ballot { token, below }) = Ballot::of(&votes) else {
+            break;
+        };
         if below.is_empty() {
             return Agreement {
                 token: Some(token),

@@ -28,7 +28,7 @@ pub(crate) struct Claim {
 }
 
 struct State {
-    is_released: bool,
+    ending: Option<Ending>,
     /// How many callers are just putting keys back. The last of them cleans up behind itself where
     /// the release went out meanwhile.
     restoring: usize,
@@ -37,6 +37,15 @@ struct State {
     /// The last round in which a majority proved that the lock is ours: an extension, where there
     /// was one since the acquisition.
     proof: Option<Arc<Round>>,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The release was sent.
+    Released,
+    /// The keys are left to their ttl.
+    Abandoned,
 }
 
 impl Claim {
@@ -62,7 +71,7 @@ impl Claim {
             acquisition,
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(State {
-                is_released: false,
+                ending: None,
                 restoring: 0,
                 restored: 0,
                 proof: None,
@@ -99,7 +108,7 @@ impl Claim {
         {
             let mut state = self.lock();
             state.proof = Some(proof);
-            if state.is_released || absent == 0 {
+            if state.ending.is_some() || absent == 0 {
                 return;
             }
             state.restoring += 1;
@@ -112,7 +121,7 @@ impl Claim {
         let is_late = {
             let mut state = self.lock();
             state.restoring -= 1;
-            state.is_released && state.restoring == 0
+            state.ending == Some(Ending::Released) && state.restoring == 0
         };
         if is_late {
             self.send_release();
@@ -135,15 +144,20 @@ impl Claim {
     /// Sends the release to every node that the acquisition may have reached, whatever it
     /// answered, behind it on the same connection. Only the first call sends anything.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
-        if std::mem::replace(&mut self.lock().is_released, true) {
-            return None;
-        }
-        Some(self.send_release())
+        self.end(Ending::Released).then(|| self.send_release())
     }
 
     /// Leaves the keys to their ttl: nothing is sent, now or later.
     pub(crate) fn abandon(&self) {
-        self.lock().is_released = true;
+        self.end(Ending::Abandoned);
+    }
+
+    /// Whether it had not ended before.
+    fn end(&self, ending: Ending) -> bool {
+        let mut state = self.lock();
+        let is_first = state.ending.is_none();
+        state.ending.get_or_insert(ending);
+        is_first
     }
 
     fn send_release(&self) -> Arc<Round> {

@@ -164,15 +164,7 @@ impl Round {
     /// The votes so far, without those of nodes that may have forgotten them since.
     pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
         let mut answers = self.answers();
-        for (answer, node) in answers.iter_mut().zip(nodes) {
-            if matches!(answer, Some(Answer::Granted { .. }))
-                && !is_current_grant(answer.as_ref(), &**node)
-            {
-                let detail = "it granted, and may have forgotten it since";
-                let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
-                *answer = Some(Answer::Failed(error));
-            }
-        }
+        forget_stale(&mut answers, nodes);
         answers
     }
 
@@ -185,6 +177,19 @@ impl Round {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Turns the grants of nodes that may have forgotten them since into votes against.
+pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
+    for (answer, node) in answers.iter_mut().zip(nodes) {
+        if matches!(answer, Some(Answer::Granted { .. }))
+            && !is_current_grant(answer.as_ref(), &**node)
+        {
+            let detail = "it granted, and may have forgotten it since";
+            let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
+            *answer = Some(Answer::Failed(error));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cancellation;
 mod contention;
+mod epochs;
 mod faults;
 mod fencing;
 mod fixture;
