@@ -19,7 +19,7 @@ use crate::round::{Goal, Round, forget_stale};
 
 pub(crate) enum Outcome {
     Acquired(Lease),
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 /// An attempt that failed. Its release is on the way to every node.
@@ -88,7 +88,7 @@ pub(crate) async fn attempt(
         return Outcome::Acquired(Lease::new(client, claim, request, terms));
     }
     let release = claim.release();
-    Outcome::Refused(Refused {
+    Outcome::Refused(Box::new(Refused {
         client: Arc::clone(client),
         claim,
         release,
@@ -96,7 +96,7 @@ pub(crate) async fn attempt(
         too_late: is_won.then_some(TooLate::Validity(left)),
         disagreement: agreement.disagreement,
         timeout,
-    })
+    }))
 }
 
 /// Takes the counters of a majority to one fencing token: usually they are there already, else by

@@ -25,7 +25,7 @@ async fn unfenced() -> Result<bool, LockError> {
 /// Longer than its ttl.
 #[redlock(resource = "r", ttl = 1500, max_hold = "1m", guard = lease)]
 async fn works_longer_than_its_ttl() -> Result<Duration, LockError> {
-    while lease.held_for() < Duration::from_millis(2000) {
+    while lease.held_for() < Duration::from_secs(2) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(lease.validity())
