@@ -62,8 +62,9 @@ pub(crate) async fn attempt(
         let wall = environment.clock.wall().as_micros();
         (keys, u64::try_from(wall).unwrap_or(0))
     });
-    let claim = Claim::stake(nodes, keys, token, request.ttl, counters);
     let until = started.saturating_add(timeout);
+    let in_time = (Arc::clone(&environment.clock), until);
+    let claim = Claim::stake(nodes, keys, token, request.ttl, in_time, counters);
     before(&*environment.clock, until, claim.acquisition().decided()).await;
     let agreement = if request.fencing && claim.acquisition().tally().is_won() {
         agree(client, &claim, until).await

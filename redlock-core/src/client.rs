@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::attempt::{Outcome, attempt};
 use crate::environment::{Environment, Moment};
-use crate::error::AcquireError;
+use crate::error::{AcquireError, Invalid};
 use crate::lease::Lease;
 use crate::node::{Answer, Node, NodeErrorKind};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::request::{Request, RetryLimit};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{Goal, MOST_NODES, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
@@ -81,6 +81,12 @@ impl Client {
     /// node, behind the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
+        if nodes.is_empty() || nodes.len() > MOST_NODES {
+            return Err(AcquireError::Invalid(Invalid::new(format!(
+                "a lock over {} nodes; give it 1 to {MOST_NODES}",
+                nodes.len()
+            ))));
+        }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
         let began = environment.now();

@@ -195,7 +195,10 @@ async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_posses
     lease.extend(TTL).await.unwrap();
     until_there(&nodes[0]).await;
     assert_eq!(nodes[0].get("r"), nodes[1].get("r"));
-    // So the lease lives through the restart of another one.
+    // The next extension proves that it was there all the time since; from then on the lease lives
+    // through the restart of another one.
+    settle(&set).await;
+    lease.extend(TTL).await.unwrap();
     nodes[1].kill();
     nodes[1].restart().await;
     until_voting(&set[1], true).await;
