@@ -21,4 +21,5 @@
 pub mod exclusion;
 pub mod fencing;
 pub mod search;
+pub mod verdict;
 mod visited;

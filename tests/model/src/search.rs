@@ -142,7 +142,9 @@ impl<M: Model> Search<'_, M> {
         let canonical = self.model.canonical(&state);
         let place = u32::try_from(self.states.len()).expect("fewer than 2^32 states");
         let (model, states) = (self.model, &self.states);
-        let same = |place: usize| model.canonical(&states[place]) == canonical;
+        // Most of what is seen again was seen in the same form.
+        let same =
+            |place: usize| states[place] == state || model.canonical(&states[place]) == canonical;
         if self.visited.insert(hash_of(&canonical), place, same) {
             self.states.push(state);
             self.parents

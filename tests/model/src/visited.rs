@@ -72,51 +72,55 @@ fn to_usize(number: u64) -> usize {
 /// A quick hash for small states. Nobody chooses states to make it collide, and a collision costs
 /// a comparison.
 pub(crate) fn hash_of(state: &impl Hash) -> u64 {
-    let mut mixer = Mixer(0);
+    let mut mixer = Mixer {
+        mixed: 0,
+        word: 0,
+        bytes: 0,
+    };
     state.hash(&mut mixer);
     mixer.finish()
 }
 
-struct Mixer(u64);
+/// Collects bytes to words of eight: states are made of bytes, and a multiplication for each would
+/// be most of a search's time.
+struct Mixer {
+    mixed: u64,
+    word: u64,
+    bytes: u32,
+}
 
 impl Mixer {
-    fn mix(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
+    fn mix(&mut self, word: u64) {
+        self.mixed = (self.mixed.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word));
+        for byte in bytes {
+            self.write_u8(*byte);
         }
     }
 
-    fn write_u8(&mut self, value: u8) {
-        self.mix(u64::from(value));
+    fn write_u8(&mut self, byte: u8) {
+        self.word = self.word << 8 | u64::from(byte);
+        self.bytes += 1;
+        if self.bytes.is_multiple_of(8) {
+            self.mix(self.word);
+        }
     }
 
-    fn write_u16(&mut self, value: u16) {
-        self.mix(u64::from(value));
+    // What derived implementations write for an enum's variant: one of a few.
+    fn write_isize(&mut self, variant: isize) {
+        self.write_u8(variant.to_le_bytes()[0]);
     }
 
-    fn write_u64(&mut self, value: u64) {
-        self.mix(value);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write(&value.to_le_bytes());
-    }
-
-    // What derived implementations write for an enum's variant.
-    fn write_isize(&mut self, value: isize) {
-        self.write(&value.to_le_bytes());
-    }
+    // The length of a slice, which arrays hash as: always the same one for a model.
+    fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {
-        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let rest = (self.mixed.rotate_left(5) ^ self.word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        let mixed = (rest ^ (rest >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         mixed ^ (mixed >> 29)
     }
 }

@@ -8,6 +8,7 @@
 //! Keys vanish at any moment: expired early, evicted, deleted, released by mistake. So two leases
 //! may well be held at once here; that is what the token is for. A release can do nothing that a
 //! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
+//! Nor is there a handing over by compare-and-swap, which is a vanishing and a grant in one step.
 //!
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
 //! grant that comes in after T was chosen may still be confirmed and counted.
@@ -31,6 +32,8 @@ pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
     pub counters: Counters,
     /// What the client's clock adds.
     pub hints: Hints,
+    /// Whether keys that are missing are put back.
+    pub restoring: Restoring,
     /// How much of the network is spelt out.
     pub messages: Messages,
     /// What is to hold.
@@ -88,6 +91,20 @@ pub enum Hints {
     Clock(u8),
 }
 
+/// Whether an attempt sets its key again where it is missing, with the same owner token. The `SET`
+/// may arrive at any time after it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restoring {
+    /// Never.
+    Never,
+    /// Sent once the lease is held; leaves the counter alone.
+    OnceHeld,
+    /// Sent once the lease is held; counts up, as an acquisition does.
+    OnceHeldAndCounting,
+    /// Unsafe: sent by an attempt that still waits for confirmations.
+    BeforeHeld,
+}
+
 /// How much of the network the model spells out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Messages {
@@ -134,6 +151,8 @@ pub mod landmark {
     pub const CONFIRM_TOO_LATE: u32 = 16;
     /// A holder's key was granted away at a node that counts for it.
     pub const STALE_HOLDER: u32 = 32;
+    /// A restored key, at a node that never granted the attempt.
+    pub const KEY_IS_BACK: u32 = 64;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
@@ -144,6 +163,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             acquisition: Acquisition::Once,
             counters: Counters::Kept,
             hints: Hints::None,
+            restoring: Restoring::Never,
             messages: Messages::Reduced,
             promise: Promise::GrantOrder,
         }

@@ -89,9 +89,7 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
                 if cells().filter(|cell| at_token(cell.answered)).count() >= majority {
                     seen |= landmark::ONE_ROUND;
                 } else if cells()
-                    .filter(|cell| {
-                        at_token(cell.answered) || cell.standing == Standing::Confirmed
-                    })
+                    .filter(|cell| at_token(cell.answered) || cell.standing == Standing::Confirmed)
                     .count()
                     >= majority
                 {
@@ -116,6 +114,13 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
                 };
                 if (0..NODES).any(taken) {
                     seen |= landmark::STALE_HOLDER;
+                }
+                let back = |n: usize| {
+                    let column = &state.columns[n];
+                    column.key == key_of(a) && !was_granted(column.cells[a].vote)
+                };
+                if (0..NODES).any(back) {
+                    seen |= landmark::KEY_IS_BACK;
                 }
             }
             Phase::Idle | Phase::Trying => {}

@@ -1,12 +1,15 @@
 //! What can happen next.
 
 use super::{
-    Acquisition, Action, Confirm, Counters, Fencing, Hints, Messages, Phase, Promise, Standing,
-    State, Vote,
+    Acquisition, Action, Confirm, Counters, Fencing, Hints, Messages, Phase, Promise, Restoring,
+    Standing, State, Vote,
 };
 
 /// Counters beyond this are of no interest: only acquisitions that run again and again get there.
 const MOST: u8 = 40;
+
+/// The same for restorings that count up.
+const MOST_BY_RESTORING: u8 = 5;
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
@@ -36,6 +39,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 self.acquire(state, a, n, to);
                 self.confirm(state, a, n, to);
                 self.hear(state, a, n, to);
+                self.restore(state, a, n, to);
             }
         }
         for n in 0..NODES {
@@ -293,6 +297,34 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             cell.earlier = 0;
             cell.after = 0;
         }
+    }
+
+    fn restore(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let phase = state.attempts[a].phase;
+        let was_sent = match self.restoring {
+            Restoring::Never => false,
+            Restoring::OnceHeld => phase == Phase::Held,
+            Restoring::OnceHeldAndCounting => {
+                phase == Phase::Held && column.counter < MOST_BY_RESTORING
+            }
+            Restoring::BeforeHeld => matches!(phase, Phase::Confirming | Phase::Held),
+        };
+        if !was_sent || column.key != 0 {
+            return;
+        }
+        let mut next = *state;
+        next.columns[n].key = key_of(a);
+        if self.restoring == Restoring::OnceHeldAndCounting {
+            next.columns[n].counter += 1;
+        }
+        to(Action::Restore(a, n), next);
     }
 
     fn lose(
