@@ -89,3 +89,15 @@ fn right_clocks_and_the_restart_guard_make_up_for_lost_counters() {
     };
     holds(&model, 6_500_000, THREE_LEASES);
 }
+
+/// One node sees each attempt once. Its guard is off by default.
+#[test]
+fn right_clocks_make_up_for_the_lost_counter_of_a_single_node() {
+    let model = Fencing {
+        counters: Counters::LostAtRestart,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..Fencing::<1, 4>::rules()
+    };
+    holds(&model, 1_000, reached::ONE_ROUND | reached::THREE_LEASES);
+}

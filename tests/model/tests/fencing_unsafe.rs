@@ -83,9 +83,9 @@ fn the_restart_guard_alone_does_not_replace_a_counter() {
     breaks(&model, 11);
 }
 
-/// A counter may run ahead of an attempt's own hint where attempts overlap. If such a node then
-/// loses it and votes at once, a third attempt may count up to the same number. So hints need the
-/// guard, or a clock so much finer than attempts overlap that no two hints are within reach.
+/// Where attempts overlap, an early one may be counted on from a late one's hint, however far apart
+/// hints are: C leaves 24, and A is answered 25. If another node then loses its counter and votes at
+/// once, C may leave 24 there too, and B is answered 25. So hints need the guard.
 #[test]
 fn hints_alone_do_not_replace_a_counter_where_attempts_overlap() {
     let model = Fencing::<3, 3> {
