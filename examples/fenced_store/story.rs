@@ -128,10 +128,11 @@ impl Scene {
         })?;
         let paid = TAKEN_BY_A + TAKEN_BY_B;
         println!(
-            "   Balance: {balance}, and it should be {}. Paid out: {paid} of {DEPOSIT}. A's late \
+            "   Balance: {}, and it should be {}. Paid out: {paid} of {DEPOSIT}. A's late \
              write wiped out B's:\n   {} came out of nothing.",
+            self.balance,
             DEPOSIT - paid,
-            balance + paid - DEPOSIT,
+            self.balance + paid - DEPOSIT,
         );
         Ok(())
     }
@@ -148,8 +149,9 @@ impl Scene {
             balance,
         })?;
         println!(
-            "   Balance: {balance}, as it should be. Paid out: {TAKEN_BY_B} of {DEPOSIT}. A's caller \
-             knows that it got nothing, and may try again."
+            "   Balance: {}, as it should be. Paid out: {TAKEN_BY_B} of {DEPOSIT}. A's caller knows \
+             that it got nothing, and may try again.",
+            self.balance,
         );
         Ok(())
     }

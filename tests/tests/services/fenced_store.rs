@@ -64,8 +64,10 @@ async fn servers_and_a_frozen_holder_do_not_outlive_it() {
     } else {
         &[Signal::TERM, Signal::INT]
     };
+    // A killed program cannot remove its directory.
+    let litter = [("TMPDIR", env!("CARGO_TARGET_TMPDIR"))];
     for &signal in signals {
-        let scene = Service::spawn(&program, NOTHING, "Nodes: a ").await;
+        let scene = Service::spawn(&program, litter, "Nodes: a ").await;
         scene.wait_for_line("   SIGSTOP to A", LONG).await;
         let holder = scene.wait_for_line("   A (pid ", LONG).await;
         let holder: u32 = numbers_after("(pid ", &holder)[0];
