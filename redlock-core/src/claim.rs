@@ -127,11 +127,10 @@ impl Claim {
     pub(crate) fn judge(&self, extension: &Extension) -> Finding {
         let round = &extension.round;
         let granted = round.vouching_seats(&self.nodes);
-        let (absent, held) = round.gone_seats();
-        let (electorate, gone) = (extension.electorate, absent | held);
+        let electorate = extension.electorate;
         let mut state = self.lock();
         let possession = &mut state.possession;
-        let finding = possession.judge(electorate, self.nodes.len(), granted, gone);
+        let finding = possession.judge(electorate, self.nodes.len(), round, granted);
         if finding == Finding::Proved {
             state.proof = Some((Arc::clone(round), electorate.firm));
         }
@@ -142,11 +141,11 @@ impl Claim {
     /// when the lock was acquired. Only to be called once the extension is a proof, so that the
     /// lock is known to be nobody else's.
     pub(crate) fn restore(&self, extension: &Extension, ttl: Duration) {
-        let (absent, _) = extension.round.gone_seats();
         let round = Round::new(self.nodes.len(), Goal::All);
         let seats = {
             let mut state = self.lock();
-            let seats = state.possession.restorable(&self.acquisition, absent);
+            let proof = &extension.round;
+            let seats = state.possession.restorable(&self.acquisition, proof);
             if state.ending.is_some() || seats == 0 {
                 return;
             }

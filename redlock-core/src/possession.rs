@@ -18,6 +18,10 @@ pub(crate) struct Possession {
     firm: Option<u64>,
     /// The last time that keys were put back, and where.
     restoration: Option<(Arc<Round>, u64)>,
+    /// The extension that was judged last, and the one before it: a node that is always slower
+    /// than the majority is heard when the next one is.
+    last: Option<Arc<Round>>,
+    before: Option<Arc<Round>>,
 }
 
 /// Which seats count in one extension.
@@ -42,9 +46,14 @@ pub(crate) enum Finding {
 impl Possession {
     /// Who counts in an extension that is about to begin.
     pub(crate) fn electorate(&mut self, acquisition: &Round) -> Electorate {
-        let firm = *self
+        let firm = self
             .firm
             .get_or_insert_with(|| acquisition.granted_in_time());
+        if let Some(last) = &self.last {
+            let (absent, held) = last.gone_seats();
+            *firm &= !(absent | held);
+        }
+        let firm = *firm;
         let mut granted = acquisition.granted_seats();
         if let Some((round, seats)) = &self.restoration {
             granted |= round.granted_seats() & seats;
@@ -57,17 +66,18 @@ impl Possession {
         }
     }
 
-    /// Takes note of an extension's votes: `granted` by nodes that may not have forgotten since,
-    /// and `gone` where our key is not.
+    /// Takes note of an extension's votes: `granted` by nodes that may not have forgotten since.
     pub(crate) fn judge(
         &mut self,
         electorate: Electorate,
         configured: usize,
+        round: &Arc<Round>,
         granted: u64,
-        gone: u64,
     ) -> Finding {
+        self.before = self.last.replace(Arc::clone(round));
+        let (absent, held) = round.gone_seats();
         let firm = self.firm.get_or_insert(electorate.firm);
-        *firm &= !gone;
+        *firm &= !(absent | held);
         // Another extension may have found more of them gone meanwhile.
         let counts = electorate.firm & *firm;
         if seats_in(counts & granted) >= majority(configured) {
@@ -80,9 +90,13 @@ impl Possession {
         }
     }
 
-    /// Where the key may be put back, of the seats where it is `gone`: not while another `SET` may
-    /// still be on its way there.
-    pub(crate) fn restorable(&self, acquisition: &Round, gone: u64) -> u64 {
+    /// Where the key may be put back, now that `round` is a proof: where it is gone, as that round
+    /// or the one before it says, and no other `SET` of ours may still be on its way.
+    pub(crate) fn restorable(&self, acquisition: &Round, round: &Round) -> u64 {
+        let (mut gone, _) = round.gone_seats();
+        if let Some(before) = &self.before {
+            gone |= before.gone_seats().0 & !round.answered_seats();
+        }
         let under_way = self
             .restoration
             .as_ref()
@@ -114,6 +128,21 @@ mod tests {
         round
     }
 
+    /// An extension on three nodes: who granted, and where the key was gone.
+    fn extend(
+        possession: &mut Possession,
+        electorate: Electorate,
+        granted: &[usize],
+        gone: &[usize],
+    ) -> (Finding, Arc<Round>) {
+        let round = round(granted);
+        for seat in gone {
+            round.vote(*seat, Answer::Absent);
+        }
+        let finding = possession.judge(electorate, 3, &round, round.granted_seats());
+        (finding, round)
+    }
+
     #[test]
     fn a_grant_that_comes_late_counts_once_the_firm_ones_have_won_a_round_behind_it() {
         let acquisition = round(&[0, 1]);
@@ -122,16 +151,15 @@ mod tests {
         assert_eq!((first.firm, first.candidates), (0b011, 0));
         // The third grant comes after the first extension was sent.
         acquisition.vote(2, Answer::GRANTED);
-        assert_eq!(
-            possession.judge(first, 3, 0b101, 0),
-            Finding::Open,
-            "one firm node, and one that is not"
-        );
+        let (finding, _) = extend(&mut possession, first, &[0, 2], &[]);
+        assert_eq!(finding, Finding::Open, "one firm node, and one that is not");
         let second = possession.electorate(&acquisition);
         assert_eq!((second.firm, second.candidates), (0b011, 0b100));
-        assert_eq!(possession.judge(second, 3, 0b111, 0), Finding::Proved);
+        let (finding, _) = extend(&mut possession, second, &[0, 1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
         let third = possession.electorate(&acquisition);
-        assert_eq!(possession.judge(third, 3, 0b110, 0), Finding::Proved);
+        let (finding, _) = extend(&mut possession, third, &[1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
     }
 
     #[test]
@@ -140,7 +168,8 @@ mod tests {
         let mut possession = Possession::default();
         let first = possession.electorate(&acquisition);
         acquisition.vote(2, Answer::GRANTED);
-        assert_eq!(possession.judge(first, 3, 0b101, 0b010), Finding::Lost);
+        let (finding, _) = extend(&mut possession, first, &[0, 2], &[1]);
+        assert_eq!(finding, Finding::Lost);
     }
 
     #[test]
@@ -148,23 +177,27 @@ mod tests {
         let acquisition = round(&[0, 1, 2]);
         let mut possession = Possession::default();
         let first = possession.electorate(&acquisition);
-        assert_eq!(possession.judge(first, 3, 0b110, 0b001), Finding::Proved);
-        assert_eq!(possession.restorable(&acquisition, 0b001), 0b001);
+        let (finding, proof) = extend(&mut possession, first, &[1, 2], &[0]);
+        assert_eq!(finding, Finding::Proved);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
         let putting_back = round(&[]);
         possession.restored(Arc::clone(&putting_back), 0b001);
 
         // Under way: neither counted nor sent again.
         let second = possession.electorate(&acquisition);
         assert_eq!((second.firm, second.candidates), (0b110, 0));
-        assert_eq!(possession.restorable(&acquisition, 0b001), 0);
-        assert_eq!(possession.judge(second, 3, 0b011, 0), Finding::Open);
+        let (finding, unproved) = extend(&mut possession, second, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Open);
+        assert_eq!(possession.restorable(&acquisition, &unproved), 0);
 
         putting_back.vote(0, Answer::GRANTED);
         let third = possession.electorate(&acquisition);
         assert_eq!((third.firm, third.candidates), (0b110, 0b001));
-        assert_eq!(possession.judge(third, 3, 0b111, 0), Finding::Proved);
+        let (finding, _) = extend(&mut possession, third, &[0, 1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
         let fourth = possession.electorate(&acquisition);
-        assert_eq!(possession.judge(fourth, 3, 0b011, 0), Finding::Proved);
+        let (finding, _) = extend(&mut possession, fourth, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Proved);
     }
 
     #[test]
@@ -173,19 +206,38 @@ mod tests {
         let mut possession = Possession::default();
         let one = possession.electorate(&acquisition);
         let other = possession.electorate(&acquisition);
-        assert_eq!(possession.judge(one, 3, 0b110, 0b001), Finding::Proved);
+        let (finding, _) = extend(&mut possession, one, &[1, 2], &[0]);
+        assert_eq!(finding, Finding::Proved);
         possession.restored(round(&[0]), 0b001);
         // The other one's question reached the node behind the restoration.
-        assert_eq!(possession.judge(other, 3, 0b011, 0), Finding::Open);
+        let (finding, _) = extend(&mut possession, other, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Open);
+    }
+
+    #[test]
+    fn a_node_that_is_always_slower_than_the_majority_is_heard_a_round_later() {
+        let acquisition = round(&[0, 1, 2]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        let (_, proof) = extend(&mut possession, first, &[1, 2], &[]);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0);
+        proof.vote(0, Answer::Absent);
+        let second = possession.electorate(&acquisition);
+        assert_eq!(second.firm, 0b110, "firm no more");
+        let (finding, proof) = extend(&mut possession, second, &[1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
     }
 
     #[test]
     fn nothing_is_put_back_where_the_acquisition_may_still_arrive() {
         let acquisition = round(&[0, 1]);
-        let possession = Possession::default();
-        assert_eq!(possession.restorable(&acquisition, 0b100), 0);
+        let mut possession = Possession::default();
+        let electorate = possession.electorate(&acquisition);
+        let (_, proof) = extend(&mut possession, electorate, &[0, 1], &[2]);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0);
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
         acquisition.vote(2, Answer::Failed(error));
-        assert_eq!(possession.restorable(&acquisition, 0b100), 0b100);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b100);
     }
 }
