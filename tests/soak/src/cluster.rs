@@ -190,3 +190,37 @@ async fn restart_empty(node: &RedisNode) {
         .unwrap_or_else(|error| panic!("cannot remove {}: {error}", file.display()));
     node.restart().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_key_that_stays_is_found_and_a_counter_is_none() {
+        let cluster = Cluster::start(2).await;
+        cluster.nodes[0].set("redlock:fence:{r}", "7", None);
+        assert_eq!(cluster.keys_left(Duration::ZERO).await, [""; 0]);
+        cluster.nodes[1].set("r", "token", None);
+        let left = cluster.keys_left(Duration::ZERO).await;
+        assert!(
+            matches!(&left[..], [key] if key.starts_with("r on node")),
+            "{left:?}"
+        );
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_node_is_well_after_every_fault_and_only_some_lose_its_keys() {
+        let cluster = Cluster::start(1).await;
+        let node = &cluster.nodes[0];
+        for fault in NodeFault::ALL {
+            node.set("r", "token", None);
+            let at_once = std::future::ready(());
+            cluster
+                .inflict(0, fault, Duration::from_millis(50), at_once)
+                .await;
+            assert!(node.is_reachable(), "{fault:?}");
+            let forgets = fault == NodeFault::RestartEmpty;
+            assert_eq!(node.get("r").is_none(), forgets, "{fault:?}");
+        }
+    }
+}

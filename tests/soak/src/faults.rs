@@ -72,9 +72,9 @@ pub(crate) fn trouble_nodes(
     toll: &Toll,
     stopped: &watch::Receiver<bool>,
 ) -> JoinSet<()> {
-    let kinds: &[NodeFault] = match options.sabotage {
-        Some(Sabotage::Amnesia) => &[NodeFault::RestartEmptyAtOnce],
-        _ => &NodeFault::ALL,
+    let (kinds, longest_pause): (&[NodeFault], u64) = match options.sabotage {
+        Some(Sabotage::Amnesia) => (&[NodeFault::RestartEmptyAtOnce], 500),
+        _ => (&NodeFault::ALL, 3300),
     };
     let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
     let deck = Arc::new(Mutex::new(deck));
@@ -85,7 +85,7 @@ pub(crate) fn trouble_nodes(
         let mut rng = StdRng::seed_from_u64(options.seed ^ (seat as u64 + 1) << 8);
         injectors.spawn(async move {
             loop {
-                let pause = Duration::from_millis(rng.random_range(100..1500));
+                let pause = Duration::from_millis(rng.random_range(200..longest_pause));
                 tokio::select! {
                     () = sleep(pause) => {}
                     () = stop(stopped.clone()) => return,

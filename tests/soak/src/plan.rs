@@ -83,8 +83,8 @@ impl Plan {
             .random_bool(0.2)
             .then(|| ttl.mul_f64(rng.random_range(1.5..3.0)));
         let hold = match rng.random_range(0..100) {
-            0..80 => Duration::from_micros(rng.random_range(0..30_000)),
-            80..95 => ttl.mul_f64(rng.random_range(0.0..0.9)),
+            0..92 => Duration::from_micros(rng.random_range(0..12_000)),
+            92..98 => ttl.mul_f64(rng.random_range(0.0..0.9)),
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
@@ -104,7 +104,7 @@ impl Plan {
             } else {
                 Patience::Wait(Duration::from_millis(rng.random_range(1..1500)))
             },
-            retry_delay: Duration::from_millis(rng.random_range(2..100)),
+            retry_delay: Duration::from_millis(rng.random_range(2..60)),
             hold,
             extension: rng
                 .random_bool(0.15)

@@ -119,9 +119,8 @@ async fn recover(
     let began = Instant::now();
     loop {
         let entered = &reading.catch_up()?.last_entered;
-        let mut stuck = options.resource_names();
-        let stuck: Vec<_> = stuck
-            .by_ref()
+        let stuck: Vec<_> = options
+            .resource_names()
             .filter(|name| entered.get(name).is_none_or(|last| *last < calm))
             .collect();
         if stuck.is_empty() {

@@ -36,9 +36,10 @@ impl Store {
         let serving = store.clone();
         tokio::spawn(async move {
             loop {
-                // A client that is gone before it was accepted wants nothing.
-                if let Ok((client, _)) = listener.accept().await {
-                    tokio::spawn(serving.clone().answer(client));
+                match listener.accept().await {
+                    Ok((client, _)) => drop(tokio::spawn(serving.clone().answer(client))),
+                    // A client that was gone before it was accepted wants nothing.
+                    Err(_) => tokio::task::yield_now().await,
                 }
             }
         });
