@@ -83,8 +83,8 @@ impl Plan {
             .random_bool(0.2)
             .then(|| ttl.mul_f64(rng.random_range(1.5..3.0)));
         let hold = match rng.random_range(0..100) {
-            0..92 => Duration::from_micros(rng.random_range(0..12_000)),
-            92..98 => ttl.mul_f64(rng.random_range(0.0..0.9)),
+            0..90 => Duration::from_micros(rng.random_range(0..12_000)),
+            90..96 => ttl.mul_f64(rng.random_range(0.0..0.9)),
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
@@ -108,7 +108,7 @@ impl Plan {
             hold,
             extension: rng
                 .random_bool(0.15)
-                .then(|| whole(ttl.mul_f64(rng.random_range(0.5..1.0)))),
+                .then(|| whole(ttl.mul_f64(rng.random_range(0.9..1.5)).min(LONGEST_TTL))),
             blocks: rng.random_bool(0.02),
             is_careless: rng.random_bool(0.3),
             keeps_keys: rng.random_bool(0.05),
