@@ -115,7 +115,7 @@ impl Cluster {
         match fault {
             NodeFault::Freeze => node.freeze(),
             NodeFault::RestartKept | NodeFault::RestartEmpty | NodeFault::RestartEmptyAtOnce => {
-                node.kill()
+                node.kill();
             }
             NodeFault::Cut => proxy.cut().await,
             NodeFault::Sever => proxy.sever().await,

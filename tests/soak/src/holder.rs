@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redlock_runtime::{Lock, LockError, LockErrorKind, OnCancel, OnLost, lock, redlock};
+use redlock_runtime::{Lock, LockError, LockErrorKind, lock, redlock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::event::{Event, Kind, Longer};
@@ -97,6 +97,8 @@ impl Holder {
             .ttl(plan.ttl)
             .fencing(plan.is_fenced)
             .min_validity(plan.min_validity)
+            .on_lost(plan.on_lost)
+            .on_cancel(plan.on_cancel)
             .retry_delay(plan.retry_delay);
         lock = match plan.patience {
             Patience::Retries(count) => lock.retry_count(count),
@@ -104,12 +106,6 @@ impl Holder {
         };
         if let Some(held) = plan.max_hold {
             lock = lock.max_hold(held);
-        }
-        if plan.is_careless {
-            lock = lock.on_lost(OnLost::Continue);
-        }
-        if plan.keeps_keys {
-            lock = lock.on_cancel(OnCancel::Expire);
         }
         lock
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
+use redlock_runtime::{OnCancel, OnLost};
 
 use crate::options::resource_name;
 
@@ -64,10 +65,8 @@ pub(crate) struct Plan {
     pub(crate) extension: Option<Duration>,
     /// Blocks its thread instead of awaiting.
     pub(crate) blocks: bool,
-    /// Goes on when the lease is over.
-    pub(crate) is_careless: bool,
-    /// Where the body is cut off, the keys stay until the ttl.
-    pub(crate) keeps_keys: bool,
+    pub(crate) on_lost: OnLost,
+    pub(crate) on_cancel: OnCancel,
     pub(crate) ending: Ending,
     pub(crate) cut: Option<Cut>,
     /// Before the next one.
@@ -110,8 +109,16 @@ impl Plan {
                 .random_bool(0.15)
                 .then(|| whole(ttl.mul_f64(rng.random_range(0.9..1.5)).min(LONGEST_TTL))),
             blocks: rng.random_bool(0.02),
-            is_careless: rng.random_bool(0.3),
-            keeps_keys: rng.random_bool(0.05),
+            on_lost: if rng.random_bool(0.3) {
+                OnLost::Continue
+            } else {
+                OnLost::Cancel
+            },
+            on_cancel: if rng.random_bool(0.05) {
+                OnCancel::Expire
+            } else {
+                OnCancel::Release
+            },
             ending: match rng.random_range(0..10) {
                 0..6 => Ending::Release,
                 6..9 => Ending::Drop,
