@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use redlock_core::{NodeSet, majority};
+use redlock_core::NodeSet;
 use redlock_tests::{Nodes, drop_after, eventually};
 
 use crate::fixture::{SOON, client, impatient, once, start};
-use crate::scene::until_served;
+use crate::scene::{majority, until_served};
 
 /// More polls than any of these futures needs.
 const ENOUGH: usize = 12;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, NodeSet, Over, Released, majority};
+use redlock_core::{AcquireError, ExtendError, NodeSet, Over, Released};
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::fixture::{client, once};
-use crate::scene::{lock_everywhere, minority, soon, start_with, until_served, without_timeouts};
+use crate::scene::{
+    lock_everywhere, majority, minority, soon, start_with, until_served, without_timeouts,
+};
 
 /// Beyond the end of every lock here.
 const FAR: Duration = Duration::from_secs(3600);

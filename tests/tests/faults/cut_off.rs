@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Released, majority};
+use redlock_core::{Client, ExtendError, Released};
 use redlock_tests::Proxy;
 
 use crate::scene::{
-    Network, after_the_node_timeout, lock_everywhere, lock_extend_release, part,
+    Network, after_the_node_timeout, lock_everywhere, lock_extend_release, majority, part,
     refused_by_silence, soon, until_served, without_timeouts,
 };
 use crate::still_clock::StillClock;

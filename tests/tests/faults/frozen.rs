@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Released, majority};
+use redlock_core::{Client, ExtendError, Released};
 use redlock_tests::{Nodes, RedisNode};
 
 use crate::fixture::{SOON, connect, once, start, until_voting};
 use crate::scene::{
-    after_the_node_timeout, lock_everywhere, lock_extend_release, minority, part,
+    after_the_node_timeout, lock_everywhere, lock_extend_release, majority, minority, part,
     refused_by_silence, soon, unavailable, until_served, without_timeouts,
 };
 use crate::still_clock::StillClock;

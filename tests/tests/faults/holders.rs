@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::{AcquireError, NodeSet, Released, RetryLimit, majority};
+use redlock_core::{AcquireError, NodeSet, Released, RetryLimit};
 use redlock_tests::{Nodes, Service, eventually};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::fixture::{SOON, client, once, start};
-use crate::scene::until_served;
+use crate::scene::{majority, until_served};
 
 /// Time enough to stop or kill the holder while it holds, on a busy machine.
 const TTL: Duration = Duration::from_secs(5);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_core::{ExtendError, NodeOutcome, Released, majority};
+use redlock_core::{ExtendError, NodeOutcome, Released};
 use redlock_tests::{Nodes, RedisNode};
 
 use crate::fixture::{SOON, connect, once, start, until_voting};
 use crate::scene::{
-    lock_everywhere, lock_extend_release, minority, soon, unavailable, without_timeouts,
+    lock_everywhere, lock_extend_release, majority, minority, soon, unavailable, without_timeouts,
 };
 
 fn kill(nodes: &Nodes, count: usize) {

@@ -1,7 +1,7 @@
 //! Many at once, and much in a row.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redlock_core::{Client, ExtendError, Over, Released, Request, Resource, RetryLimit};
@@ -84,13 +84,11 @@ async fn scripts_forgotten_under_load_are_sent_again_and_nobody_notices(n: usize
     // Once for certain, and then again and again.
     nodes.iter().for_each(RedisNode::script_flush);
     let nodes = Arc::new(nodes);
-    let is_over = Arc::new(AtomicBool::new(false));
-    let forgetting = tokio::task::spawn_blocking({
-        let (nodes, is_over) = (Arc::clone(&nodes), Arc::clone(&is_over));
-        move || {
-            while !is_over.load(Ordering::SeqCst) {
-                nodes.iter().for_each(RedisNode::script_flush);
-            }
+    // Until this test is over, however it ends.
+    let forgotten = Arc::downgrade(&nodes);
+    let forgetting = std::thread::spawn(move || {
+        while let Some(nodes) = forgotten.upgrade() {
+            nodes.iter().for_each(RedisNode::script_flush);
         }
     });
     let workers: Vec<_> = (0..8)
@@ -102,8 +100,6 @@ async fn scripts_forgotten_under_load_are_sent_again_and_nobody_notices(n: usize
     for worker in workers {
         worker.await.unwrap();
     }
-    is_over.store(true, Ordering::SeqCst);
-    forgetting.await.unwrap();
     for node in nodes.iter() {
         let errors = node.info("errorstat_NOSCRIPT");
         assert!(errors.is_some(), "{node} never had to be told again");
@@ -112,6 +108,8 @@ async fn scripts_forgotten_under_load_are_sent_again_and_nobody_notices(n: usize
     until_served(&set).await;
     until_served(&set).await;
     nodes.assert_no_keys(Duration::ZERO).await;
+    drop(nodes);
+    forgetting.join().unwrap();
 }
 
 fn scripts_run(nodes: &redlock_tests::Nodes) -> Vec<Option<String>> {

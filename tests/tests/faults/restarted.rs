@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use redlock_core::{ExtendError, Over, Released, majority};
+use redlock_core::{ExtendError, Over, Released};
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::fixture::{client, once, start};
-use crate::scene::{lock_everywhere, minority, soon, start_with, until_served, without_timeouts};
+use crate::scene::{
+    lock_everywhere, majority, minority, soon, start_with, until_served, without_timeouts,
+};
 
 async fn restart(nodes: &Nodes, count: usize) {
     for node in nodes.iter().take(count) {

@@ -6,13 +6,19 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Client, DEFAULT_NODE_TIMEOUT, Lease, NodeSet, Released, Unavailable, majority,
-};
+use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Unavailable};
 use redlock_tests::{NodeOptions, Nodes, Proxy, eventually};
 
 use crate::fixture::{SOON, client, connect, once};
 use crate::still_clock::StillClock;
+
+/// The node timeout that a client has unless told otherwise.
+const NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// How many of `n` nodes it takes. Not the library's own word for it: that is under test.
+pub(crate) fn majority(n: usize) -> usize {
+    n / 2 + 1
+}
 
 /// How many of `n` nodes may fail.
 pub(crate) fn minority(n: usize) -> usize {
@@ -131,7 +137,7 @@ pub(crate) async fn after_the_node_timeout<T>(
     // A node answers in order: when it has answered this, its vote is in.
     until_served(answering).await;
     let last = Duration::from_millis(1);
-    clock.advance(DEFAULT_NODE_TIMEOUT.saturating_sub(last));
+    clock.advance(NODE_TIMEOUT.saturating_sub(last));
     assert!(is_pending(&mut asking).await);
     clock.advance(last);
     soon(asking).await
@@ -151,7 +157,7 @@ pub(crate) async fn refused_by_silence(
     let acquiring = client.acquire(set, &request);
     let error = after_the_node_timeout(&clock, &healthy, acquiring).await;
     let error = unavailable(error.unwrap_err());
-    assert_eq!(error.waited, DEFAULT_NODE_TIMEOUT, "{error}");
+    assert_eq!(error.waited, NODE_TIMEOUT, "{error}");
     assert_eq!(error.granted, set.len() - answering, "{error}");
     for node in nodes.iter().skip(answering) {
         assert_eq!(node.get("r"), None, "{node}");
