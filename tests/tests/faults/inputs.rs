@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, MAX_RESOURCE_BYTES, NodeSet, Released, Resource};
+use redlock_core::{AcquireError, ExtendError, NodeSet, Released, Resource};
 use redlock_tests::Nodes;
 
 use crate::fixture::{client, connect, once, start};
@@ -12,7 +12,7 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 async fn the_longest_name_is_a_key_and_a_longer_one_is_invalid(n: usize) {
     let (nodes, set) = start(n).await;
-    let name: Vec<u8> = (0..=u8::MAX).cycle().take(MAX_RESOURCE_BYTES).collect();
+    let name: Vec<u8> = (0..=u8::MAX).cycle().take(1024).collect();
     let mut request = once("");
     request.resource = Resource::from(name.clone());
     let lease = client().acquire(&set, &request).await.unwrap();

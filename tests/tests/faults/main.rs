@@ -2,9 +2,10 @@
 
 /// Turns behaviours, which are functions of the number of nodes, into tests with 3 nodes and with 5.
 macro_rules! with_three_and_five_nodes {
-    ($($behaviour:ident),+ $(,)?) => {
+    ($($(#[$attribute:meta])* $behaviour:ident),+ $(,)?) => {
         mod three_nodes {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[$attribute])*
             async fn $behaviour() {
                 super::$behaviour(3).await;
             })+
@@ -12,6 +13,7 @@ macro_rules! with_three_and_five_nodes {
 
         mod five_nodes {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[$attribute])*
             async fn $behaviour() {
                 super::$behaviour(5).await;
             })+

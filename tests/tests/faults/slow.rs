@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use redlock_core::{Released, Request};
-use redlock_tests::Proxy;
+use redlock_tests::{Proxy, RedisNode};
 
-use crate::fixture::{client, once};
+use crate::fixture::{SOON, client, once};
 use crate::scene::{
     Network, lock_everywhere, lock_extend_release, minority, soon, until_served, without_timeouts,
 };
@@ -88,8 +88,24 @@ async fn nodes_that_are_all_slow_by_20_ms_work_and_their_slowness_is_no_part_of_
     lock_extend_release(&network.set).await;
 }
 
+/// Shutdown ends the process when this barrier has passed.
+async fn a_flush_waits_for_a_release_whose_script_has_to_be_sent_again(n: usize) {
+    let network = Network::start(n).await;
+    let lease = lock_everywhere(&without_timeouts(), &network.nodes, &network.set).await;
+    network.nodes.iter().for_each(RedisNode::script_flush);
+    // What is sent again arrives so much later than it was found out.
+    let late = Duration::from_secs(1);
+    network.proxies.iter().for_each(|proxy| proxy.delay(late));
+    drop(lease);
+    let unserved = client().flush(&network.set, SOON).await;
+    assert!(unserved.is_empty(), "{unserved:?}");
+    network.nodes.assert_no_keys(Duration::ZERO).await;
+}
+
 with_three_and_five_nodes! {
     a_minority_slow_by_20_ms_changes_nothing_and_undoes_its_late_votes,
     a_slow_minority_adds_nothing_not_even_for_many_callers_at_once,
     nodes_that_are_all_slow_by_20_ms_work_and_their_slowness_is_no_part_of_the_validity,
+    #[ignore = "a flush is answered before a release that has to be sent again"]
+    a_flush_waits_for_a_release_whose_script_has_to_be_sent_again,
 }
