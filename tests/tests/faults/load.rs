@@ -1,15 +1,20 @@
 //! Many at once, and much in a row.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redlock_core::{Client, ExtendError, Lease, Over, Released, Request, Resource, RetryLimit};
 use redlock_tests::RedisNode;
+use tokio::sync::oneshot;
 
 use crate::fixture::{client, once, start};
 use crate::scene::{lock_everywhere, soon, until_served, without_timeouts};
 use crate::still_clock::StillClock;
+
+const RACES: usize = 10_000;
+/// Several pairs side by side, so that the threads do get in each other's way.
+const RACERS: usize = 4;
 
 async fn a_hundred_waiters_are_never_inside_together_and_all_get_their_turn(n: usize) {
     let (nodes, set) = start(n).await;
@@ -39,48 +44,44 @@ async fn a_hundred_waiters_are_never_inside_together_and_all_get_their_turn(n: u
     nodes.assert_no_keys(Duration::ZERO).await;
 }
 
-/// Releases a lease while another thread extends it. The two set out together, but for a few turns
-/// of a loop by which the one or the other is late: so every order comes up, also the one in which
-/// the extension finds the lease in order and reaches the nodes behind the release.
+/// Releases a lease while another task extends it again and again. So every order comes up, also the
+/// one in which an extension finds the lease in order and reaches the nodes behind the release.
 async fn race(lease: Lease, lateness: usize) {
-    let start = Arc::new(AtomicBool::new(false));
     let handle = lease.handle();
-    let extending = tokio::spawn({
-        let start = Arc::clone(&start);
-        async move {
-            while !start.load(Ordering::SeqCst) {
-                tokio::task::yield_now().await;
-            }
-            be_late(lateness % 97);
-            handle.extend(Duration::from_secs(120)).await
-        }
+    let (extended, has_extended) = oneshot::channel();
+    let extending = tokio::spawn(async move {
+        let ttl = Duration::from_secs(120);
+        handle.extend(ttl).await.unwrap();
+        extended.send(()).unwrap();
+        while handle.extend(ttl).await.is_ok() {}
+        handle.over()
     });
-    // On its way to the other thread.
-    tokio::task::yield_now().await;
-    start.store(true, Ordering::SeqCst);
-    be_late(lateness % 89);
-    lease.release().await;
-    // Whether it was extended is a matter of luck; that nothing is left is not.
-    let _ = extending.await.unwrap();
-}
-
-fn be_late(turns: usize) {
-    for _ in 0..turns {
+    has_extended.await.unwrap();
+    for _ in 0..lateness {
         std::hint::spin_loop();
     }
+    lease.release().await;
+    assert_eq!(extending.await.unwrap(), Some(Over::Released));
 }
 
 async fn ten_thousand_races_of_extension_and_release_leave_no_key(n: usize) {
     let (nodes, set) = start(n).await;
-    let there = set.clone();
-    let racing = tokio::spawn(async move {
-        let (client, request) = (client(), once("r"));
-        for lateness in 0..10_000 {
-            let lease = client.acquire(&there, &request).await.unwrap();
-            race(lease, lateness).await;
-        }
-    });
-    racing.await.unwrap();
+    let racers: Vec<_> = (0..RACERS)
+        .map(|racer| {
+            let set = set.clone();
+            tokio::spawn(async move {
+                let (client, request) = (client(), once(&format!("r{racer}")));
+                for round in 0..RACES / RACERS {
+                    // The release comes at any time of an extension, not always at the same one.
+                    let lease = client.acquire(&set, &request).await.unwrap();
+                    race(lease, round * 31 % 4096).await;
+                }
+            })
+        })
+        .collect();
+    for racer in racers {
+        racer.await.unwrap();
+    }
     until_served(&set).await;
     nodes.assert_no_keys(Duration::ZERO).await;
 }
