@@ -7,18 +7,19 @@ use crate::claim::Claim;
 use crate::client::{ClientShared, NodeSet};
 use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
-use crate::lease::Lease;
+use crate::fencing::{Ballot, FencingToken, counter_keys};
+use crate::lease::{Lease, Terms};
 use crate::node::{Answer, Holding, Remaining, Reply};
 use crate::operation::{Operation, Want};
-use crate::quorum::majority;
+use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{Goal, Round, forget_stale};
 
 pub(crate) enum Outcome {
     Acquired(Lease),
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 /// An attempt that failed. Its release is on the way to every node.
@@ -29,7 +30,19 @@ pub(crate) struct Refused {
     started: Moment,
     /// A majority granted, but only this much validity was left.
     too_late: Option<TooLate>,
+    /// A majority granted, but did not come to stand at one fencing token.
+    disagreement: Option<Votes>,
     timeout: Duration,
+}
+
+type Votes = Vec<Option<Answer>>;
+
+/// What became of the counters of a majority.
+#[derive(Default)]
+struct Agreement {
+    token: Option<FencingToken>,
+    /// Where no majority came to stand at one token: what each node said last.
+    disagreement: Option<Votes>,
 }
 
 /// Dropping this future drops the claim, which sends the release to every node.
@@ -44,30 +57,83 @@ pub(crate) async fn attempt(
     // The clock starts before the first byte is sent: from here on a node may be counting.
     let started = environment.now();
     let token = client.tokens.fresh(&*environment.entropy);
-    let claim = Claim::stake(nodes, keys, token, request.ttl);
+    let counters = request.fencing.then(|| {
+        let keys = counter_keys(&keys, &client.key_prefix);
+        let wall = environment.clock.wall().as_micros();
+        (keys, u64::try_from(wall).unwrap_or(0))
+    });
+    let claim = Claim::stake(nodes, keys, token, request.ttl, counters);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, claim.acquisition().decided()).await;
+    let agreement = if request.fencing && claim.acquisition().tally().is_won() {
+        agree(client, &claim, until).await
+    } else {
+        Agreement::default()
+    };
 
     // The votes first and the clock behind them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may be gone already.
-    let is_won = claim.acquisition().tally().is_won();
+    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
     if is_won && !left.is_zero() && left >= request.min_validity {
-        return Outcome::Acquired(Lease::new(client, claim, request, started, deadline));
+        let terms = Terms {
+            acquired_at: started,
+            deadline,
+            fencing_token: agreement.token,
+        };
+        return Outcome::Acquired(Lease::new(client, claim, request, terms));
     }
     let release = claim.release();
-    Outcome::Refused(Refused {
+    Outcome::Refused(Box::new(Refused {
         client: Arc::clone(client),
         claim,
         release,
         started,
         too_late: is_won.then_some(TooLate::Validity(left)),
+        disagreement: agreement.disagreement,
         timeout,
-    })
+    }))
+}
+
+/// Takes the counters of a majority to one fencing token: usually they are there already, else by
+/// a second round. A node that drops out meanwhile is replaced by another one that granted.
+async fn agree(client: &ClientShared, claim: &Claim, until: Moment) -> Agreement {
+    let clock = &*client.environment.clock;
+    let mut votes = claim.acquisition().answers();
+    loop {
+        // A counter that may be lost is no ground to stand on.
+        forget_stale(&mut votes, &claim.nodes);
+        let Some(Ballot { token, below }) = Ballot::of(&votes) else {
+            break;
+        };
+        if below.is_empty() {
+            return Agreement {
+                token: Some(token),
+                disagreement: None,
+            };
+        }
+        let round = claim.confirm(token.as_u64(), &below);
+        before(clock, until, round.decided()).await;
+        let mut answers = round.answers();
+        for seat in below {
+            votes[seat] = answers[seat].take().map(|answer| match answer {
+                Answer::Granted { epoch, .. } => Answer::Granted {
+                    counter: Some(token.as_u64()),
+                    epoch,
+                },
+                other => other,
+            });
+        }
+    }
+    // Also where nodes granted without a counter: no fencing token can rest on these.
+    Agreement {
+        token: None,
+        disagreement: Some(votes),
+    }
 }
 
 impl Refused {
@@ -109,8 +175,13 @@ impl Refused {
         .await;
 
         let waited = environment.now().saturating_since(began);
-        let tally = acquisition.tally();
-        if self.too_late.is_none() && tally.is_contended() {
+        let is_disputed = self.disagreement.is_some();
+        let votes = self
+            .disagreement
+            .clone()
+            .unwrap_or_else(|| acquisition.answers_now(&self.claim.nodes));
+        let tally = Tally::of(&votes);
+        if self.too_late.is_none() && !is_disputed && tally.is_contended() {
             let mut holding = self.first_holding().unwrap_or_default();
             // That the key is no string at all is known already, and says more.
             if holding.remaining == Remaining::Unknown
@@ -129,7 +200,7 @@ impl Refused {
         AcquireError::Unavailable(Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, acquisition.answers(), elapsed),
+            nodes: NodeReport::of_round(names, votes, elapsed),
             // The votes of a majority may have come between the attempt's end and here.
             too_late: self
                 .too_late

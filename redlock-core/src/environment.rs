@@ -56,6 +56,10 @@ pub trait Clock: Send + Sync + 'static {
     /// The current moment. Never goes back.
     fn now(&self) -> Moment;
 
+    /// The time since the Unix epoch, as far as the host knows it. It may jump, so it is used for
+    /// nothing but hints.
+    fn wall(&self) -> Duration;
+
     /// A future that completes once [`now`](Self::now) has reached `at`, or a little later.
     /// It must work on any executor, and may be dropped at any time.
     fn sleep_until(&self, at: Moment) -> Sleep;

@@ -57,6 +57,9 @@ pub enum Over {
     Expired,
     /// So many nodes no longer hold its token that the rest is no majority.
     Taken,
+    /// So many nodes may have forgotten it, because they restarted or their clocks stepped, that
+    /// the rest is no majority.
+    Forgotten,
     /// It was called back, because the process is shutting down.
     Revoked,
     /// Its holder released it.
@@ -68,6 +71,9 @@ impl fmt::Display for Over {
         f.write_str(match self {
             Self::Expired => "the lease's validity ended",
             Self::Taken => "the lock's keys are gone, or another's, on too many nodes",
+            Self::Forgotten => {
+                "too many nodes may have forgotten the lock: they restarted, or their clocks stepped"
+            }
             Self::Revoked => "the lease was called back for shutdown",
             Self::Released => "the lease was released",
         })

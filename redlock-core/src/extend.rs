@@ -1,4 +1,5 @@
-//! Extension: a compare-and-expire on all nodes, never a SET.
+//! Extension: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that
+//! the lock is ours, nodes where the key is gone are given it again.
 
 use std::time::Duration;
 
@@ -37,10 +38,12 @@ impl LeaseHandle {
         before(clock, until, round.decided()).await;
 
         let tally = round.tally();
-        if tally.is_won() {
+        if shared.claim.is_majority_of(&round) {
             let new_drift = drift(ttl, shared.clock_drift_factor);
             let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
-            return self.prolong(deadline).map_err(ExtendError::Over);
+            self.prolong(deadline).map_err(ExtendError::Over)?;
+            shared.claim.restore(round, ttl);
+            return Ok(());
         }
         if tally.is_provably_lost() {
             self.mark(Over::Taken);
@@ -53,7 +56,7 @@ impl LeaseHandle {
         Err(ExtendError::Unavailable(Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, round.answers(), elapsed),
+            nodes: NodeReport::of_round(names, round.answers_now(&shared.claim.nodes), elapsed),
             too_late: None,
             attempts: 1,
             waited: elapsed,

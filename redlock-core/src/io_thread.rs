@@ -100,6 +100,13 @@ impl Clock for BootClock {
         Moment::from_origin(since_boot())
     }
 
+    fn wall(&self) -> Duration {
+        let now = std::time::SystemTime::now();
+        // A host that thinks it is before 1970 has no hint to give.
+        now.duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+    }
+
     fn sleep_until(&self, at: Moment) -> Sleep {
         let timer = Arc::clone(&self.io.timekeeper).sleep_until(at);
         // The sleep keeps the thread alive: without it nobody would wake the sleeper.

@@ -12,6 +12,7 @@ use crate::claim::Claim;
 use crate::client::ClientShared;
 use crate::environment::{Clock, Moment};
 use crate::error::Over;
+use crate::fencing::FencingToken;
 use crate::race::before;
 use crate::request::Request;
 use crate::resource::Resource;
@@ -42,12 +43,22 @@ pub(crate) struct LeaseShared {
     pub(crate) claim: Claim,
     resource: Resource,
     pub(crate) clock_drift_factor: f64,
-    acquired_at: Moment,
+    pub(crate) acquired_at: Moment,
+    fencing_token: Option<FencingToken>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
     joined: AtomicUsize,
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Arc<Notify>,
+}
+
+/// What an attempt won.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// When the attempt began.
+    pub(crate) acquired_at: Moment,
+    pub(crate) deadline: Moment,
+    pub(crate) fencing_token: Option<FencingToken>,
 }
 
 struct State {
@@ -74,19 +85,19 @@ impl Lease {
         client: &Arc<ClientShared>,
         claim: Claim,
         request: &Request,
-        acquired_at: Moment,
-        deadline: Moment,
+        terms: Terms,
     ) -> Self {
         let shared = LeaseShared {
             client: Arc::clone(client),
             claim,
             resource: request.resource.clone(),
             clock_drift_factor: request.clock_drift_factor,
-            acquired_at,
+            acquired_at: terms.acquired_at,
+            fencing_token: terms.fencing_token,
             joined: AtomicUsize::new(1),
             state: Mutex::new(State {
                 generation: 0,
-                deadline,
+                deadline: terms.deadline,
                 over: None,
             }),
             changed: Arc::new(Notify::new()),
@@ -95,6 +106,7 @@ impl Lease {
             shared: Arc::new(shared),
             generation: 0,
         };
+        handle.renew(request);
         Self {
             handle,
             has_left: false,
@@ -133,14 +145,26 @@ impl Lease {
         })
     }
 
+    /// Ends the lease without a release, unless others who joined still hold it: the keys stay
+    /// until their ttl ends, unrenewed. For a holder that was cut off in the middle, when what it
+    /// has sent may still be at work.
+    pub fn abandon(mut self) {
+        if self.is_last_to_leave() && self.handle.begin_next_generation(Over::Released) {
+            self.handle.shared.claim.abandon();
+        }
+    }
+
     fn leave(&mut self) -> Option<Arc<Round>> {
-        if std::mem::replace(&mut self.has_left, true) {
-            return None;
+        if self.is_last_to_leave() {
+            self.handle.end(Over::Released)
+        } else {
+            None
         }
-        if self.handle.shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return None;
-        }
-        self.handle.end(Over::Released)
+    }
+
+    fn is_last_to_leave(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_left, true)
+            && self.handle.shared.joined.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }
 
@@ -178,6 +202,12 @@ impl LeaseHandle {
         self.shared.now().saturating_since(self.shared.acquired_at)
     }
 
+    /// The fencing token that came with the lock, where one was asked for. Hand it to the store
+    /// with every write; it stays the same when the lease is extended.
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.shared.fencing_token
+    }
+
     /// A few digits of the owner token, for logs.
     pub fn token_id(&self) -> &str {
         self.shared.claim.token.short_id()
@@ -211,6 +241,15 @@ impl LeaseHandle {
     /// in while the body still runs.
     pub fn revoke(&self) {
         self.mark(Over::Revoked);
+    }
+
+    /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
+    /// forgotten it since they last granted it, it is over, and `lost` says [`Over::Forgotten`].
+    /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).
+    pub fn recheck(&self) {
+        if !self.shared.claim.is_vouched_for() {
+            self.mark(Over::Forgotten);
+        }
     }
 
     /// Ends the lease for everybody who joined and sends the release. For a process that is about
@@ -250,18 +289,27 @@ impl LeaseHandle {
     }
 
     /// Begins the next generation, which makes every handle of this one inert, and sends the
-    /// release.
+    /// release. Once only.
     fn end(&self, over: Over) -> Option<Arc<Round>> {
+        if self.begin_next_generation(over) {
+            self.shared.claim.release()
+        } else {
+            None
+        }
+    }
+
+    fn begin_next_generation(&self, over: Over) -> bool {
         {
             let mut state = self.shared.lock();
             if state.generation != self.generation {
-                return None;
+                return false;
             }
             state.generation += 1;
             state.over.get_or_insert(over);
         }
+        // Whoever renews the lease stops here, before the release is sent.
         self.shared.changed.notify_waiters();
-        self.shared.claim.release()
+        true
     }
 
     /// Moves the deadline on, never back. `Err` where the lease is over by now.

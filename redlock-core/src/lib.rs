@@ -36,6 +36,7 @@ mod client;
 mod environment;
 mod error;
 mod extend;
+mod fencing;
 mod hold;
 mod io_thread;
 mod lease;
@@ -45,6 +46,7 @@ mod operation;
 mod quorum;
 mod race;
 mod redis_node;
+mod renew;
 mod request;
 mod resource;
 mod round;
@@ -57,16 +59,18 @@ pub use error::{
     AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
     Unavailable,
 };
+pub use fencing::FencingToken;
 pub use hold::{Held, Hold, OnLost};
 pub use io_thread::IoThread;
 pub use lease::{Lease, LeaseHandle, Released};
 pub use memory::MemoryNode;
 pub use node::{
-    Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply, ask,
+    Answer, EpochListener, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply,
+    ask,
 };
-pub use operation::{Operation, Want};
+pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use quorum::majority;
 pub use redis_node::{RedisAddress, RedisNode, RedisOptions};
-pub use request::{MIN_TTL, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
+pub use request::{MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
 pub use resource::{MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use token::OwnerToken;

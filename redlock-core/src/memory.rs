@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::environment::{Clock, Moment};
-use crate::node::{Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply};
-use crate::operation::{Operation, Want};
+use crate::node::{
+    Answer, EpochListener, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply,
+};
+use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
 
 /// A store in this process that answers as a Redis node would. It excludes nobody outside of the
@@ -23,6 +26,8 @@ struct Shared {
     name: Arc<str>,
     clock: Arc<dyn Clock>,
     store: Mutex<Store>,
+    epoch: AtomicU32,
+    listeners: Mutex<Vec<EpochListener>>,
 }
 
 #[derive(Default)]
@@ -45,6 +50,8 @@ impl MemoryNode {
             name: name.into(),
             clock,
             store: Mutex::default(),
+            epoch: AtomicU32::new(0),
+            listeners: Mutex::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -59,6 +66,17 @@ impl MemoryNode {
     /// Undoes [`cut`](Self::cut).
     pub fn restore(&self) {
         self.lock().is_cut = false;
+    }
+
+    /// Begins a new epoch, as a node does that may have forgotten locks. It votes on, and keeps
+    /// what it holds.
+    pub fn begin_epoch(&self) {
+        self.shared.epoch.fetch_add(1, Ordering::Release);
+        let listeners = self.shared.listeners.lock();
+        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        for tell in listeners {
+            tell();
+        }
     }
 
     /// The value under `key`, unless it has expired.
@@ -122,8 +140,14 @@ impl Node for MemoryNode {
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
         let now = self.shared.clock.now();
         // The answer may wake the caller, so it is given after the lock is.
-        let answer = self.current().serve(&operation, now);
-        reply.answer(answer);
+        let answer = self
+            .current()
+            .serve(&operation, now, self.shared.clock.wall());
+        let epoch = self.epoch();
+        reply.answer(match answer {
+            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
+            other => other,
+        });
     }
 
     fn status(&self) -> NodeStatus {
@@ -132,6 +156,19 @@ impl Node for MemoryNode {
         } else {
             NodeStatus::Voting
         }
+    }
+
+    fn epoch(&self) -> u32 {
+        self.shared.epoch.load(Ordering::Acquire)
+    }
+
+    fn on_new_epoch(&self, listener: EpochListener) {
+        let mut listeners = self
+            .shared
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        listeners.push(listener);
     }
 }
 
@@ -147,8 +184,16 @@ fn unreachable() -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
 }
 
+/// The hint, no further from the node's own clock than the window.
+fn clamped(hint: u64, wall: Duration) -> u64 {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let earliest = micros(wall.saturating_sub(HINT_WINDOW));
+    let latest = micros(wall.saturating_add(HINT_WINDOW));
+    hint.clamp(earliest, latest)
+}
+
 impl Store {
-    fn serve(&mut self, operation: &Operation, now: Moment) -> Answer {
+    fn serve(&mut self, operation: &Operation, now: Moment, wall: Duration) -> Answer {
         if self.is_cut {
             // The only operation that a cut node still serves is the release: it stands for the
             // one that a real node gets after the reconnection.
@@ -158,8 +203,21 @@ impl Store {
             return Answer::Failed(unreachable());
         }
         match operation.want() {
-            Want::Acquire { ttl } => self.acquire(operation, now.saturating_add(ttl)),
+            Want::Acquire { ttl, hint } => {
+                let granted = self.acquire(operation, now.saturating_add(ttl));
+                match operation.counters() {
+                    Some(counters) if granted == Answer::GRANTED => {
+                        let hint = clamped(hint, wall);
+                        self.count(counters, hint, now.saturating_add(counter_ttl(ttl)))
+                    }
+                    _ => granted,
+                }
+            }
+            Want::Confirm { counter, ttl } => {
+                self.confirm(operation, counter, now.saturating_add(counter_ttl(ttl)))
+            }
             Want::Extend { ttl } => self.extend(operation, now.saturating_add(ttl)),
+            Want::Restore { ttl } => self.restore(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
         }
@@ -172,6 +230,50 @@ impl Store {
         }
         for key in keys.names() {
             self.put(key, operation.token().as_bytes(), expires);
+        }
+        Answer::GRANTED
+    }
+
+    /// One number above all counters, and no less than the hint.
+    fn count(&mut self, counters: &Resource, hint: u64, expires: Moment) -> Answer {
+        let highest = counters.names().map(|key| self.counter(key)).max();
+        let next = highest.unwrap_or(0).saturating_add(1).max(hint);
+        for key in counters.names() {
+            self.put(key, next.to_string().as_bytes(), expires);
+        }
+        Answer::Granted {
+            counter: Some(next),
+            epoch: 0,
+        }
+    }
+
+    fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            return refusal;
+        }
+        for key in operation.counters().into_iter().flat_map(Resource::names) {
+            if self.counter(key) < counter {
+                self.put(key, counter.to_string().as_bytes(), expires);
+            }
+        }
+        Answer::GRANTED
+    }
+
+    /// What a counter stands at; nothing, or what is no number, is zero.
+    fn counter(&self, key: &[u8]) -> u64 {
+        let digits = self.entries.get(key).map(|entry| &*entry.value);
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
+
+    fn restore(&mut self, operation: &Operation, expires: Moment) -> Answer {
+        if let Some(Answer::Held(holding)) = self.refusal(operation) {
+            return Answer::Held(holding);
+        }
+        for key in operation.keys().names() {
+            if !self.entries.contains_key(key) {
+                self.put(key, operation.token().as_bytes(), expires);
+            }
         }
         Answer::GRANTED
     }

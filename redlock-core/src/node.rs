@@ -29,7 +29,22 @@ pub trait Node: Send + Sync + 'static {
 
     /// Whether the node would vote now.
     fn status(&self) -> NodeStatus;
+
+    /// Goes up whenever the node may have forgotten what it granted, or dropped it early: it
+    /// restarted, was flushed, or its clock stepped. What it granted in an earlier epoch counts no
+    /// more.
+    fn epoch(&self) -> u32 {
+        0
+    }
+
+    /// Calls `listener`, on whichever thread, each time that the epoch goes up. It must not block.
+    fn on_new_epoch(&self, listener: EpochListener) {
+        let _ = listener;
+    }
 }
+
+/// See [`Node::on_new_epoch`].
+pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 
 /// Whether a node votes, and why not.
 #[derive(Clone, Debug)]
@@ -49,6 +64,8 @@ pub enum Answer {
     Granted {
         /// The node's counter after this acquisition, where a fencing token was wanted.
         counter: Option<u64>,
+        /// The [epoch](Node::epoch) in which the node served the operation.
+        epoch: u32,
     },
     /// A key holds something that is not our token.
     Held(Holding),
@@ -59,8 +76,11 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// A yes without a counter.
-    pub const GRANTED: Self = Self::Granted { counter: None };
+    /// A yes without a counter, of a node that never begins a new epoch.
+    pub const GRANTED: Self = Self::Granted {
+        counter: None,
+        epoch: 0,
+    };
 }
 
 /// What is known of the key that stands in the way.
@@ -150,6 +170,11 @@ pub enum NodeErrorKind {
     Server,
     /// The server's answer made no sense for what was asked.
     Protocol,
+    /// The node may have forgotten locks, and abstains until the longest ttl has passed.
+    Quarantined,
+    /// The server is none that a lock may rely on: a replica, another pool's server, one that
+    /// evicts keys.
+    Refused,
 }
 
 impl NodeError {

@@ -14,6 +14,8 @@ use crate::token::OwnerToken;
 /// the next node of the same kind sends the same bytes.
 pub struct Operation {
     keys: Resource,
+    /// The keys of the fencing counters; none where no fencing token is wanted.
+    counters: Option<Resource>,
     token: OwnerToken,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
@@ -23,18 +25,50 @@ pub struct Operation {
 /// Wire forms that an operation may be encoded in.
 pub(crate) const FORMS: usize = 2;
 
+/// How far from its own clock a node lets the hint of an acquisition be: one client's wild clock
+/// must not push a counter so far ahead that no other's hint ever reaches it.
+pub const HINT_WINDOW: Duration = Duration::from_secs(10);
+
+/// How long an idle fencing counter is kept. Past that the hint alone keeps the order: it is the
+/// time, and no counter is further ahead of the time than [`HINT_WINDOW`].
+pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// For how long a node keeps the counter of a lock: longer than the lock itself.
+pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
+    COUNTER_IDLE.max(ttl.saturating_mul(2))
+}
+
 /// What an [`Operation`] wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Want {
-    /// Put our token under all keys for `ttl`, if none of them exists.
+    /// Put our token under all keys for `ttl`, if none of them exists. Where the operation has
+    /// counters, move them on to one number above all of them, and answer it.
     Acquire {
         /// How long the node keeps the keys unless they are released or extended.
+        ttl: Duration,
+        /// What the counters should be at least: the client's wall clock in µs, the same for all
+        /// nodes, so that all of them answer the same number. A node clamps it to its own clock.
+        hint: u64,
+    },
+    /// Let the counters stand at `counter` at least, if all keys hold our token. Only such a node
+    /// may count towards a fencing token: a later holder's grant can predate a bare raise, and
+    /// two holders would then have the same token.
+    Confirm {
+        /// The fencing token of this attempt.
+        counter: u64,
+        /// The lock's ttl, which the counters outlive.
         ttl: Duration,
     },
     /// Let all keys live for at least `ttl` from now, if all hold our token. Never shortens.
     Extend {
         /// The time to live, from when the node serves the operation.
+        ttl: Duration,
+    },
+    /// Put our token back for `ttl` under the keys that are gone, if no key holds another's. To be
+    /// sent only behind an extension that a majority granted. Never touches a counter.
+    Restore {
+        /// How long the node keeps the keys.
         ttl: Duration,
     },
     /// Delete the keys that hold our token.
@@ -52,10 +86,23 @@ impl Operation {
     pub fn new(keys: Resource, token: OwnerToken, want: Want) -> Self {
         Self {
             keys,
+            counters: None,
             token,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
         }
+    }
+
+    /// The same operation with fencing counters at the keys `counters`.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Option<Resource>) -> Self {
+        self.counters = counters;
+        self
+    }
+
+    /// The keys of the fencing counters, where a fencing token is wanted.
+    pub fn counters(&self) -> Option<&Resource> {
+        self.counters.as_ref()
     }
 
     /// The keys, in canonical order.

@@ -1,5 +1,7 @@
 //! Counting votes.
 
+use crate::node::Answer;
+
 /// The fewest of `configured` nodes that are more than half of them. Two majorities always share
 /// a node, and that node is why two clients cannot both win.
 ///
@@ -24,6 +26,24 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    pub(crate) fn of(votes: &[Option<Answer>]) -> Self {
+        let mut tally = Self {
+            configured: votes.len(),
+            ..Self::default()
+        };
+        votes.iter().flatten().for_each(|vote| tally.count(vote));
+        tally
+    }
+
+    pub(crate) fn count(&mut self, vote: &Answer) {
+        match vote {
+            Answer::Granted { .. } => self.granted += 1,
+            Answer::Held(_) => self.held += 1,
+            Answer::Absent => self.absent += 1,
+            Answer::Failed(_) => self.failed += 1,
+        }
+    }
+
     pub(crate) const fn pending(&self) -> usize {
         self.configured - self.granted - self.held - self.absent - self.failed
     }

@@ -24,6 +24,30 @@ pub struct Request {
     pub clock_drift_factor: f64,
     /// An acquisition that leaves less than this is given up and retried.
     pub min_validity: Duration,
+    /// For how long the lease is renewed by itself.
+    pub renewal: Renewal,
+    /// Whether to take a fencing token with the lock.
+    pub fencing: bool,
+}
+
+/// For how long a lease is renewed by itself: each time that a third of its validity has passed,
+/// until the lock has been held so long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// The ttl is final.
+    #[default]
+    Never,
+    /// Until the lock has been held for so long, counted from the attempt that won.
+    For(Duration),
+    /// For as long as its holder keeps it.
+    Unlimited,
+}
+
+impl From<Duration> for Renewal {
+    fn from(held: Duration) -> Self {
+        Self::For(held)
+    }
 }
 
 /// How often, and how long, to try again.
@@ -60,6 +84,8 @@ impl Request {
             },
             clock_drift_factor: 0.01,
             min_validity: Duration::ZERO,
+            renewal: Renewal::Never,
+            fencing: false,
         }
     }
 
@@ -100,6 +126,16 @@ impl Request {
                  ever succeed",
                 Brief(self.min_validity),
                 Brief(validity),
+            )));
+        }
+        if let Renewal::For(held) = self.renewal
+            && held < self.ttl
+        {
+            return Err(Invalid::new(format!(
+                "`max_hold` of {} is below the ttl of {}, which the lock is held for anyway; lower \
+                 the ttl, or leave `max_hold` out",
+                Brief(held),
+                Brief(self.ttl),
             )));
         }
         Ok(())
@@ -179,6 +215,8 @@ mod tests {
             assert!(refusal(|r| r.clock_drift_factor = factor).contains("clock_drift_factor"));
         }
         assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
+        let short = Renewal::For(Duration::from_secs(59));
+        assert!(refusal(|r| r.renewal = short).contains("max_hold"));
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));

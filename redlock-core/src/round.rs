@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::node::{Answer, Node, Reply};
+use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
 use crate::operation::SharedOperation;
 use crate::quorum::Tally;
 use crate::timekeeper::wake;
@@ -100,12 +100,7 @@ impl Round {
             if state.answers[seat].is_some() {
                 return;
             }
-            match &answer {
-                Answer::Granted { .. } => state.tally.granted += 1,
-                Answer::Held(_) => state.tally.held += 1,
-                Answer::Absent => state.tally.absent += 1,
-                Answer::Failed(_) => state.tally.failed += 1,
-            }
+            state.tally.count(&answer);
             state.answers[seat] = Some(answer);
             state.answered |= bit(seat);
             if state.goal.is_met(&state) {
@@ -141,11 +136,36 @@ impl Round {
 
     /// The seats that granted so far, for [`Goal::Seats`].
     pub(crate) fn granted_seats(&self) -> u64 {
+        self.seats_with(|answer| matches!(answer, Answer::Granted { .. }))
+    }
+
+    fn seats_with(&self, wanted: impl Fn(&Answer) -> bool) -> u64 {
         let state = self.lock();
         let seats = state.answers.iter().enumerate();
         seats
-            .filter(|(_, answer)| matches!(answer, Some(Answer::Granted { .. })))
+            .filter(|(_, answer)| answer.as_ref().is_some_and(&wanted))
             .fold(0, |seats, (seat, _)| seats | bit(seat))
+    }
+
+    /// The seats that found our key gone so far, as far as they fit.
+    pub(crate) fn absent_seats(&self) -> u64 {
+        self.seats_with(|answer| matches!(answer, Answer::Absent))
+    }
+
+    /// How many of `nodes` granted, and may not have forgotten it since.
+    pub(crate) fn vouched(&self, nodes: &[Arc<dyn Node>]) -> usize {
+        let state = self.lock();
+        let votes = state.answers.iter().zip(nodes);
+        votes
+            .filter(|(answer, node)| is_current_grant(answer.as_ref(), &***node))
+            .count()
+    }
+
+    /// The votes so far, without those of nodes that may have forgotten them since.
+    pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
+        let mut answers = self.answers();
+        forget_stale(&mut answers, nodes);
+        answers
     }
 
     /// Whether a release has anything to undo at `seat`: not where the operation certainly never
@@ -160,8 +180,25 @@ impl Round {
     }
 }
 
+/// Turns the grants of nodes that may have forgotten them since into votes against.
+pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
+    for (answer, node) in answers.iter_mut().zip(nodes) {
+        if matches!(answer, Some(Answer::Granted { .. }))
+            && !is_current_grant(answer.as_ref(), &**node)
+        {
+            let detail = "it granted, and may have forgotten it since";
+            let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
+            *answer = Some(Answer::Failed(error));
+        }
+    }
+}
+
+fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
+    matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
+}
+
 /// Seats beyond the 64th have none: nobody waits for them in particular.
-fn bit(seat: usize) -> u64 {
+pub(crate) fn bit(seat: usize) -> u64 {
     u32::try_from(seat)
         .ok()
         .and_then(|seat| 1_u64.checked_shl(seat))
@@ -194,7 +231,7 @@ mod tests {
     use std::task::Waker;
 
     use super::*;
-    use crate::node::{Holding, NodeError, NodeErrorKind};
+    use crate::node::Holding;
 
     fn is_decided(round: &Round) -> bool {
         let mut context = Context::from_waker(Waker::noop());

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
-use redlock_core::{
-    Brief, IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions, check_drift_factor,
-    check_ttl,
-};
+use redlock_core::{Brief, IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions};
 
 use crate::config::{Config, PoolAddress, no_pools};
 use crate::lease::check_max_ttl;
@@ -279,10 +276,9 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
 /// The values that a lock of `site`, or one without a site, would have.
 fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core::Invalid> {
     let own = site.map_or(crate::parameters::Parameters::NONE, |site| site.parameters);
-    let request = own.above(config.defaults).request("check".into());
-    check_drift_factor(request.clock_drift_factor)?;
+    let request = own.above(config.defaults).request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
-    check_ttl(request.ttl, request.clock_drift_factor)
+    request.check()
 }
 
 /// Every annotated function of the program against the configuration.

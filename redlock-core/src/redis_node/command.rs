@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
-use crate::operation::{Operation, Want};
+use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::resource::Resource;
 
 use super::wire::{Digits, Value, pack};
 
@@ -46,6 +47,65 @@ static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. The
+/// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles.
+static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks = #KEYS / 2 \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held then return held end \
+         end \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000000 + time[2] \
+         local window = tonumber(ARGV[4]) \
+         local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \
+         for i = locks + 1, #KEYS do \
+           local stands = redis.pcall('GET', KEYS[i]) \
+           if type(stands) == 'string' then \
+             count = math.max(count, (tonumber(stands) or 0) + 1) \
+           end \
+         end \
+         for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         for i = locks + 1, #KEYS do \
+           redis.call('SET', KEYS[i], string.format('%.0f', count), 'PX', ARGV[5]) \
+         end \
+         return count",
+    )
+});
+
+/// 1: all ours, and the counters stand at the token at least; 0: another's; -1: one is gone.
+static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks, gone = #KEYS / 2, false \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         for i = locks + 1, #KEYS do \
+           local stands = redis.pcall('GET', KEYS[i]) \
+           if type(stands) ~= 'string' or (tonumber(stands) or 0) < tonumber(ARGV[2]) then \
+             redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: all ours now; 0: another's.
+static RESTORE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held and held ~= ARGV[1] then return 0 end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
 /// 1: all ours, and they live at least so long; 0: another's; -1: one is gone.
 static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -80,9 +140,27 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| {
 /// Makes the server remember every script, without a key and so without any effect. Otherwise
 /// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
 /// before it would not be undone. It also shows whether the server's ACL allows scripts.
-pub(super) fn introductions() -> [Vec<u8>; 3] {
-    [&ACQUIRE_ALL, &EXTEND, &RELEASE].map(|script| {
-        let words: [&[u8]; 5] = [b"EVAL", script.text.as_bytes(), b"0", b"", b"10"];
+pub(super) fn introductions() -> [Vec<u8>; 6] {
+    let scripts = [
+        &ACQUIRE_ALL,
+        &ACQUIRE_FENCED,
+        &CONFIRM,
+        &EXTEND,
+        &RESTORE,
+        &RELEASE,
+    ];
+    scripts.map(|script| {
+        // Arguments that any of them can read as its own.
+        let words: [&[u8]; 8] = [
+            b"EVAL",
+            script.text.as_bytes(),
+            b"0",
+            b"",
+            b"10",
+            b"0",
+            b"0",
+            b"10",
+        ];
         pack(words.into_iter())
     })
 }
@@ -100,7 +178,7 @@ pub(super) fn encoded(operation: &Operation, dialect: Dialect) -> &[u8] {
 fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
     let mut keys = operation.keys().names();
     match (operation.want(), keys.len()) {
-        (Want::Acquire { ttl }, 1) => {
+        (Want::Acquire { ttl, .. }, 1) if operation.counters().is_none() => {
             let ttl = millis(ttl);
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
@@ -116,6 +194,10 @@ fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
     }
 }
 
+fn micros(span: Duration) -> Digits {
+    Digits::of(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
+}
+
 fn millis(ttl: Duration) -> Digits {
     // Requests are checked to be below a year.
     Digits::of(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
@@ -128,14 +210,32 @@ pub(super) fn encode_with_text(operation: &Operation) -> Vec<u8> {
 }
 
 fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
-    let (script, ttl) = match operation.want() {
-        Want::Acquire { ttl } => (&*ACQUIRE_ALL, Some(ttl)),
-        Want::Extend { ttl } => (&*EXTEND, Some(ttl)),
-        Want::Release { .. } | Want::Inspect => (&*RELEASE, None),
+    let is_fenced = operation.counters().is_some();
+    let (script, numbers) = match operation.want() {
+        Want::Acquire { ttl, hint } if is_fenced => (
+            &*ACQUIRE_FENCED,
+            vec![
+                millis(ttl),
+                Digits::of(hint),
+                micros(HINT_WINDOW),
+                millis(counter_ttl(ttl)),
+            ],
+        ),
+        Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
+        Want::Confirm { counter, ttl } => (
+            &*CONFIRM,
+            vec![Digits::of(counter), millis(counter_ttl(ttl))],
+        ),
+        Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
+        Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
+        Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
     };
-    let keys = operation.keys().names();
-    let count = Digits::of(keys.len() as u64);
-    let ttl = ttl.map(millis);
+    let counters = operation.counters().map(Resource::names);
+    let keys = operation
+        .keys()
+        .names()
+        .chain(counters.into_iter().flatten());
+    let count = Digits::of(keys.clone().count() as u64);
     let head: [&[u8]; 3] = if with_text {
         [b"EVAL", script.text.as_bytes(), count.as_bytes()]
     } else {
@@ -143,7 +243,7 @@ fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
     };
     let words = head.into_iter().chain(keys);
     let words = words.chain([operation.token().as_bytes()]);
-    pack(words.chain(ttl.as_ref().map(Digits::as_bytes)))
+    pack(words.chain(numbers.iter().map(Digits::as_bytes)))
 }
 
 /// Whether the server does not know the script: it was restarted, or its scripts were flushed.
@@ -151,41 +251,55 @@ pub(super) fn is_noscript(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOSCRIPT"))
 }
 
-/// What `value` means as the answer to `operation`.
-pub(super) fn interpret(operation: &Operation, dialect: Dialect, value: &Value<'_>) -> Answer {
-    if let Value::Error(text) = value {
-        return if text.starts_with(b"WRONGTYPE") {
+/// What `value` means as the answer to `operation`, of a node in `epoch`.
+pub(super) fn interpret(
+    operation: &Operation,
+    dialect: Dialect,
+    epoch: u32,
+    value: &Value<'_>,
+) -> Answer {
+    let granted = |counter| Answer::Granted { counter, epoch };
+    let (is_script, is_fenced) = (
+        operation.keys().names().len() > 1 || operation.counters().is_some(),
+        operation.counters().is_some(),
+    );
+    match (operation.want(), value) {
+        (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
-        } else {
-            Answer::Failed(NodeError::server(text))
-        };
-    }
-    match (operation.want(), operation.keys().names().len(), value) {
-        // With GET, nil says that nothing was there before: granted.
-        (Want::Acquire { .. }, 1, Value::Nil) => match dialect {
-            Dialect::NamesHolder => Answer::GRANTED,
+        }
+        (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
+        (Want::Acquire { .. }, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
+        (Want::Acquire { .. }, Value::Int(0)) if is_script => {
+            Answer::Held(Holding::unknown(Remaining::NotALock))
+        }
+        (Want::Acquire { .. }, Value::Int(count)) if is_fenced => {
+            granted(Some(count.unsigned_abs()))
+        }
+        (Want::Acquire { .. }, Value::Int(1)) if is_script => granted(None),
+        (Want::Acquire { .. }, Value::Simple(b"OK")) if !is_script => granted(None),
+        (Want::Acquire { .. }, Value::Nil) if !is_script => match dialect {
+            // With GET, nil says that nothing was there before: granted.
+            Dialect::NamesHolder => granted(None),
             Dialect::Plain => Answer::Held(Holding::default()),
         },
-        (Want::Acquire { .. }, _, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
-        (Want::Acquire { .. }, 2.., Value::Int(0)) => {
-            Answer::Held(Holding::unknown(Remaining::NotALock))
-        }
-        (Want::Acquire { .. }, 1, Value::Simple(b"OK"))
-        | (Want::Acquire { .. }, 2.., Value::Int(1))
-        | (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(1)) => Answer::GRANTED,
-        (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(0)) => {
-            Answer::Held(Holding::default())
-        }
-        (Want::Extend { .. } | Want::Release { .. }, _, Value::Int(-1))
-        | (Want::Inspect, _, Value::Int(-2)) => Answer::Absent,
-        (Want::Inspect, _, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
-        (Want::Inspect, _, Value::Int(left)) => {
+        (Want::Acquire { .. }, _) => nonsense(),
+        (Want::Inspect, Value::Int(-2)) => Answer::Absent,
+        (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
+        (Want::Inspect, Value::Int(left)) => {
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
-        _ => Answer::Failed(NodeError::sent(
-            NodeErrorKind::Protocol,
-            "the server's answer makes no sense for what was asked",
-        )),
+        // What is left are scripts, which answer alike.
+        (_, Value::Int(1)) => granted(None),
+        (_, Value::Int(0)) => Answer::Held(Holding::default()),
+        (_, Value::Int(-1)) => Answer::Absent,
+        _ => nonsense(),
     }
+}
+
+fn nonsense() -> Answer {
+    Answer::Failed(NodeError::sent(
+        NodeErrorKind::Protocol,
+        "the server's answer makes no sense for what was asked",
+    ))
 }

@@ -1,6 +1,7 @@
 //! Where operations wait for the driver.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub(super) struct Inbox {
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
     max_in_flight: usize,
+    /// See [`Node::epoch`](crate::Node::epoch).
+    epoch: AtomicU32,
 }
 
 struct State {
@@ -110,6 +113,7 @@ impl Inbox {
                 is_settled: false,
                 has_ended: false,
             }),
+            epoch: AtomicU32::new(0),
             settled: Notify::new(),
             max_in_flight,
         }
@@ -177,6 +181,10 @@ impl Inbox {
             }
             settled.await;
         }
+    }
+
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Acquire)
     }
 
     /// No more operations will come; the driver sends what is queued and ends.

@@ -113,6 +113,10 @@ impl Node for RedisNode {
     fn status(&self) -> NodeStatus {
         self.inbox.status()
     }
+
+    fn epoch(&self) -> u32 {
+        self.inbox.epoch()
+    }
 }
 
 impl Drop for RedisNode {

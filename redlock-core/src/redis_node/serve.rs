@@ -35,6 +35,8 @@ pub(super) struct Serve<'a> {
     reader: Reader,
     writer: Arc<dyn Writer>,
     dialect: Dialect,
+    /// Of the node, for as long as this connection votes.
+    epoch: u32,
     inbox: &'a Inbox,
     options: &'a RedisOptions,
     /// Encoded, not yet written.
@@ -88,6 +90,7 @@ impl<'a> Serve<'a> {
             reader: connected.reader,
             writer: connected.writer,
             dialect: connected.dialect,
+            epoch: inbox.epoch(),
             inbox,
             options,
             output: BytesMut::new(),
@@ -175,26 +178,27 @@ impl<'a> Serve<'a> {
             self.in_flight.push_back(in_flight);
         } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
             self.answered += 1;
-            reply.answer(interpret(&operation, self.dialect, value));
+            reply.answer(interpret(&operation, self.dialect, self.epoch, value));
         }
     }
 
-    /// Whether the release of an acquisition was sent already: sent again now, the acquisition
-    /// would come behind it, and nobody would ever undo it.
+    /// Whether the release of what sets a key was sent already: sent again now, it would come
+    /// behind the release, and nobody would ever undo it.
     fn is_overtaken(&self, operation: &SharedOperation) -> bool {
-        matches!(operation.want(), Want::Acquire { .. })
-            && self.in_flight.iter().any(|later| match &later.purpose {
-                Purpose::Operation {
-                    operation: later, ..
-                }
-                | Purpose::Owed(Owed {
-                    operation: later, ..
-                }) => {
-                    matches!(later.want(), Want::Release { .. })
-                        && later.token() == operation.token()
-                }
-                Purpose::Heartbeat => false,
-            })
+        matches!(
+            operation.want(),
+            Want::Acquire { .. } | Want::Restore { .. }
+        ) && self.in_flight.iter().any(|later| match &later.purpose {
+            Purpose::Operation {
+                operation: later, ..
+            }
+            | Purpose::Owed(Owed {
+                operation: later, ..
+            }) => {
+                matches!(later.want(), Want::Release { .. }) && later.token() == operation.token()
+            }
+            Purpose::Heartbeat => false,
+        })
     }
 
     /// Encodes what callers submitted.

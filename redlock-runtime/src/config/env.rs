@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::file::{File, Policy, Pool};
+use super::file::{CancelPolicy, File, LostPolicy, Pool};
 use super::pool::PoolUrl;
-use super::span::Span;
+use super::span::{Hold, Least, Span};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -12,7 +12,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 19] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_DEFAULT_POOLS",
@@ -24,7 +24,11 @@ const KNOWN: [&str; 15] = [
     "REDLOCK_DEFAULTS_RETRY_COUNT",
     "REDLOCK_DEFAULTS_RETRY_DELAY",
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
+    "REDLOCK_DEFAULTS_MIN_VALIDITY",
+    "REDLOCK_DEFAULTS_MAX_HOLD",
+    "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
+    "REDLOCK_DEFAULTS_ON_CANCEL",
     "REDLOCK_SHUTDOWN_GRACE",
     "REDLOCK_SHUTDOWN_DEADLINE",
     "REDLOCK_HTTP_CONTENDED_STATUS",
@@ -64,9 +68,25 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "DEFAULTS_ON_LOST" => {
             file.defaults.on_lost = Some(match value {
-                "cancel" => Policy::Cancel,
-                "continue" => Policy::Continue,
+                "cancel" => LostPolicy::Cancel,
+                "continue" => LostPolicy::Continue,
                 other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
+            });
+        }
+        "DEFAULTS_ON_CANCEL" => {
+            file.defaults.on_cancel = Some(match value {
+                "release" => CancelPolicy::Release,
+                "expire" => CancelPolicy::Expire,
+                other => return Err(format!("`{other}` is neither `release` nor `expire`")),
+            });
+        }
+        "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
+        "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
+        "DEFAULTS_FENCING" => {
+            file.defaults.fencing = Some(match value {
+                "true" => true,
+                "false" => false,
+                other => return Err(format!("`{other}` is neither `true` nor `false`")),
             });
         }
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
@@ -143,6 +163,8 @@ mod tests {
             let name = name.replace("<NAME>", "A");
             let value = match &*name {
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
+                "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
+                "REDLOCK_DEFAULTS_FENCING" => "true",
                 _ => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();

@@ -2,10 +2,13 @@
 //! when it is not.
 
 mod contention;
+mod epochs;
 mod faults;
+mod fencing;
 mod fixture;
 mod leases;
 mod lone_caller;
 mod pauses;
+mod renewal;
 mod servers;
 mod still_clock;

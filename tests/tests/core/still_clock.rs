@@ -49,6 +49,10 @@ impl Clock for StillClock {
         Moment::from_origin(self.state.lock().unwrap().now)
     }
 
+    fn wall(&self) -> Duration {
+        self.state.lock().unwrap().now
+    }
+
     fn sleep_until(&self, at: Moment) -> Sleep {
         let clock = self.clone();
         Box::pin(std::future::poll_fn(move |context| {
