@@ -110,6 +110,18 @@ pub(crate) async fn lock_everywhere(client: &Client, nodes: &Nodes, set: &NodeSe
     lease
 }
 
+/// Extends a lease until the lock is on every node again. An extension puts it back where it hears
+/// in time that it is gone, so it may take several.
+pub(crate) async fn extend_until_everywhere(lease: &Lease, nodes: &Nodes, token: Option<&[u8]>) {
+    eventually("the lock on every node", SOON, async || {
+        soon(lease.extend(Duration::from_secs(120))).await.unwrap();
+        let values = nodes.values_of("r");
+        let is_everywhere = values.iter().all(|value| value.as_deref() == token);
+        is_everywhere.then_some(()).ok_or(format!("{values:?}"))
+    })
+    .await;
+}
+
 /// Waits until every node has served all that was sent to it so far. What is owed from before a
 /// connection broke goes out first on the next one, so that is served as well.
 pub(crate) async fn until_served(set: &NodeSet) {
