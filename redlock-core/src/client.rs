@@ -125,29 +125,24 @@ impl Client {
 
     /// Waits until every node has served all that was submitted before this call, at most for
     /// `timeout`; returns the names of those that did not. An operation is answered after those
-    /// before it, so one that changes nothing does for a barrier.
+    /// before it, so one that changes nothing does for a barrier. It takes two: what the first one
+    /// found answered with `NOSCRIPT` is sent again behind it.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
         let environment = &self.shared.environment;
+        let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let operation = Arc::new(Operation::new(key, token, Want::Inspect));
-        let round = Round::start(nodes, &operation, Goal::All, |_| true);
-        self.shared.settle(&round, timeout).await;
-        let is_served = |answer: &Option<Answer>| match answer {
-            // A server that answers with an error has got there all the same.
-            Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
-            Some(_) => true,
-            None => false,
-        };
-        let answers = round.answers();
-        let unserved = nodes
-            .iter()
-            .zip(&answers)
-            .filter(|(_, answer)| !is_served(answer));
-        unserved.map(|(node, _)| node.name().to_owned()).collect()
+        let mut unserved = Vec::new();
+        for _ in 0..2 {
+            let operation = Operation::new(key.clone(), token.clone(), Want::Inspect);
+            let round = Round::start(nodes, &Arc::new(operation), Goal::All, |_| true);
+            before(&*environment.clock, until, round.decided()).await;
+            unserved = not_served(nodes, &round);
+        }
+        unserved
     }
 
     /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
@@ -159,6 +154,22 @@ impl Client {
             None => timeout,
         }
     }
+}
+
+/// The nodes that did not get to serve `round`.
+fn not_served(nodes: &NodeSet, round: &Round) -> Vec<String> {
+    let is_served = |answer: &Option<Answer>| match answer {
+        // A server that answers with an error has got there all the same.
+        Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
+        Some(_) => true,
+        None => false,
+    };
+    let answers = round.answers();
+    let unserved = nodes
+        .iter()
+        .zip(&answers)
+        .filter(|(_, answer)| !is_served(answer));
+    unserved.map(|(node, _)| node.name().to_owned()).collect()
 }
 
 impl ClientShared {

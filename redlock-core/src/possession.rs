@@ -20,8 +20,15 @@ pub(crate) struct Possession {
     restoration: Option<(Arc<Round>, u64)>,
     /// The extension that was judged last, and the one before it: a node that is always slower
     /// than the majority is heard when the next one is.
-    last: Option<Arc<Round>>,
+    last: Option<Judged>,
     before: Option<Arc<Round>>,
+}
+
+/// An extension that was judged. Its stragglers are still being counted in the round.
+struct Judged {
+    round: Arc<Round>,
+    /// Those that become firm by granting it, however late: none where it proved nothing.
+    promoted: u64,
 }
 
 /// Which seats count in one extension.
@@ -50,7 +57,8 @@ impl Possession {
             .firm
             .get_or_insert_with(|| acquisition.granted_in_time());
         if let Some(last) = &self.last {
-            let (absent, held) = last.gone_seats();
+            let (absent, held) = last.round.gone_seats();
+            *firm |= last.promoted & last.round.granted_seats();
             *firm &= !(absent | held);
         }
         let firm = *firm;
@@ -74,20 +82,25 @@ impl Possession {
         round: &Arc<Round>,
         granted: u64,
     ) -> Finding {
-        self.before = self.last.replace(Arc::clone(round));
         let (absent, held) = round.gone_seats();
         let firm = self.firm.get_or_insert(electorate.firm);
         *firm &= !(absent | held);
         // Another extension may have found more of them gone meanwhile.
         let counts = electorate.firm & *firm;
-        if seats_in(counts & granted) >= majority(configured) {
-            *firm |= electorate.candidates & granted;
+        let finding = if seats_in(counts & granted) >= majority(configured) {
             Finding::Proved
         } else if seats_in(counts) < majority(configured) {
             Finding::Lost
         } else {
             Finding::Open
-        }
+        };
+        let is_proved = finding == Finding::Proved;
+        let judged = Judged {
+            round: Arc::clone(round),
+            promoted: if is_proved { electorate.candidates } else { 0 },
+        };
+        self.before = self.last.replace(judged).map(|last| last.round);
+        finding
     }
 
     /// Where the key may be put back, now that `round` is a proof: where it is gone, as that round
@@ -227,6 +240,24 @@ mod tests {
         let (finding, proof) = extend(&mut possession, second, &[1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
         assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+    }
+
+    #[test]
+    fn a_node_becomes_firm_by_a_late_answer_too_but_not_to_a_round_that_proved_nothing() {
+        let acquisition = round(&[0, 1]);
+        let mut possession = Possession::default();
+        possession.electorate(&acquisition);
+        acquisition.vote(2, Answer::GRANTED);
+        for (granted, finding, firm) in [
+            (&[0][..], Finding::Open, 0b011),
+            (&[0, 1], Finding::Proved, 0b111),
+        ] {
+            let electorate = possession.electorate(&acquisition);
+            let (found, extension) = extend(&mut possession, electorate, granted, &[]);
+            assert_eq!(found, finding);
+            extension.vote(2, Answer::GRANTED);
+            assert_eq!(possession.electorate(&acquisition).firm, firm);
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
 //! when it is not.
 
-mod cancellation;
 mod contention;
 mod epochs;
 mod faults;
