@@ -75,9 +75,11 @@ async fn servers_and_a_frozen_holder_do_not_outlive_it() {
         assert!(!scene.wait(LONG).await.success(), "{scene}");
 
         for port in ports(&scene) {
-            eventually("a server to end", LONG, async || match is_open(port) {
-                false => Ok(()),
-                true => Err(format!("port {port} is open after {signal:?}: {scene}")),
+            eventually("a server to end", LONG, async || {
+                if is_open(port) {
+                    return Err(format!("port {port} is open after {signal:?}: {scene}"));
+                }
+                Ok(())
             })
             .await;
         }
