@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::attempt::{Outcome, attempt};
 use crate::environment::{Environment, Moment};
-use crate::error::AcquireError;
+use crate::error::{AcquireError, Invalid};
 use crate::lease::Lease;
 use crate::node::{Answer, Node, NodeErrorKind};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::request::{Request, RetryLimit};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{Goal, MOST_NODES, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
@@ -81,6 +81,12 @@ impl Client {
     /// node, behind the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
+        if nodes.is_empty() || nodes.len() > MOST_NODES {
+            return Err(AcquireError::Invalid(Invalid::new(format!(
+                "a lock over {} nodes; give it 1 to {MOST_NODES}",
+                nodes.len()
+            ))));
+        }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
         let began = environment.now();
@@ -119,29 +125,24 @@ impl Client {
 
     /// Waits until every node has served all that was submitted before this call, at most for
     /// `timeout`; returns the names of those that did not. An operation is answered after those
-    /// before it, so one that changes nothing does for a barrier.
+    /// before it, so one that changes nothing does for a barrier. It takes two: what the first one
+    /// found answered with `NOSCRIPT` is sent again behind it.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
         let environment = &self.shared.environment;
+        let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let operation = Arc::new(Operation::new(key, token, Want::Inspect));
-        let round = Round::start(nodes, &operation, Goal::All, |_| true);
-        self.shared.settle(&round, timeout).await;
-        let is_served = |answer: &Option<Answer>| match answer {
-            // A server that answers with an error has got there all the same.
-            Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
-            Some(_) => true,
-            None => false,
-        };
-        let answers = round.answers();
-        let unserved = nodes
-            .iter()
-            .zip(&answers)
-            .filter(|(_, answer)| !is_served(answer));
-        unserved.map(|(node, _)| node.name().to_owned()).collect()
+        let mut unserved = Vec::new();
+        for _ in 0..2 {
+            let operation = Operation::new(key.clone(), token.clone(), Want::Inspect);
+            let round = Round::start(nodes, &Arc::new(operation), Goal::All, |_| true);
+            before(&*environment.clock, until, round.decided()).await;
+            unserved = not_served(nodes, &round);
+        }
+        unserved
     }
 
     /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
@@ -153,6 +154,22 @@ impl Client {
             None => timeout,
         }
     }
+}
+
+/// The nodes that did not get to serve `round`.
+fn not_served(nodes: &NodeSet, round: &Round) -> Vec<String> {
+    let is_served = |answer: &Option<Answer>| match answer {
+        // A server that answers with an error has got there all the same.
+        Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
+        Some(_) => true,
+        None => false,
+    };
+    let answers = round.answers();
+    let unserved = nodes
+        .iter()
+        .zip(&answers)
+        .filter(|(_, answer)| !is_served(answer));
+    unserved.map(|(node, _)| node.name().to_owned()).collect()
 }
 
 impl ClientShared {

@@ -9,7 +9,6 @@ use once_cell::sync::OnceCell;
 use redlock_core::guard::{Fleet, RestartGuard};
 use redlock_core::{
     Brief, IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
-    check_drift_factor, check_ttl,
 };
 
 use crate::config::{Config, PoolAddress, no_pools};
@@ -317,10 +316,9 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
 /// The values that a lock of `site`, or one without a site, would have.
 fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core::Invalid> {
     let own = site.map_or(crate::parameters::Parameters::NONE, |site| site.parameters);
-    let request = own.above(config.defaults).request("check".into());
-    check_drift_factor(request.clock_drift_factor)?;
+    let request = own.above(config.defaults).request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
-    check_ttl(request.ttl, request.clock_drift_factor)
+    request.check()
 }
 
 /// Every annotated function of the program against the configuration.

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use redlock_core::{
-    Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, OnLost, Resource,
-};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Resource};
 
 use crate::chain;
 use crate::config::{Config, HttpSettings};
@@ -181,14 +179,20 @@ impl Registry {
     pub(crate) async fn acquire(&self, wanted: Wanted) -> Result<Lease, LockError> {
         let shared = &*self.shared;
         let parameters = wanted.parameters.above(shared.defaults);
-        let on_lost = parameters.on_lost.unwrap_or(OnLost::Cancel);
-        let request = parameters.request(wanted.resource.clone());
+        let policies = (
+            parameters.on_lost.unwrap_or_default(),
+            parameters.on_cancel.unwrap_or_default(),
+        );
         let fail = |kind| {
             Err(LockError::new(
                 kind,
-                Subject::Resource(request.resource.clone()),
+                Subject::Resource(wanted.resource.clone()),
                 self.http(),
             ))
+        };
+        let request = match parameters.request(wanted.resource.clone()) {
+            Ok(request) => request,
+            Err(invalid) => return fail(LockErrorKind::Invalid(invalid)),
         };
         if let Err(invalid) = check_max_ttl(request.ttl, shared.limits.max_ttl) {
             return fail(LockErrorKind::Invalid(invalid));
@@ -249,7 +253,12 @@ impl Registry {
             resource = %request.resource, token = core.token_id(),
             "locked",
         );
-        Ok(Lease::new(core, place, Arc::clone(&shared.limits), on_lost))
+        Ok(Lease::new(
+            core,
+            place,
+            Arc::clone(&shared.limits),
+            policies,
+        ))
     }
 
     fn is_below_held(&self) -> bool {

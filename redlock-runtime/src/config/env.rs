@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use redlock_core::Vetting;
 
-use super::file::{File, Guard, Policy, Pool};
+use super::file::{CancelPolicy, File, Guard, LostPolicy, Pool};
 use super::pool::PoolUrl;
-use super::span::Span;
+use super::span::{Hold, Least, Span};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -14,7 +14,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 22] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
@@ -29,7 +29,11 @@ const KNOWN: [&str; 18] = [
     "REDLOCK_DEFAULTS_RETRY_COUNT",
     "REDLOCK_DEFAULTS_RETRY_DELAY",
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
+    "REDLOCK_DEFAULTS_MIN_VALIDITY",
+    "REDLOCK_DEFAULTS_MAX_HOLD",
+    "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
+    "REDLOCK_DEFAULTS_ON_CANCEL",
     "REDLOCK_SHUTDOWN_GRACE",
     "REDLOCK_SHUTDOWN_DEADLINE",
     "REDLOCK_HTTP_CONTENDED_STATUS",
@@ -69,8 +73,8 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "DEFAULTS_ON_LOST" => {
             file.defaults.on_lost = Some(match value {
-                "cancel" => Policy::Cancel,
-                "continue" => Policy::Continue,
+                "cancel" => LostPolicy::Cancel,
+                "continue" => LostPolicy::Continue,
                 other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
             });
         }
@@ -84,6 +88,22 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                         "`{other}` is none of `standard`, `strict` and `off`"
                     ));
                 }
+            });
+        }
+        "DEFAULTS_ON_CANCEL" => {
+            file.defaults.on_cancel = Some(match value {
+                "release" => CancelPolicy::Release,
+                "expire" => CancelPolicy::Expire,
+                other => return Err(format!("`{other}` is neither `release` nor `expire`")),
+            });
+        }
+        "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
+        "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
+        "DEFAULTS_FENCING" => {
+            file.defaults.fencing = Some(match value {
+                "true" => true,
+                "false" => false,
+                other => return Err(format!("`{other}` is neither `true` nor `false`")),
             });
         }
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
@@ -193,6 +213,8 @@ mod tests {
                 "REDLOCK_POOLS_A_VETTING" => "warn",
                 "REDLOCK_POOLS_A_TRUST_AOF" => "true",
                 "REDLOCK_RESTART_GUARD" => "off",
+                "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
+                "REDLOCK_DEFAULTS_FENCING" => "true",
                 _ => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();

@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::Config;
 use super::pool::{PoolSettings, PoolUrl};
-use super::span::Span;
+use super::span::{Hold, Least, Span};
+use crate::parameters::OnCancel;
 
 /// What one source says; `None` leaves it to the one below.
 #[derive(Debug, Default, Deserialize)]
@@ -70,14 +71,25 @@ pub(super) struct Defaults {
     pub(super) retry_count: Option<u32>,
     pub(super) retry_delay: Option<Span>,
     pub(super) clock_drift_factor: Option<f64>,
-    pub(super) on_lost: Option<Policy>,
+    pub(super) min_validity: Option<Least>,
+    pub(super) max_hold: Option<Hold>,
+    pub(super) fencing: Option<bool>,
+    pub(super) on_lost: Option<LostPolicy>,
+    pub(super) on_cancel: Option<CancelPolicy>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Policy {
+pub(super) enum LostPolicy {
     Cancel,
     Continue,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CancelPolicy {
+    Release,
+    Expire,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -153,9 +165,16 @@ impl File {
             limit: self.defaults.retry_count.map(RetryLimit::Count),
             retry_delay: span(self.defaults.retry_delay),
             clock_drift_factor: self.defaults.clock_drift_factor,
+            min_validity: self.defaults.min_validity.map(|Least(least)| least),
+            max_hold: self.defaults.max_hold.map(|Hold(renewal)| renewal),
+            fencing: self.defaults.fencing,
             on_lost: self.defaults.on_lost.map(|policy| match policy {
-                Policy::Cancel => OnLost::Cancel,
-                Policy::Continue => OnLost::Continue,
+                LostPolicy::Cancel => OnLost::Cancel,
+                LostPolicy::Continue => OnLost::Continue,
+            }),
+            on_cancel: self.defaults.on_cancel.map(|policy| match policy {
+                CancelPolicy::Release => OnCancel::Release,
+                CancelPolicy::Expire => OnCancel::Expire,
             }),
         };
         config.defaults = defaults.above(config.defaults);
@@ -167,7 +186,10 @@ impl File {
 mod tests {
     use std::time::Duration;
 
+    use redlock_core::Renewal;
+
     use super::*;
+    use crate::parameters::MinValidity;
 
     #[test]
     fn every_key_of_the_file_arrives() {
@@ -190,7 +212,11 @@ mod tests {
             retry_count = 5
             retry_delay = "50ms"
             clock_drift_factor = 0.02
+            min_validity = 0.5
+            max_hold = "unlimited"
+            fencing = true
             on_lost = "continue"
+            on_cancel = "expire"
             [shutdown]
             grace = "3s"
             deadline = "4s"
@@ -222,7 +248,14 @@ mod tests {
         assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
         assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
         assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
+        assert_eq!(
+            config.defaults.min_validity,
+            Some(MinValidity::Fraction(0.5))
+        );
+        assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
+        assert_eq!(config.defaults.fencing, Some(true));
         assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
+        assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
     }
 
     #[test]

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
-use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, RetryLimit, Vetting};
+use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, Renewal, RetryLimit, Vetting};
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
 
-use crate::parameters::Parameters;
+use crate::parameters::{MinValidity, OnCancel, Parameters};
 use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
@@ -256,6 +256,37 @@ impl Config {
     #[must_use]
     pub fn on_lost(mut self, on_lost: OnLost) -> Self {
         self.defaults.on_lost = Some(on_lost);
+        self
+    }
+
+    /// The least validity that an acquisition has to leave, where the lock does not say: none by
+    /// default. A [`Duration`], or a part of the ttl such as `0.66`.
+    #[must_use]
+    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
+        self.defaults.min_validity = Some(least.into());
+        self
+    }
+
+    /// For how long leases are renewed by themselves, where the lock does not say: not at all by
+    /// default. A [`Duration`], or [`Renewal::Unlimited`].
+    #[must_use]
+    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
+        self.defaults.max_hold = Some(held.into());
+        self
+    }
+
+    /// Whether locks that do not say take a fencing token: no by default.
+    #[must_use]
+    pub fn fencing(mut self, fencing: bool) -> Self {
+        self.defaults.fencing = Some(fencing);
+        self
+    }
+
+    /// What happens to a lock whose body was cut off in the middle, where it does not say:
+    /// released at once by default.
+    #[must_use]
+    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
+        self.defaults.on_cancel = Some(on_cancel);
         self
     }
 
