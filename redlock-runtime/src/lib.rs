@@ -55,7 +55,7 @@ mod site;
 pub use redlock_core::{
     Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,
     NodeOutcome, NodeReport, NodeStatus, OnLost, Over, Remaining, Renewal, Resource, TooLate,
-    Unavailable,
+    Unavailable, Vetting, guard::RestartGuard,
 };
 pub use redlock_macros::redlock;
 

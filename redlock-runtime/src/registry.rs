@@ -149,6 +149,20 @@ impl Registry {
         self.shared.pools.get(pool)?.memory.as_ref()
     }
 
+    /// Ends the leases that have no majority any more, whenever a node may have forgotten locks.
+    pub(crate) fn recheck_at_new_epochs(&self) {
+        for pool in self.shared.pools.values() {
+            // The node outlives nothing of the registry.
+            let held = Arc::downgrade(&self.shared.held);
+            pool.node.on_new_epoch(Arc::new(move || {
+                let entries = held.upgrade().map(|held| held.entries());
+                for entry in entries.into_iter().flatten() {
+                    entry.lease.recheck();
+                }
+            }));
+        }
+    }
+
     pub(crate) fn nodes(&self) -> NodeSet {
         self.shared
             .pools
@@ -188,6 +202,7 @@ impl Registry {
             Err(kind) => return fail(kind),
         };
 
+        let epochs = epochs_of(&nodes);
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.is_below_held();
         // Outlives everything below that may have to be undone on the nodes.
@@ -229,6 +244,10 @@ impl Registry {
             core.release().await;
             return fail(LockErrorKind::ShuttingDown);
         };
+        // A node that forgot between its grant and the entry told those that were entered before.
+        if epochs_of(&nodes) != epochs {
+            core.recheck();
+        }
         tracing::debug!(
             site = wanted.site.map(tracing::field::debug),
             resource = %request.resource, token = core.token_id(),
@@ -272,6 +291,13 @@ impl Registry {
             }
         }
     }
+}
+
+/// Another number whenever one of the nodes began a new epoch.
+fn epochs_of(nodes: &NodeSet) -> u32 {
+    nodes
+        .iter()
+        .fold(0, |sum, node| sum.wrapping_add(node.epoch()))
 }
 
 fn set_of<'a>(

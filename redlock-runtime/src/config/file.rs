@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use redlock_core::{OnLost, RetryLimit};
+use redlock_core::guard::RestartGuard;
+use redlock_core::{OnLost, RetryLimit, Vetting};
 use serde::Deserialize;
 
 use super::Config;
-use super::pool::PoolUrl;
+use super::pool::{PoolSettings, PoolUrl};
 use super::span::{Hold, Least, Span};
 use crate::parameters::OnCancel;
 
@@ -15,6 +16,10 @@ use crate::parameters::OnCancel;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) pools: BTreeMap<String, Pool>,
+    /// From variables, which name one setting of a pool at a time.
+    #[serde(skip)]
+    pub(super) pool_settings: BTreeMap<String, PoolSettings>,
+    pub(super) restart_guard: Option<Guard>,
     pub(super) default_pools: Option<Vec<String>>,
     pub(super) key_prefix: Option<String>,
     pub(super) max_ttl: Option<Span>,
@@ -29,6 +34,34 @@ pub(super) struct File {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pool {
     pub(super) url: PoolUrl,
+    #[serde(default)]
+    pub(super) vetting: Option<Vets>,
+    #[serde(default)]
+    pub(super) trust_aof: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Guard {
+    Standard,
+    Strict,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Vets {
+    Refuse,
+    Warn,
+}
+
+impl From<Vets> for Vetting {
+    fn from(vetting: Vets) -> Self {
+        match vetting {
+            Vets::Refuse => Self::Refuse,
+            Vets::Warn => Self::Warn,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -94,9 +127,28 @@ impl File {
             }
         }
         let span = |span: Option<Span>| span.map(|Span(duration)| duration);
-        config
-            .pools
-            .extend(self.pools.into_iter().map(|(name, pool)| (name, pool.url)));
+        let mut settings = self.pool_settings;
+        for (name, pool) in self.pools {
+            let own = PoolSettings {
+                vetting: pool.vetting.map(Vetting::from),
+                trust_aof: pool.trust_aof,
+            };
+            if own != PoolSettings::default() {
+                let settings = settings.entry(name.clone()).or_default();
+                *settings = settings.over(own);
+            }
+            config.pools.insert(name, pool.url);
+        }
+        for (name, own) in settings {
+            let settings = config.pool_settings.entry(name).or_default();
+            *settings = own.over(*settings);
+        }
+        let guard = self.restart_guard.map(|guard| match guard {
+            Guard::Standard => RestartGuard::Standard,
+            Guard::Strict => RestartGuard::Strict,
+            Guard::Off => RestartGuard::Off,
+        });
+        config.restart_guard = guard.or(config.restart_guard);
         config.default_pools = self.default_pools.or(config.default_pools);
         set(&mut config.key_prefix, self.key_prefix);
         set(&mut config.max_ttl, span(self.max_ttl));
@@ -148,8 +200,11 @@ mod tests {
             max_ttl = "10m"
             node_timeout = 75
             connect_timeout = "2s"
+            restart_guard = "strict"
             [pools.a]
             url = "redis://h:1"
+            vetting = "warn"
+            trust_aof = true
             [pools.b]
             url = "memory://b"
             [defaults]
@@ -182,6 +237,13 @@ mod tests {
         assert_eq!(config.shutdown_grace, Duration::from_secs(3));
         assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
         assert_eq!(config.http.contended_status, 409);
+        assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
+        let settings = PoolSettings {
+            vetting: Some(Vetting::Warn),
+            trust_aof: Some(true),
+        };
+        assert_eq!(config.pool_settings["a"], settings);
+        assert_eq!(config.pool_settings.len(), 1);
         assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
         assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
         assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
@@ -208,6 +270,12 @@ mod tests {
             ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
             ("[defaults]\nttl = -1", "line 2", "negative"),
             ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
+            ("restart_guard = \"maybe\"", "line 1", "strict"),
+            (
+                "[pools.a]\nurl = \"redis://h\"\nvetting = \"ask\"",
+                "line 3",
+                "refuse",
+            ),
             ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
             ("[pools.a]", "line 1", "url"),
         ] {

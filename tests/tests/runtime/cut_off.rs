@@ -64,7 +64,7 @@ async fn a_dropped_body_is_released_otherwise() {
     let call = spawn_on(&redlock, releases(stage));
     director.begun.await.unwrap();
     call.abort();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_body_that_returns_is_released_either_way() {
     director.begun.await.unwrap();
     director.end.send(()).unwrap();
     assert_eq!(call.await.unwrap().unwrap(), "done");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_lost_lease_under_such_a_body_sends_no_release() {
     let is_expired = matches!(error.kind(), LockErrorKind::Lost(Over::Expired));
     assert!(is_expired, "{error}");
     // Its validity ended a little before the keys do, which go by themselves.
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_bare_lease_that_is_dropped_is_released() {
     let acquiring = lock("r").on_cancel(OnCancel::Expire).acquire();
     let lease = registry(&redlock).scope(acquiring).await.unwrap();
     drop(lease);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ async fn a_body_may_outlive_its_ttl_where_the_lock_is_renewed() {
     let (nodes, redlock) = start(3).await;
     let left = registry(&redlock).scope(works_longer_than_its_ttl()).await;
     assert!(!left.unwrap().is_zero());
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_body_is_cancelled_at_max_hold() {
         .await
         .unwrap_err();
     assert!(matches!(error.kind(), LockErrorKind::Lost(_)), "{error}");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
