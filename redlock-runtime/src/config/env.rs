@@ -211,9 +211,8 @@ mod tests {
             let value = match &*name {
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
                 "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
-                "REDLOCK_DEFAULTS_FENCING" => "true",
                 "REDLOCK_POOLS_A_VETTING" => "warn",
-                "REDLOCK_POOLS_A_TRUST_AOF" => "true",
+                "REDLOCK_DEFAULTS_FENCING" | "REDLOCK_POOLS_A_TRUST_AOF" => "true",
                 "REDLOCK_RESTART_GUARD" => "off",
                 _ => "0",
             };

@@ -48,7 +48,7 @@ impl Set {
     /// As `standard`, and each node is checked often.
     pub(crate) async fn attentive(urls: impl IntoIterator<Item = String>) -> Self {
         Self::with(urls, RestartGuard::Standard, |options| {
-            options.heartbeat = OFTEN
+            options.heartbeat = OFTEN;
         })
         .await
     }
