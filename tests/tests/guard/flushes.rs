@@ -4,7 +4,7 @@ use redlock_core::NodeErrorKind::Quarantined;
 use redlock_core::{AcquireError, Node};
 use redlock_tests::{Nodes, Proxy, RedisNode};
 
-use crate::fixture::{Set, client, once};
+use crate::fixture::{SOON, Set, client, once};
 
 #[tokio::test]
 async fn a_flush_that_no_connection_saw_is_found_at_the_next_one() {
@@ -38,14 +38,17 @@ async fn a_check_is_made_on_a_busy_connection_too() {
     let client = client();
     node.flushall();
     // Never idle, and no fenced acquisition among them.
-    let error = loop {
-        match client.acquire(&nodes, &once("r")).await {
-            Ok(lease) => {
-                lease.release().await;
+    let busy = async {
+        loop {
+            match client.acquire(&nodes, &once("r")).await {
+                Ok(lease) => {
+                    lease.release().await;
+                }
+                Err(error) => return error,
             }
-            Err(error) => break error,
         }
     };
+    let error = tokio::time::timeout(SOON, busy).await.expect("a check");
     assert!(error.to_string().contains("may have forgotten"), "{error}");
 }
 
@@ -74,7 +77,7 @@ async fn a_fenced_acquisition_finds_a_flush_at_once() {
         set.until(index, Quarantined).await;
         assert_eq!(set.nodes[index].epoch(), 1);
     }
-    nodes.assert_no_lock_keys(crate::fixture::SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -128,7 +128,9 @@ async fn a_promoted_replica_waits() {
 #[tokio::test]
 async fn without_a_guard_a_restart_is_none_of_the_clients_business() {
     let node = RedisNode::start().await;
-    let often = |options: &mut RedisOptions| options.heartbeat = Duration::from_millis(50);
+    let often = |options: &mut RedisOptions| {
+        options.heartbeat = Duration::from_millis(50);
+    };
     let set = Set::with([node.url()], RestartGuard::Off, often).await;
     let run_id = node.info("run_id");
     node.restart().await;
