@@ -37,6 +37,7 @@ mod environment;
 mod error;
 mod extend;
 mod fencing;
+pub mod guard;
 mod hold;
 mod io_thread;
 mod lease;

@@ -1,0 +1,59 @@
+//! A node's clock against the client's.
+
+use std::time::Duration;
+
+use super::{CLOCK_WINDOW, Check};
+
+/// A check that took longer says too little about the node's clock to be compared with.
+const VAGUE: Duration = Duration::from_millis(250);
+
+/// The node's clock as it was last read.
+#[derive(Debug, Default)]
+pub(super) struct NodeClock {
+    last: Option<Reading>,
+}
+
+impl NodeClock {
+    /// By how many µs the clock stepped since the last check: forwards where positive.
+    pub(super) fn read(&mut self, check: &Check<'_>) -> Option<i128> {
+        let reading = Reading::of(check);
+        let stepped = self.last.and_then(|earlier| reading.step_since(earlier));
+        // Compared with the last check and not the first: what moves slowly is covered by the
+        // drift. A vague reading would hide what comes after it.
+        let is_sharp = reading.uncertainty_us <= micros(VAGUE);
+        if is_sharp || stepped.is_some() || self.last.is_none() {
+            self.last = Some(reading);
+        }
+        stepped
+    }
+}
+
+/// The difference between a node's clock and the client's.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    offset_us: i128,
+    uncertainty_us: i128,
+}
+
+impl Reading {
+    fn of(check: &Check<'_>) -> Self {
+        let round_trip = check.answered.saturating_since(check.asked);
+        let midpoint = check.asked.saturating_add(round_trip / 2);
+        Self {
+            offset_us: micros(check.time) - micros(midpoint.since_origin()),
+            uncertainty_us: micros(round_trip) / 2,
+        }
+    }
+
+    /// By how much the node's clock moved since `earlier`, where that is a step.
+    fn step_since(self, earlier: Self) -> Option<i128> {
+        let moved = self.offset_us - earlier.offset_us;
+        let allowed = micros(CLOCK_WINDOW) + self.uncertainty_us + earlier.uncertainty_us;
+        (moved.abs() > allowed).then_some(moved)
+    }
+}
+
+fn micros(span: Duration) -> i128 {
+    // A duration has less than 2^84 µs.
+    i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
+}

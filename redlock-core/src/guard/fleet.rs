@@ -1,0 +1,181 @@
+//! What the nodes of one client know of each other.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::environment::Moment;
+use crate::quorum::majority;
+
+use super::{CLOCK_WINDOW, RestartGuard};
+
+/// So old a finding still tells what a node is like. Blank nodes are looked at more often.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// How long the decision that a set is new may be acted on. Every node of it has been asked by
+/// then, and a longer one would open what forgot meanwhile.
+const OPENS_WITHIN: Duration = Duration::from_secs(1);
+
+/// The nodes of one registry: what each was last found to be, which is what tells a new set from
+/// nodes that forgot. Shared by their [sentries](super::Sentry).
+pub struct Fleet {
+    guard: RestartGuard,
+    max_ttl: Duration,
+    /// How many nodes there will be, joined or not.
+    size: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seats: Vec<Seat>,
+    /// When the set was taken as new, until that is over.
+    opened: Option<Moment>,
+}
+
+struct Seat {
+    name: Arc<str>,
+    finding: Finding,
+    /// The process that it is, where it is connected and that is known.
+    run_id: Option<String>,
+    /// It has, or had, a marker: its set is not new.
+    was_marked: bool,
+    /// It was blank when the set was taken as new, and has not been anything else since.
+    may_open: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// The first attempt to reach it is not over.
+    Unknown,
+    Unreachable,
+    /// Reached, without a marker, as of then.
+    Blank(Moment),
+    Marked,
+}
+
+/// What the set says about one of its nodes that is blank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SetView {
+    /// The set is new.
+    New,
+    /// Some of its nodes have not been reached, and not been found out of reach either.
+    Undecided,
+    /// Less than a majority is reachable.
+    OutOfReach,
+    /// A node has a marker, so the set is in use, or somebody is just opening it.
+    InUse,
+}
+
+impl Fleet {
+    /// For `size` nodes, whose locks live for `max_ttl` at most.
+    pub fn new(guard: RestartGuard, max_ttl: Duration, size: usize) -> Self {
+        Self {
+            guard,
+            max_ttl,
+            size,
+            state: Mutex::default(),
+        }
+    }
+
+    /// What is done about nodes that may have forgotten locks.
+    pub fn guard(&self) -> RestartGuard {
+        self.guard
+    }
+
+    /// How long a node that may have forgotten locks does not vote: the longest ttl, a fiftieth for
+    /// clocks of different speed, and what a clock may step unnoticed.
+    pub fn quarantine(&self) -> Duration {
+        let margin = self.max_ttl / 50 + CLOCK_WINDOW;
+        self.max_ttl.saturating_add(margin)
+    }
+
+    /// A seat for the node `name`.
+    pub(super) fn join(&self, name: Arc<str>) -> usize {
+        let mut state = self.lock();
+        state.seats.push(Seat {
+            name,
+            finding: Finding::Unknown,
+            run_id: None,
+            was_marked: false,
+            may_open: false,
+        });
+        state.seats.len() - 1
+    }
+
+    /// The connected node that is the same process, if there is one; otherwise records which one
+    /// this node is.
+    pub(super) fn twin(&self, seat: usize, run_id: Option<&str>) -> Option<Arc<str>> {
+        let mut state = self.lock();
+        let is_twin = |(index, other): &(usize, &Seat)| {
+            *index != seat && run_id.is_some() && other.run_id.as_deref() == run_id
+        };
+        let twin = state.seats.iter().enumerate().find(is_twin);
+        let twin = twin.map(|(_, other)| Arc::clone(&other.name));
+        if twin.is_none() && state.seats[seat].run_id.as_deref() != run_id {
+            state.seats[seat].run_id = run_id.map(str::to_owned);
+        }
+        twin
+    }
+
+    pub(super) fn is_marked(&self, seat: usize) {
+        let seat = &mut self.lock().seats[seat];
+        seat.finding = Finding::Marked;
+        seat.was_marked = true;
+        seat.may_open = false;
+    }
+
+    pub(super) fn is_unreachable(&self, seat: usize) {
+        let seat = &mut self.lock().seats[seat];
+        seat.finding = Finding::Unreachable;
+        seat.run_id = None;
+        seat.may_open = false;
+    }
+
+    /// Records that `seat` is blank at `now`, and says what its set makes of that.
+    pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
+        let mut state = self.lock();
+        state.seats[seat].finding = Finding::Blank(now);
+        let is_open = state
+            .opened
+            .is_some_and(|opened| now.saturating_since(opened) <= OPENS_WITHIN);
+        if is_open && state.seats[seat].may_open {
+            return SetView::New;
+        }
+        if state.seats.iter().any(|seat| seat.was_marked) {
+            return SetView::InUse;
+        }
+        let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
+        if state.seats.len() < self.size || !state.seats.iter().all(is_known) {
+            return SetView::Undecided;
+        }
+        let is_blank = |seat: &Seat| match seat.finding {
+            Finding::Blank(then) => now.saturating_since(then) <= FRESH,
+            _ => false,
+        };
+        let blank = state.seats.iter().filter(|seat| is_blank(seat)).count();
+        if blank < majority(self.size) {
+            return SetView::OutOfReach;
+        }
+        state.opened = Some(now);
+        for seat in &mut state.seats {
+            seat.may_open = is_blank(seat);
+        }
+        SetView::New
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock: seats are never given up.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet")
+            .field("guard", &self.guard)
+            .field("max_ttl", &self.max_ttl)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}

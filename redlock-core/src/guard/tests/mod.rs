@@ -1,0 +1,117 @@
+//! A sentry fed by hand, and clients with sentries against nodes that forget.
+
+mod model;
+mod steps;
+mod table;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::environment::Moment;
+
+pub(super) const MAX_TTL: Duration = Duration::from_secs(10);
+/// What a fleet with [`MAX_TTL`] makes of it.
+pub(super) const QUARANTINE: Duration = Duration::from_millis(10_700);
+
+/// A node as a check sees it, and the client's clock. Both clocks move on together unless a test
+/// moves one.
+pub(super) struct Bench {
+    pub(super) sentry: Sentry,
+    pub(super) run_id: Option<&'static str>,
+    pub(super) marker: Option<Vec<u8>>,
+    pub(super) time: Duration,
+    pub(super) now: Moment,
+    pub(super) round_trip: Duration,
+}
+
+pub(super) fn fleet(guard: RestartGuard, size: usize) -> Arc<Fleet> {
+    Arc::new(Fleet::new(guard, MAX_TTL, size))
+}
+
+pub(super) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
+    Some(Marker::new(Some(run_id), until).to_bytes())
+}
+
+impl Bench {
+    pub(super) fn new(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(fleet, name, run_id, SentryOptions::default())
+    }
+
+    pub(super) fn trusting(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(fleet, name, run_id, SentryOptions { trust_aof: true })
+    }
+
+    fn with(fleet: &Arc<Fleet>, name: &str, run_id: &'static str, options: SentryOptions) -> Self {
+        Self {
+            sentry: Sentry::new(Arc::clone(fleet), name, options),
+            run_id: Some(run_id),
+            marker: None,
+            time: ms(1_700_000_000_000),
+            now: Moment::from_origin(ms(5_000)),
+            round_trip: Duration::ZERO,
+        }
+    }
+
+    /// A single node of its fleet that votes.
+    pub(super) fn voting() -> Self {
+        let fleet = fleet(RestartGuard::Standard, 1);
+        let mut bench = Self::new(&fleet, "a", "run1");
+        assert_eq!(bench.settle(), Action::Vote);
+        bench
+    }
+
+    pub(super) fn pass(&mut self, span: Duration) {
+        self.time += span;
+        self.now = self.now.saturating_add(span);
+    }
+
+    pub(super) fn check(&mut self) -> Verdict {
+        let asked = self.now;
+        self.pass(self.round_trip / 2);
+        let time = self.time;
+        self.pass(self.round_trip / 2);
+        self.sentry.check(&Check {
+            run_id: self.run_id,
+            marker: self.marker.as_deref(),
+            time,
+            asked,
+            answered: self.now,
+        })
+    }
+
+    /// Checks, and does what is to be written, until the answer is another.
+    pub(super) fn settle(&mut self) -> Action {
+        loop {
+            match self.check().action {
+                Action::Write { expected, new, .. } => {
+                    assert_eq!(expected, self.marker, "what the check saw");
+                    self.marker = Some(new);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(super) fn read(&self) -> Marker {
+        Marker::parse(self.marker.as_deref().unwrap()).unwrap()
+    }
+
+    /// For how much longer the marker keeps the node from voting.
+    pub(super) fn left(&self) -> Duration {
+        self.read().until().saturating_sub(self.time)
+    }
+}
+
+pub(super) fn reason(action: &Action) -> &str {
+    match action {
+        Action::Hold { reason, .. } | Action::Write { reason, .. } | Action::Refuse { reason } => {
+            reason
+        }
+        Action::Vote => panic!("it votes"),
+    }
+}

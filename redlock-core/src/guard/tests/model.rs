@@ -1,0 +1,215 @@
+//! Clients that come and go, pause between check and write, and watch nodes that forget.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const NODES: usize = 3;
+
+struct Node {
+    process: u32,
+    marker: Option<Vec<u8>>,
+    forgot: Option<Duration>,
+}
+
+struct Client {
+    sentries: Vec<Sentry>,
+    /// What each has in hand and not sent yet.
+    writes: Vec<Option<Action>>,
+    connected_to: Vec<Option<u32>>,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Pass(u64),
+    /// A client asks a node, or sends what it has in hand.
+    Ask(usize, usize),
+    Lose(usize, usize),
+    /// A new process in a client's place.
+    Boot(usize),
+    Restart(usize),
+    Flush(usize),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        3 => (1_u64..400).prop_map(Event::Pass),
+        1 => (1_000_u64..12_000).prop_map(Event::Pass),
+        24 => (0..3_usize, 0..NODES).prop_map(|(client, node)| Event::Ask(client, node)),
+        1 => (0..3_usize, 0..NODES).prop_map(|(client, node)| Event::Lose(client, node)),
+        1 => (0..3_usize).prop_map(Event::Boot),
+        1 => (0..NODES).prop_map(Event::Restart),
+        1 => (0..NODES).prop_map(Event::Flush),
+    ]
+}
+
+struct World {
+    now: Duration,
+    nodes: Vec<Node>,
+    clients: Vec<Client>,
+    /// When a node without a marker was last given one.
+    last_write: Duration,
+    votes: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let node = |process| Node {
+            process,
+            marker: None,
+            forgot: None,
+        };
+        Self {
+            now: ms(1_000_000),
+            nodes: (0..NODES as u32).map(node).collect(),
+            clients: (0..3).map(|_| boot()).collect(),
+            last_write: ms(1_000_000),
+            votes: 0,
+        }
+    }
+
+    /// One node at a time may forget, and not while its set is first opened: the guard promises no
+    /// more.
+    fn may_forget(&self, node: usize) -> bool {
+        self.now >= self.last_write + ms(6_000)
+            && self
+                .nodes
+                .iter()
+                .enumerate()
+                .all(|(index, other)| index == node || other.marker.is_some())
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match *event {
+            Event::Pass(span) => self.now += ms(span),
+            Event::Ask(client, node) => self.ask(client, node),
+            Event::Lose(client, node) => self.lose(client, node),
+            Event::Boot(client) => self.clients[client] = boot(),
+            Event::Restart(node) if self.may_forget(node) => {
+                self.forget(node);
+                self.nodes[node].process += 10;
+            }
+            Event::Flush(node) if self.may_forget(node) => self.forget(node),
+            Event::Restart(_) | Event::Flush(_) => {}
+        }
+    }
+
+    fn forget(&mut self, node: usize) {
+        let now = self.now;
+        let node = &mut self.nodes[node];
+        // What never voted has nothing to forget.
+        if node.marker.take().is_some() {
+            node.forgot = Some(now);
+        }
+    }
+
+    fn lose(&mut self, client: usize, node: usize) {
+        let client = &mut self.clients[client];
+        client.sentries[node].unreachable();
+        client.writes[node] = None;
+        client.connected_to[node] = None;
+    }
+
+    fn ask(&mut self, client_index: usize, node_index: usize) {
+        let process = self.nodes[node_index].process;
+        let known = self.clients[client_index].connected_to[node_index];
+        if known.is_some_and(|known| known != process) {
+            self.lose(client_index, node_index);
+        }
+        let (client, node) = (&mut self.clients[client_index], &mut self.nodes[node_index]);
+        client.connected_to[node_index] = Some(process);
+        if let Some(Action::Write {
+            expected,
+            new,
+            not_after,
+            ..
+        }) = client.writes[node_index].take()
+            && expected == node.marker
+            && self.now <= not_after
+        {
+            if node.marker.is_none() {
+                self.last_write = self.now;
+            }
+            node.marker = Some(new);
+        }
+        let run_id = format!("run{process}");
+        let now = Moment::from_origin(self.now);
+        let verdict = client.sentries[node_index].check(&Check {
+            run_id: Some(&run_id),
+            marker: node.marker.as_deref(),
+            time: self.now,
+            asked: now,
+            answered: now,
+        });
+        match verdict.action {
+            Action::Vote => {
+                self.votes += 1;
+                if let Some(forgot) = node.forgot {
+                    assert!(
+                        self.now >= forgot + MAX_TTL,
+                        "client {client_index} lets node {node_index} vote {:?} after it forgot",
+                        self.now - forgot,
+                    );
+                }
+            }
+            write @ Action::Write { .. } => client.writes[node_index] = Some(write),
+            Action::Hold { .. } => {}
+            Action::Refuse { reason } => panic!("{reason}"),
+        }
+    }
+}
+
+fn boot() -> Client {
+    let fleet = fleet(RestartGuard::Standard, NODES);
+    let sentry = |name: char| {
+        Sentry::new(
+            Arc::clone(&fleet),
+            name.to_string(),
+            SentryOptions::default(),
+        )
+    };
+    Client {
+        sentries: ('a'..).take(NODES).map(sentry).collect(),
+        writes: vec![None; NODES],
+        connected_to: vec![None; NODES],
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_client_lets_a_node_vote_that_forgot_within_the_longest_ttl(
+        events in prop::collection::vec(event(), 1..400),
+    ) {
+        let mut world = World::new();
+        for event in &events {
+            world.apply(event);
+        }
+    }
+
+    /// However several processes that boot at once are interleaved.
+    #[test]
+    fn a_fleet_that_boots_on_a_new_set_quarantines_nothing(
+        asks in prop::collection::vec((0..3_usize, 0..NODES), 0..60),
+    ) {
+        let mut world = World::new();
+        for (client, node) in asks {
+            world.apply(&Event::Ask(client, node));
+            world.apply(&Event::Pass(5));
+        }
+        for _ in 0..60 {
+            for client in 0..3 {
+                for node in 0..NODES {
+                    world.apply(&Event::Ask(client, node));
+                }
+            }
+            world.apply(&Event::Pass(20));
+        }
+        for node in &world.nodes {
+            let marker = Marker::parse(node.marker.as_deref().unwrap()).unwrap();
+            prop_assert!(marker.until() <= world.now, "{marker:?}");
+        }
+        prop_assert!(world.votes > 0);
+    }
+}

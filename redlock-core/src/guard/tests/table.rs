@@ -1,0 +1,288 @@
+//! What is found on a node, and what it comes to.
+
+use super::*;
+
+#[test]
+fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
+    let fleet = fleet(RestartGuard::Standard, 3);
+    let [mut a, mut b, mut c] =
+        ["a", "b", "c"].map(|name| Bench::new(&fleet, name, name_run(name)));
+    for one in [&mut a, &mut b] {
+        let Action::Hold { is_settled, .. } = one.check().action else {
+            panic!("the third was not asked yet");
+        };
+        assert!(!is_settled);
+    }
+    for one in [&mut c, &mut a, &mut b] {
+        assert_eq!(one.settle(), Action::Vote);
+        assert!(one.left().is_zero());
+    }
+}
+
+fn name_run(name: &str) -> &'static str {
+    match name {
+        "a" => "run-a",
+        "b" => "run-b",
+        _ => "run-c",
+    }
+}
+
+#[test]
+fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
+    let fleet = fleet(RestartGuard::Standard, 3);
+    let [mut a, mut b, mut c] =
+        ["a", "b", "c"].map(|name| Bench::new(&fleet, name, name_run(name)));
+    b.sentry.unreachable();
+    c.sentry.unreachable();
+    let action = a.check().action;
+    assert!(
+        reason(&action).contains("until a majority of the pools is reachable"),
+        "{action:?}"
+    );
+    assert!(matches!(
+        action,
+        Action::Hold {
+            is_settled: true,
+            ..
+        }
+    ));
+    // Of the one that comes up next nobody knows more.
+    assert_eq!(b.settle(), Action::Vote);
+    assert_eq!(a.settle(), Action::Vote);
+    // The last one may have been opened, have granted and have forgotten, all unseen.
+    c.pass(ms(10));
+    assert!(matches!(
+        c.check().action,
+        Action::Hold {
+            is_settled: false,
+            ..
+        }
+    ));
+    c.pass(GRACE);
+    assert!(matches!(
+        c.settle(),
+        Action::Hold {
+            is_settled: true,
+            ..
+        }
+    ));
+    assert_eq!(c.left(), QUARANTINE);
+}
+
+#[test]
+fn the_decision_that_a_set_is_new_is_soon_forgotten() {
+    let fleet = fleet(RestartGuard::Standard, 2);
+    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, name_run(name)));
+    a.check();
+    assert_eq!(b.settle(), Action::Vote);
+    a.pass(ms(1_001));
+    assert!(matches!(
+        a.check().action,
+        Action::Hold {
+            is_settled: false,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_blank_node_beside_marked_ones_may_be_just_being_opened() {
+    let fleet = fleet(RestartGuard::Standard, 2);
+    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, name_run(name)));
+    a.marker = marker("run-a", a.time);
+    assert_eq!(a.settle(), Action::Vote);
+    assert!(matches!(
+        b.check().action,
+        Action::Hold {
+            is_settled: false,
+            ..
+        }
+    ));
+    b.pass(GRACE - ms(1));
+    b.marker = marker("run-b", b.time);
+    assert_eq!(b.settle(), Action::Vote);
+}
+
+#[test]
+fn a_strict_guard_quarantines_a_blank_set() {
+    let fleet = fleet(RestartGuard::Strict, 1);
+    let mut a = Bench::new(&fleet, "a", "run1");
+    assert!(reason(&a.check().action).contains("strict"));
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    assert_eq!(a.left(), QUARANTINE);
+    a.pass(QUARANTINE);
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn without_a_guard_nothing_is_written_and_everything_votes() {
+    let fleet = fleet(RestartGuard::Off, 1);
+    let mut a = Bench::new(&fleet, "a", "run1");
+    for (run_id, found, jump) in [
+        ("run1", None, 0),
+        ("run2", marker("run1", ms(u64::MAX)), 0),
+        ("run2", None, 60_000),
+    ] {
+        (a.run_id, a.marker) = (Some(run_id), found);
+        a.time += ms(jump);
+        let verdict = a.check();
+        assert_eq!(
+            (verdict.action, verdict.is_new_epoch),
+            (Action::Vote, false)
+        );
+        assert_eq!(verdict.stepped_ms.is_some(), jump > 0, "a step is told");
+    }
+}
+
+#[test]
+fn a_restarted_node_waits_for_the_longest_ttl_and_begins_an_epoch() {
+    for found in [marker("run1", ms(3)), Some(b"garbage".to_vec()), None] {
+        let mut a = Bench::voting();
+        a.sentry.unreachable();
+        (a.run_id, a.marker) = (Some("run2"), found);
+        let verdict = a.check();
+        assert!(verdict.is_new_epoch && matches!(verdict.action, Action::Write { .. }));
+        assert!(matches!(a.settle(), Action::Hold { .. }));
+        assert_eq!(a.read().run_id, "run2");
+        assert_eq!(a.left(), QUARANTINE);
+        a.pass(QUARANTINE - ms(1));
+        assert!(matches!(a.settle(), Action::Hold { .. }));
+        a.pass(ms(1));
+        let verdict = a.check();
+        assert_eq!(verdict.action, Action::Vote);
+        assert!(!verdict.is_new_epoch, "one is enough");
+    }
+}
+
+#[test]
+fn a_reconnection_to_the_same_process_changes_nothing() {
+    let mut a = Bench::voting();
+    a.sentry.unreachable();
+    a.pass(ms(60_000));
+    let verdict = a.check();
+    assert_eq!(
+        (verdict.action, verdict.is_new_epoch),
+        (Action::Vote, false)
+    );
+}
+
+#[test]
+fn a_quarantine_that_came_and_went_unseen_is_an_epoch() {
+    let mut a = Bench::voting();
+    a.sentry.unreachable();
+    a.pass(ms(60_000));
+    a.marker = marker("run1", a.time - ms(1));
+    let verdict = a.check();
+    assert_eq!((verdict.action, verdict.is_new_epoch), (Action::Vote, true));
+}
+
+#[test]
+fn a_quarantine_by_another_client_is_followed() {
+    let mut a = Bench::voting();
+    a.marker = marker("run1", a.time + ms(700));
+    let verdict = a.check();
+    assert!(verdict.is_new_epoch, "that client knows something");
+    assert!(matches!(verdict.action, Action::Hold { look_again, .. } if look_again == ms(700)));
+    a.pass(ms(700));
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
+    let fleet = fleet(RestartGuard::Standard, 1);
+    let mut a = Bench::trusting(&fleet, "a", "run1");
+    assert_eq!(a.settle(), Action::Vote);
+    let until = a.read().until();
+    a.run_id = Some("run2");
+    let verdict = a.check();
+    assert!(!verdict.is_new_epoch);
+    assert_eq!(a.settle(), Action::Vote);
+    assert_eq!(
+        (a.read().run_id.as_str(), a.read().until()),
+        ("run2", until)
+    );
+
+    (a.run_id, a.marker) = (Some("run3"), None);
+    assert!(a.check().is_new_epoch);
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    let until = a.read().until();
+    // A quarantine outlives a restart that kept it.
+    a.run_id = Some("run4");
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    assert_eq!(a.read().until(), until);
+}
+
+#[test]
+fn a_flush_under_a_live_connection_is_a_quarantine_whoever_writes_next() {
+    let mut a = Bench::voting();
+    a.marker = None;
+    let verdict = a.check();
+    assert!(verdict.is_new_epoch && reason(&verdict.action).contains("lost its keys"));
+    // Another process takes the node for new, and is faster.
+    a.marker = marker("run1", a.time);
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.pass(QUARANTINE);
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_does_not_end_a_quarantine_that_was_seen() {
+    let mut a = Bench::voting();
+    a.marker = marker("run1", a.time + ms(5_000));
+    a.check();
+    a.time += ms(6_000);
+    for _ in 0..3 {
+        assert!(matches!(a.settle(), Action::Hold { .. }));
+    }
+    a.pass(QUARANTINE - ms(1));
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.pass(ms(1));
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn a_wild_marker_closes_a_node_for_no_longer_than_a_quarantine() {
+    let fleet = fleet(RestartGuard::Standard, 1);
+    let mut a = Bench::new(&fleet, "a", "run1");
+    a.marker = marker("run1", ms(u64::MAX));
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.pass(QUARANTINE);
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn two_connected_nodes_of_one_process_are_one_too_many() {
+    for guard in [RestartGuard::Standard, RestartGuard::Off] {
+        let fleet = fleet(guard, 2);
+        let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, "same"));
+        a.check();
+        let action = b.check().action;
+        assert!(matches!(action, Action::Refuse { .. }));
+        assert!(
+            reason(&action).starts_with("`b` is the same server as `a`"),
+            "{action:?}"
+        );
+        // Only of those that are connected: a server may move from one address to the other.
+        a.sentry.unreachable();
+        assert!(!matches!(b.check().action, Action::Refuse { .. }));
+    }
+}
+
+#[test]
+fn without_a_run_id_any_marker_is_ours() {
+    let fleet = fleet(RestartGuard::Standard, 1);
+    let mut a = Bench::new(&fleet, "a", "run1");
+    a.run_id = None;
+    assert_eq!(a.settle(), Action::Vote);
+    assert_eq!(a.read().run_id, Marker::UNKNOWN);
+    a.marker = marker("any", a.time - ms(5));
+    assert_eq!(a.settle(), Action::Vote);
+    // Two of which nobody knows what they are may be different.
+    let mut b = Bench::new(&fleet, "b", "run1");
+    b.run_id = None;
+    assert!(!matches!(b.check().action, Action::Refuse { .. }));
+    // Who is told more does not take that for an answer.
+    a.marker = marker(Marker::UNKNOWN, a.time - ms(5));
+    a.run_id = Some("run1");
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+}
