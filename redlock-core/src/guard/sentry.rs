@@ -156,7 +156,7 @@ impl Sentry {
             }
             Some(marker) if self.options.trust_aof => {
                 let new = Marker::new(check.run_id, marker.until());
-                self.write(
+                Self::write(
                     check,
                     &new,
                     "it restarted; its marker is being renewed".into(),

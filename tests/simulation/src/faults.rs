@@ -29,7 +29,7 @@ impl Breakable {
         for _ in 0..self.settings.faults {
             let at = random.micros(0, span);
             let (me, mut random) = (Arc::downgrade(self), random.fork());
-            self.world.at(at, move || {
+            self.world.after(at, move || {
                 if let Some(me) = me.upgrade() {
                     me.fault(&mut random);
                 }

@@ -23,6 +23,8 @@
 mod check;
 mod faults;
 mod leftover;
+mod vetting;
+mod wire;
 
 pub mod client;
 pub mod clock;

@@ -6,17 +6,20 @@
 //! on, and what is not lost may arrive much later, behind those of the next connection.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use redlock_core::guard::Sentry;
 use redlock_core::{
     Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
 };
 
+use crate::clock::SkewedClock;
 use crate::history::{History, Submitted};
 use crate::network::Network;
 use crate::server::Server;
+use crate::wire::{Request, Response, Wire};
 use crate::world::{ProcessId, World};
 
 /// When an answer has been out for so long, the node votes no at once.
@@ -42,6 +45,9 @@ pub struct Link {
     pub(crate) server: Arc<Server>,
     name: String,
     most_in_flight: usize,
+    pub(crate) clock: Arc<SkewedClock>,
+    /// Decides when the node may vote, where there is a guard.
+    pub(crate) sentry: Option<Mutex<Sentry>>,
     me: Weak<Link>,
     /// The links of the same client, by seat.
     pub(crate) peers: OnceLock<Vec<Weak<Link>>>,
@@ -51,6 +57,7 @@ pub struct Link {
 }
 
 pub(crate) struct State {
+    pub(crate) gate: Gate,
     pub(crate) wire: Option<Arc<Wire>>,
     pub(crate) in_flight: VecDeque<InFlight>,
     pub(crate) owed: VecDeque<Owed>,
@@ -59,23 +66,15 @@ pub(crate) struct State {
     backoff: Duration,
 }
 
-/// One connection.
-pub(crate) struct Wire {
-    /// Of which start of the server.
-    pub(crate) start: u64,
-    is_given_up: AtomicBool,
-    queues: Mutex<Queues>,
-}
-
-#[derive(Default)]
-struct Queues {
-    to_server: VecDeque<Arc<Operation>>,
-    to_client: VecDeque<Answer>,
-    /// When the last of each arrives: the next one is not earlier.
-    at_server: Duration,
-    at_client: Duration,
-    /// What is still under way arrives no earlier.
-    held_until: Duration,
+/// What is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Nothing: there is no connection, or it was not checked yet. Releases are owed.
+    Closed,
+    /// Releases only.
+    Holding,
+    /// Everything.
+    Voting,
 }
 
 pub(crate) struct InFlight {
@@ -101,6 +100,8 @@ impl Link {
         process: ProcessId,
         server: Arc<Server>,
         most_in_flight: usize,
+        clock: &Arc<SkewedClock>,
+        sentry: Option<Sentry>,
     ) -> Arc<Self> {
         let link = Arc::new_cyclic(|me| Self {
             name: format!("n{}", server.seat),
@@ -108,9 +109,12 @@ impl Link {
             process,
             server,
             most_in_flight,
+            clock: Arc::clone(clock),
+            sentry: sentry.map(Mutex::new),
             me: Weak::clone(me),
             peers: OnceLock::new(),
             state: Mutex::new(State {
+                gate: Gate::Closed,
                 wire: None,
                 in_flight: VecDeque::new(),
                 owed: VecDeque::new(),
@@ -128,12 +132,12 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn world(&self) -> &Arc<World> {
+    pub(crate) fn world(&self) -> &Arc<World> {
         &self.around.world
     }
 
     /// Runs `action` on this link in its client, after `delay`.
-    fn later(&self, delay: Duration, action: impl FnOnce(&Self) + Send + 'static) {
+    pub(crate) fn later(&self, delay: Duration, action: impl FnOnce(&Self) + Send + 'static) {
         let me = Weak::clone(&self.me);
         let (world, process) = (Arc::clone(self.world()), self.process);
         self.world().after(delay, move || {
@@ -188,6 +192,7 @@ impl Link {
                 return;
             }
             state.wire = None;
+            state.gate = Gate::Closed;
             let in_flight = std::mem::take(&mut state.in_flight);
             for one in &in_flight {
                 if let Some(until) = one.owed_until {
@@ -197,13 +202,8 @@ impl Link {
             }
             in_flight
         };
-        wire.is_given_up.store(true, Ordering::Relaxed);
-        {
-            let mut queues = wire.lock();
-            let (kept, later) = self.around.network.rest_of(queues.to_server.len());
-            queues.to_server.truncate(kept);
-            queues.held_until = self.world().now() + later;
-        }
+        wire.give_up(self.world().now(), &self.around.network);
+        self.unreachable();
         self.around.history.broke(self.process, self.server.seat);
         self.connect_after(BACKOFF.0);
         let error = NodeError::sent(NodeErrorKind::Disconnected, "the connection broke");
@@ -223,10 +223,11 @@ impl Link {
             self.server.is_up() && state.cut_until <= now && self.server.hangs_until() <= now
         };
         if is_reachable {
-            let start = self.server.starts();
-            let round_trip = self.around.network.delay() + self.around.network.delay();
-            self.later(round_trip, move |link| link.shake_hands(start));
+            let wire = Wire::new(self.server.starts());
+            self.lock().wire = Some(Arc::clone(&wire));
+            self.ask(&wire, None);
         } else {
+            self.unreachable();
             let backoff = {
                 let mut state = self.lock();
                 let backoff = state.backoff;
@@ -237,23 +238,13 @@ impl Link {
         }
     }
 
-    fn shake_hands(&self, start: u64) {
-        if !self.server.is_up() || self.server.starts() != start {
-            self.connect_after(BACKOFF.0);
-            return;
-        }
-        self.open(start);
-    }
-
-    /// A connection is there. What is owed goes first.
-    fn open(&self, start: u64) {
-        let wire = Arc::new(Wire {
-            start,
-            is_given_up: AtomicBool::new(false),
-            queues: Mutex::default(),
-        });
+    /// Takes operations as `gate` says. Where it was closed, what is owed goes first.
+    pub(crate) fn open(&self, wire: &Arc<Wire>, gate: Gate) {
         let now = self.world().now();
         let mut state = self.lock();
+        if std::mem::replace(&mut state.gate, gate) != Gate::Closed {
+            return;
+        }
         state.backoff = BACKOFF.0;
         let owed = std::mem::take(&mut state.owed);
         for Owed { operation, until } in owed.into_iter().filter(|owed| owed.until > now) {
@@ -267,20 +258,18 @@ impl Link {
                 epoch: self.epoch(),
                 owed_until: Some(until),
             };
-            self.send(&mut state, &wire, one);
+            self.send(&mut state, wire, one);
         }
-        state.wire = Some(wire);
     }
 
     fn send(&self, state: &mut State, wire: &Arc<Wire>, one: InFlight) {
-        let at = {
-            let mut queues = wire.lock();
-            let at = self.world().now() + self.around.network.delay();
-            queues.at_server = queues.at_server.max(at);
-            queues.to_server.push_back(Arc::clone(&one.operation));
-            queues.at_server
-        };
+        self.put_on(wire, Request::Operation(Arc::clone(&one.operation)));
         state.in_flight.push_back(one);
+    }
+
+    pub(crate) fn put_on(&self, wire: &Arc<Wire>, request: Request) {
+        let at = self.world().now() + self.around.network.delay();
+        let at = wire.send(request, at);
         self.arrive_at(at, Arc::clone(wire));
     }
 
@@ -293,15 +282,15 @@ impl Link {
         });
     }
 
-    /// The next message of `wire` reaches the server.
+    /// The next request on `wire` reaches the server.
     fn arrive(&self, wire: Arc<Wire>) {
         let now = self.world().now();
-        let waits_until = self.server.hangs_until().max(wire.lock().held_until);
+        let waits_until = self.server.hangs_until().max(wire.held_until());
         if waits_until > now {
             self.arrive_at(waits_until, wire);
             return;
         }
-        let Some(operation) = wire.lock().to_server.pop_front() else {
+        let Some(request) = wire.next_request() else {
             return; // It was lost.
         };
         if !self.server.is_up() {
@@ -313,33 +302,36 @@ impl Link {
             self.later(delay, move |link| link.give_up(&wire));
             return;
         }
-        let is_late = wire.is_given_up.load(Ordering::Relaxed);
-        let answer = self.server.serve(self.process, is_late, &operation);
-        let at = {
-            let mut queues = wire.lock();
-            let at = now + self.around.network.delay();
-            queues.at_client = queues.at_client.max(at);
-            queues.to_client.push_back(answer);
-            queues.at_client
+        let response = match request {
+            Request::Operation(operation) => {
+                let is_late = wire.is_given_up();
+                Response::Answer(self.server.serve(self.process, is_late, &operation))
+            }
+            Request::Check(write) => Response::Marked(self.server.check(write)),
         };
+        let at = wire.respond(response, now + self.around.network.delay());
         self.later(at.saturating_sub(now), move |link| link.receive(&wire));
     }
 
-    /// The next answer of `wire` reaches the client.
+    pub(crate) fn is_current(&self, wire: &Arc<Wire>) -> bool {
+        let state = self.lock();
+        (state.wire.as_ref()).is_some_and(|known| Arc::ptr_eq(known, wire))
+    }
+
+    /// The next response on `wire` reaches the client.
     fn receive(&self, wire: &Arc<Wire>) {
-        let one = {
-            let mut state = self.lock();
-            if !state
-                .wire
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, wire))
-            {
-                return;
-            }
-            state.in_flight.pop_front()
-        };
-        let answer = wire.lock().to_client.pop_front();
-        let (Some(one), Some(answer)) = (one, answer) else {
+        if !self.is_current(wire) {
+            return;
+        }
+        match wire.next_response() {
+            Some(Response::Answer(answer)) => self.answer(answer),
+            Some(Response::Marked(marked)) => self.judge(wire, &marked),
+            None => {}
+        }
+    }
+
+    fn answer(&self, answer: Answer) {
+        let Some(one) = self.lock().in_flight.pop_front() else {
             return;
         };
         let answer = match answer {
@@ -358,14 +350,17 @@ impl Link {
 
     /// Why nothing can be sent now, if so.
     fn refusal(&self, state: &State, is_release: bool) -> Option<NodeError> {
-        if state.wire.is_none() {
-            return Some(NodeError::unsent(
-                NodeErrorKind::NotConnected,
-                "no connection",
-            ));
-        }
-        if is_release {
-            return None;
+        match state.gate {
+            Gate::Closed => {
+                let kind = NodeErrorKind::NotConnected;
+                return Some(NodeError::unsent(kind, "no connection"));
+            }
+            _ if is_release => return None,
+            Gate::Holding => {
+                let kind = NodeErrorKind::Quarantined;
+                return Some(NodeError::unsent(kind, "it may have forgotten locks"));
+            }
+            Gate::Voting => {}
         }
         if state.in_flight.len() >= self.most_in_flight {
             return Some(NodeError::unsent(NodeErrorKind::Saturated, "too much"));
@@ -426,6 +421,9 @@ impl Node for Link {
             refusal
         };
         if let Some(error) = refusal {
+            if error.kind() == NodeErrorKind::Quarantined {
+                history.count(|coverage| coverage.quarantined += 1);
+            }
             reply.answer(Answer::Failed(error));
         }
     }
@@ -446,11 +444,5 @@ impl Node for Link {
         listeners
             .unwrap_or_else(PoisonError::into_inner)
             .push(listener);
-    }
-}
-
-impl Wire {
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

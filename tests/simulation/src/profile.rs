@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use redlock_core::guard::RestartGuard;
+
 use crate::network::Weather;
 use crate::random::Random;
 use crate::world::Pauses;
@@ -89,6 +91,10 @@ pub struct Settings {
     pub fencing: u64,
     /// Operations in flight that a node takes.
     pub most_in_flight: usize,
+    /// What is done about nodes that may have forgotten locks.
+    pub guard: RestartGuard,
+    /// Restarted nodes are trusted to have their data.
+    pub trusts_disks: bool,
     /// Nodes that stay down after all faults are over; a minority.
     pub dead: usize,
 }
@@ -134,8 +140,19 @@ impl Settings {
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 100_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
+        let is_guarded = random.below(2) == 0;
+        let (guard, trusts_disks) = match profile {
+            Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
+            Profile::Forgetful => (RestartGuard::Standard, false),
+            // To a guard, clocks of any speed look like clocks that step all the time.
+            Profile::Wild => (RestartGuard::Off, false),
+            _ if is_guarded => (RestartGuard::Standard, true),
+            _ => (RestartGuard::Off, false),
+        };
         Self {
             profile,
+            guard,
+            trusts_disks,
             nodes,
             clients: random.index(3) + 2,
             workers: random.index(2) + 1,

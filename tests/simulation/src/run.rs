@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use redlock_core::{Node, NodeSet};
+use redlock_core::guard::{Fleet, RestartGuard, Sentry, SentryOptions};
+use redlock_core::{Node, NodeSet, NodeStatus};
 
 use crate::client::SimulatedClient;
 use crate::clock::SkewedClock;
@@ -21,6 +22,9 @@ use crate::world::{Pauses, World};
 /// How long clients may still work after the last fault. Every call is bounded, and none of the
 /// bounds adds up to this.
 const WORKS_UNTIL: Duration = Duration::from_secs(300);
+
+/// How long the nodes may take to be opened for the first time.
+const BOOTS_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a run came to.
 #[derive(Clone, Debug)]
@@ -45,7 +49,7 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
     let world = World::new(settings.clients, random.fork());
     let history = History::new(&world, settings.rules(), is_traced);
     history.note(0, [seed, 0], || format!("{settings:?}"));
-    let network = Arc::new(Network::new(settings.weather, random.fork()));
+    let network = Arc::new(Network::new(Weather::CALM, random.fork()));
     let servers: Arc<[Arc<Server>]> = (0..settings.nodes)
         .map(|seat| {
             let rate = random.between(-settings.rate, settings.rate);
@@ -68,7 +72,7 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
         })
         .collect();
     let links: Vec<Vec<Arc<Link>>> = (0..settings.clients)
-        .map(|id| connect(&around, id, &servers, &settings))
+        .map(|id| connect(&around, id, &servers, &settings, &clocks[id]))
         .collect();
     let clients: Vec<_> = (0..settings.clients)
         .map(|id| {
@@ -89,6 +93,13 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
         clocks,
         settings,
     });
+    // Nobody can tell a node that forgets within the first seconds of its set from a new one.
+    let is_open = || {
+        let mut links = breakable.links.iter().flatten();
+        links.all(|link| matches!(link.status(), NodeStatus::Voting))
+    };
+    world.run(BOOTS_WITHIN, is_open);
+    network.set_weather(settings.weather);
     breakable.plan(&mut random);
     world.set_pauses(settings.pauses);
     for client in &clients {
@@ -121,11 +132,19 @@ fn connect(
     id: usize,
     servers: &[Arc<Server>],
     settings: &Settings,
+    clock: &Arc<SkewedClock>,
 ) -> Vec<Arc<Link>> {
+    let fleet = Fleet::new(settings.guard, settings.max_ttl, settings.nodes);
+    let fleet = Arc::new(fleet);
     let links: Vec<_> = (servers.iter())
         .map(|server| {
-            let around = around.clone();
-            Link::new(around, id, Arc::clone(server), settings.most_in_flight)
+            let mut options = SentryOptions::default();
+            options.trust_aof = settings.trusts_disks;
+            let name = format!("n{}", server.seat);
+            let sentry = Sentry::new(Arc::clone(&fleet), name, options);
+            let sentry = (settings.guard != RestartGuard::Off).then_some(sentry);
+            let (around, server) = (around.clone(), Arc::clone(server));
+            Link::new(around, id, server, settings.most_in_flight, clock, sentry)
         })
         .collect();
     for link in &links {
@@ -144,9 +163,9 @@ fn live(breakable: &Arc<Breakable>, network: &Network, clients: &[Arc<SimulatedC
             .iter()
             .all(|client| client.busy.load(Ordering::Relaxed) == 0)
     };
-    world.run(settings.span, || false);
     // A crash may have been planned to end, or even to begin, a little later.
-    world.run(settings.span + Duration::from_secs(3), || false);
+    let span = settings.span + Duration::from_secs(3);
+    world.run(world.now() + span, || false);
     world.set_pauses(Pauses::default());
     network.set_weather(Weather::CALM);
     breakable.heal();

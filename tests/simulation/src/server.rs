@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redlock_core::{Answer, MemoryNode, Operation, Resource, Want};
+use redlock_core::guard::marker_key;
+use redlock_core::{Answer, Clock as _, MemoryNode, Operation, Resource, Want};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Served};
@@ -21,6 +22,27 @@ pub enum Disk {
     /// Nothing.
     Empty,
 }
+
+/// A marker to be written, if things are still as they were.
+pub struct Write {
+    /// What the marker has to be; none: missing.
+    pub expected: Option<Vec<u8>>,
+    /// What it becomes.
+    pub new: Vec<u8>,
+    /// Not when the node's clock is past this.
+    pub not_after: Duration,
+}
+
+/// What a node answers to a check.
+pub struct Marked {
+    /// The marker, after the write where there was one.
+    pub marker: Option<Vec<u8>>,
+    /// The node's wall clock.
+    pub time: Duration,
+}
+
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// See the [module](self).
 pub struct Server {
@@ -134,7 +156,23 @@ impl Server {
         self.starts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether all of `keys` hold `token`.
+    /// Serves the guard: one atomic step.
+    pub fn check(&self, write: Option<Write>) -> Marked {
+        let (memory, key) = (self.memory(), marker_key(b""));
+        let time = self.clock.wall();
+        if let Some(write) = write
+            && write.expected == memory.get(&key)
+            && time <= write.not_after
+        {
+            memory.put(&key, &write.new, FOREVER);
+        }
+        Marked {
+            marker: memory.get(&key),
+            time,
+        }
+    }
+
+    /// Whether any of `keys` holds `token`.
     pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
         keys.names()

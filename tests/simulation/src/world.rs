@@ -78,6 +78,7 @@ struct Slot {
 #[derive(Default)]
 struct Process {
     paused_until: Option<Duration>,
+    paused_since: Duration,
     /// Nothing that arrives is looked at either: the whole process stands still, and not only the
     /// threads that poll.
     is_deaf: bool,
@@ -140,9 +141,11 @@ impl State {
         let is_deaf = self.random.below(2) == 0;
         self.pauses_taken += 1;
         let process = &mut self.processes[id];
+        if process.paused_until.is_none() {
+            process.paused_since = self.now;
+        }
         process.paused_until = Some(process.paused_until.map_or(until, |known| known.max(until)));
         process.is_deaf |= is_deaf;
-        process.paused_for += span;
         until
     }
 }
@@ -301,6 +304,7 @@ impl World {
                 return;
             }
             process.paused_until = None;
+            process.paused_for += now.saturating_sub(process.paused_since);
             state.unpark(id);
         }
         // In the order of arrival; what a letter makes arrive comes behind the others.
@@ -315,7 +319,8 @@ impl World {
                 process.mail.pop_front()
             };
             match letter {
-                Some(letter) => letter(),
+                // Whatever the thread that resumes was about: this is not a part of it.
+                Some(letter) => self.observing(letter),
                 None => break,
             }
         }
@@ -411,8 +416,9 @@ impl World {
         while !is_done() && self.step(until) {}
     }
 
-    /// Lets the rest of the world go on in the middle of a poll of `process`.
-    fn stand_still(self: &Arc<Self>, process: ProcessId, until: Duration) {
+    /// Lets the rest of the world go on in the middle of a poll. That may take longer: another
+    /// thread may stand still on top of this one.
+    fn stand_still(self: &Arc<Self>, until: Duration) {
         let acquiring = {
             let mut state = self.lock();
             state.depth += 1;
@@ -422,14 +428,11 @@ impl World {
         let mut state = self.lock();
         state.depth -= 1;
         state.acquiring = acquiring;
-        // Another thread stood still on top of this one, and for longer.
-        let more = state.now.saturating_sub(until);
-        state.processes[process].paused_for += more;
     }
 
     /// A thread hands an operation to a node: it may be overtaken by any other thread here.
     pub fn before_submit(self: &Arc<Self>, process: ProcessId) {
-        let until = {
+        let (began, until) = {
             let mut state = self.lock();
             let chance = state.pauses.at_submits;
             if state.depth >= DEEPEST || state.has_ended || !state.random.chance(chance) {
@@ -437,16 +440,18 @@ impl World {
             }
             let span = state.random.micros(1, 20_000);
             state.pauses_taken += 1;
-            state.processes[process].paused_for += span;
-            state.now + span
+            (state.now, state.now + span)
         };
-        self.stand_still(process, until);
-        self.lock().unpark(process);
+        self.stand_still(until);
+        let mut state = self.lock();
+        let stood = state.now.saturating_sub(began);
+        state.processes[process].paused_for += stood;
+        state.unpark(process);
     }
 
     /// A thread reads the clock: it may stand still here, with its whole process.
     pub(crate) fn at_clock(self: &Arc<Self>, process: ProcessId) {
-        let mut until = {
+        let (began, mut until) = {
             let mut state = self.lock();
             let chance = state.pauses.at_clocks;
             if state.acquiring != Some(process)
@@ -458,15 +463,20 @@ impl World {
                 return;
             }
             let span = state.draw_pause();
-            state.pause(process, span)
+            (state.now, state.pause(process, span))
         };
         loop {
-            self.stand_still(process, until);
-            let state = self.lock();
+            self.stand_still(until);
+            let mut state = self.lock();
             match state.processes[process].paused_until {
                 // Somebody paused it for longer meanwhile.
                 Some(later) if later > state.now => until = later,
-                _ => break,
+                _ => {
+                    // Others of its process may have gone on before.
+                    let stood = state.now.saturating_sub(began);
+                    state.processes[process].paused_for += stood;
+                    break;
+                }
             }
         }
         self.resume(process);
