@@ -87,6 +87,8 @@ struct Process {
     /// What waits for the threads to run again.
     later: Vec<Action>,
     paused_for: Duration,
+    /// Threads that stand still in the middle of a poll.
+    standing: usize,
 }
 
 struct TaskWaker {
@@ -202,9 +204,11 @@ impl World {
         self.lock().processes[process].paused_for
     }
 
-    /// Whether `process` stands still now.
+    /// Whether `process`, or a thread of it, stands still now.
     pub fn is_paused(&self, process: ProcessId) -> bool {
-        self.lock().processes[process].paused_until.is_some()
+        let state = self.lock();
+        let process = &state.processes[process];
+        process.paused_until.is_some() || process.standing > 0
     }
 
     /// Whether the run is over: what is dropped then has no effect any more.
@@ -418,15 +422,17 @@ impl World {
 
     /// Lets the rest of the world go on in the middle of a poll. That may take longer: another
     /// thread may stand still on top of this one.
-    fn stand_still(self: &Arc<Self>, until: Duration) {
+    fn stand_still(self: &Arc<Self>, process: ProcessId, until: Duration) {
         let acquiring = {
             let mut state = self.lock();
             state.depth += 1;
+            state.processes[process].standing += 1;
             state.acquiring.take()
         };
         while self.step(until) {}
         let mut state = self.lock();
         state.depth -= 1;
+        state.processes[process].standing -= 1;
         state.acquiring = acquiring;
     }
 
@@ -442,7 +448,7 @@ impl World {
             state.pauses_taken += 1;
             (state.now, state.now + span)
         };
-        self.stand_still(until);
+        self.stand_still(process, until);
         let mut state = self.lock();
         let stood = state.now.saturating_sub(began);
         state.processes[process].paused_for += stood;
@@ -466,7 +472,7 @@ impl World {
             (state.now, state.pause(process, span))
         };
         loop {
-            self.stand_still(until);
+            self.stand_still(process, until);
             let mut state = self.lock();
             match state.processes[process].paused_until {
                 // Somebody paused it for longer meanwhile.
