@@ -23,7 +23,7 @@ pub struct Operation {
 }
 
 /// Wire forms that an operation may be encoded in.
-pub(crate) const FORMS: usize = 2;
+pub(crate) const FORMS: usize = 3;
 
 /// How far from its own clock a node lets the hint of an acquisition be: one client's wild clock
 /// must not push a counter so far ahead that no other's hint ever reaches it.

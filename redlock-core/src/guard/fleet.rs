@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::environment::Moment;
 use crate::quorum::majority;
 
-use super::{CLOCK_WINDOW, RestartGuard};
+use super::{CLOCK_WINDOW, RestartGuard, marker_key};
 
 /// So old a finding still tells what a node is like. Blank nodes are looked at more often.
 const FRESH: Duration = Duration::from_secs(2);
@@ -23,6 +23,7 @@ pub struct Fleet {
     max_ttl: Duration,
     /// How many nodes there will be, joined or not.
     size: usize,
+    marker_key: Vec<u8>,
     state: Mutex<State>,
 }
 
@@ -74,8 +75,21 @@ impl Fleet {
             guard,
             max_ttl,
             size,
+            marker_key: marker_key(b""),
             state: Mutex::default(),
         }
+    }
+
+    /// The same with `prefix` before the marker's key, as before all keys of the client.
+    #[must_use]
+    pub fn with_key_prefix(mut self, prefix: &[u8]) -> Self {
+        self.marker_key = marker_key(prefix);
+        self
+    }
+
+    /// The key of the marker on every node.
+    pub fn marker_key(&self) -> &[u8] {
+        &self.marker_key
     }
 
     /// What is done about nodes that may have forgotten locks.

@@ -1,6 +1,6 @@
 //! Which command or script serves an operation, and what its reply means.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
@@ -49,26 +49,33 @@ static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
 
 /// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. The
 /// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles.
+/// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
+/// nothing, however recently.
 static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "local locks = #KEYS / 2 \
+        "local locks = math.floor(#KEYS / 2) \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000000 + time[2] \
+         if #KEYS > 2 * locks then \
+           local marker = redis.pcall('GET', KEYS[#KEYS]) \
+           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
+           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
+         end \
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
            if held then return held end \
          end \
-         local time = redis.call('TIME') \
-         local now = time[1] * 1000000 + time[2] \
          local window = tonumber(ARGV[4]) \
          local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \
-         for i = locks + 1, #KEYS do \
+         for i = locks + 1, 2 * locks do \
            local stands = redis.pcall('GET', KEYS[i]) \
            if type(stands) == 'string' then \
              count = math.max(count, (tonumber(stands) or 0) + 1) \
            end \
          end \
          for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
-         for i = locks + 1, #KEYS do \
+         for i = locks + 1, 2 * locks do \
            redis.call('SET', KEYS[i], string.format('%.0f', count), 'PX', ARGV[5]) \
          end \
          return count",
@@ -165,17 +172,30 @@ pub(super) fn introductions() -> [Vec<u8>; 6] {
     })
 }
 
-/// The bytes of `operation`, encoded once for all nodes of one dialect.
-pub(super) fn encoded(operation: &Operation, dialect: Dialect) -> &[u8] {
-    // Only a single acquisition differs by dialect.
-    let form = match (operation.want(), dialect) {
-        (Want::Acquire { .. }, Dialect::NamesHolder) => 1,
-        _ => 0,
-    };
-    operation.encoded(form, |operation| encode(operation, dialect))
+/// What decides how an operation is put, besides itself.
+#[derive(Clone)]
+pub(super) struct Tongue {
+    pub(super) dialect: Dialect,
+    /// The key of the node's marker, where a fenced acquisition has to look at it. All nodes of one
+    /// client have the same one.
+    pub(super) marker: Option<Arc<[u8]>>,
 }
 
-fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
+/// The bytes of `operation`, encoded once for all nodes that understand the same.
+pub(super) fn encoded<'a>(operation: &'a Operation, tongue: &Tongue) -> &'a [u8] {
+    // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
+    let form =
+        match (operation.want(), tongue.dialect) {
+            (Want::Acquire { .. }, _) if operation.counters().is_some() => {
+                if tongue.marker.is_some() { 2 } else { 0 }
+            }
+            (Want::Acquire { .. }, Dialect::NamesHolder) => 1,
+            _ => 0,
+        };
+    operation.encoded(form, |operation| encode(operation, tongue))
+}
+
+fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
     let mut keys = operation.keys().names();
     match (operation.want(), keys.len()) {
         (Want::Acquire { ttl, .. }, 1) if operation.counters().is_none() => {
@@ -183,14 +203,14 @@ fn encode(operation: &Operation, dialect: Dialect) -> Vec<u8> {
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
             let words: [&[u8]; 7] = [b"SET", key, token, b"NX", b"PX", ttl.as_bytes(), b"GET"];
-            let count = match dialect {
+            let count = match tongue.dialect {
                 Dialect::Plain => 6,
                 Dialect::NamesHolder => 7,
             };
             pack(words.into_iter().take(count))
         }
         (Want::Inspect, _) => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
-        _ => script_call(operation, false),
+        _ => script_call(operation, tongue, false),
     }
 }
 
@@ -205,11 +225,11 @@ fn millis(ttl: Duration) -> Digits {
 
 /// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
 /// the server remember it.
-pub(super) fn encode_with_text(operation: &Operation) -> Vec<u8> {
-    script_call(operation, true)
+pub(super) fn encode_with_text(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
+    script_call(operation, tongue, true)
 }
 
-fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
+fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u8> {
     let is_fenced = operation.counters().is_some();
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
@@ -231,10 +251,13 @@ fn script_call(operation: &Operation, with_text: bool) -> Vec<u8> {
         Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
+    let marker = tongue.marker.as_deref();
+    let marker = marker.filter(|_| is_fenced && matches!(operation.want(), Want::Acquire { .. }));
     let keys = operation
         .keys()
         .names()
-        .chain(counters.into_iter().flatten());
+        .chain(counters.into_iter().flatten())
+        .chain(marker);
     let count = Digits::of(keys.clone().count() as u64);
     let head: [&[u8]; 3] = if with_text {
         [b"EVAL", script.text.as_bytes(), count.as_bytes()]
@@ -251,6 +274,12 @@ pub(super) fn is_noscript(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOSCRIPT"))
 }
 
+/// Whether a fenced acquisition granted nothing because the node's marker is gone, or tells of a
+/// quarantine.
+pub(super) fn is_marker_gone(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
+}
+
 /// What `value` means as the answer to `operation`, of a node in `epoch`.
 pub(super) fn interpret(
     operation: &Operation,
@@ -264,6 +293,10 @@ pub(super) fn interpret(
         operation.counters().is_some(),
     );
     match (operation.want(), value) {
+        (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
+            let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";
+            Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
+        }
         (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }

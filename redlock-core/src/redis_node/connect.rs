@@ -15,6 +15,7 @@ use crate::node::{NodeError, NodeErrorKind};
 
 use super::address::RedisAddress;
 use super::command::{Dialect, introductions};
+use super::vetting::Facts;
 use super::wire::{Value, decode, pack};
 
 /// The bytes to and from a server, over whatever carries them.
@@ -59,12 +60,27 @@ pub(super) struct Connected {
     pub(super) reader: Reader,
     pub(super) writer: Arc<dyn Writer>,
     pub(super) dialect: Dialect,
+    /// What the server is like, where anybody wanted to know.
+    pub(super) facts: Facts,
+}
+
+/// What to ask a server about itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Curiosity {
+    None,
+    /// `INFO`.
+    Info,
+    /// `INFO`, and how it keeps its append-only file.
+    Persistence,
 }
 
 /// Connects, logs in and learns the server's version.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn connect(address: &RedisAddress) -> Result<Connected, NodeError> {
+pub(super) async fn connect(
+    address: &RedisAddress,
+    curiosity: Curiosity,
+) -> Result<Connected, NodeError> {
     match address.info.addr() {
         ConnectionAddr::Tcp(host, port) => {
             let mut stream = TcpStream::connect((host.as_str(), *port))
@@ -72,12 +88,13 @@ pub(super) async fn connect(address: &RedisAddress) -> Result<Connected, NodeErr
                 .map_err(|error| broken(&error))?;
             // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
             stream.set_nodelay(true).map_err(|error| broken(&error))?;
-            let dialect = handshake(&mut stream, address).await?;
+            let (dialect, facts) = handshake(&mut stream, address, curiosity).await?;
             let (reader, writer) = stream.into_split();
             Ok(Connected {
                 reader: Box::new(reader),
                 writer: Arc::new(writer),
                 dialect,
+                facts,
             })
         }
         #[cfg(unix)]
@@ -85,20 +102,25 @@ pub(super) async fn connect(address: &RedisAddress) -> Result<Connected, NodeErr
             let mut stream = UnixStream::connect(path)
                 .await
                 .map_err(|error| broken(&error))?;
-            let dialect = handshake(&mut stream, address).await?;
+            let (dialect, facts) = handshake(&mut stream, address, curiosity).await?;
             let (reader, writer) = stream.into_split();
             Ok(Connected {
                 reader: Box::new(reader),
                 writer: Arc::new(writer),
                 dialect,
+                facts,
             })
         }
         _ => Err(not_connected("this kind of address is not supported")),
     }
 }
 
-/// Before the node may vote: credentials, database, version.
-async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Dialect, NodeError> {
+/// Before the node may vote: credentials, database, version, and what it is like.
+async fn handshake(
+    stream: &mut dyn Stream,
+    address: &RedisAddress,
+    curiosity: Curiosity,
+) -> Result<(Dialect, Facts), NodeError> {
     let settings = address.info.redis_settings();
     let user = settings.username().unwrap_or("default");
     let password = settings.password();
@@ -108,10 +130,9 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
     if let Some(password) = password {
         hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
     }
-    let version = match exchange(stream, &mut buffer, &pack(hello.into_iter()), hello_version)
-        .await?
-    {
-        Ok(version) => version,
+    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read).await?;
+    let hello = match hello {
+        Ok(hello) => hello,
         // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
         Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
             if let Some(password) = password {
@@ -120,7 +141,7 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
                     .await?
                     .map_err(not_connected)?;
             }
-            0
+            Hello::default()
         }
         Err(error) => return Err(not_connected(error)),
     };
@@ -131,6 +152,13 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
             .await?
             .map_err(not_connected)?;
     }
+    let facts = inquire(
+        stream,
+        &mut buffer,
+        curiosity,
+        Facts::of_role(hello.is_replica),
+    )
+    .await?;
     for script in introductions() {
         let refused = |error| {
             let what = "the server does not run the scripts that a release needs";
@@ -140,32 +168,85 @@ async fn handshake(stream: &mut dyn Stream, address: &RedisAddress) -> Result<Di
             .await?
             .map_err(refused)?;
     }
-    Ok(if version >= 7 {
+    let dialect = if hello.version >= 7 {
         Dialect::NamesHolder
     } else {
         Dialect::Plain
-    })
+    };
+    Ok((dialect, facts))
 }
 
-/// The major version in the reply to HELLO: a flat list of names and values.
-fn hello_version(value: &Value<'_>) -> u32 {
-    let Value::Array(fields) = value else {
-        return 0;
+/// Asks the server about itself. What its ACL hides is left open.
+async fn inquire(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    curiosity: Curiosity,
+    mut facts: Facts,
+) -> Result<Facts, NodeError> {
+    if curiosity == Curiosity::None {
+        return Ok(facts);
+    }
+    let text = |value: &Value<'_>| match value {
+        Value::Bulk(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
     };
-    let mut fields = fields.iter();
-    while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
-        if let (Value::Bulk(b"version"), Value::Bulk(version)) = (name, value) {
-            let major = version
-                .split(|byte| *byte == b'.')
-                .next()
-                .unwrap_or_default();
-            return std::str::from_utf8(major)
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(0);
+    let info = pack([b"INFO".as_slice()].into_iter());
+    match exchange(stream, buffer, &info, text).await? {
+        Ok(info) => facts.read_info(&info),
+        Err(error) if error.starts_with("NOPERM") => {}
+        Err(error) => return Err(not_connected(error)),
+    }
+    if curiosity == Curiosity::Persistence {
+        for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
+            let get = pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter());
+            // Hidden by the ACL, or renamed by a managed service: the same, nobody can see it.
+            if let Ok(settings) = exchange(stream, buffer, &get, pairs).await? {
+                for (name, value) in &settings {
+                    facts.read_config(name, value);
+                }
+            }
         }
     }
-    0
+    Ok(facts)
+}
+
+fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let Value::Array(words) = value else {
+        return Vec::new();
+    };
+    let pair = |pair: &[Value<'_>]| match pair {
+        [Value::Bulk(name), Value::Bulk(value)] => Some((name.to_vec(), value.to_vec())),
+        _ => None,
+    };
+    words.chunks(2).filter_map(pair).collect()
+}
+
+/// What the reply to HELLO says: a flat list of names and values.
+#[derive(Default)]
+struct Hello {
+    /// The major one.
+    version: u32,
+    is_replica: bool,
+}
+
+impl Hello {
+    fn read(value: &Value<'_>) -> Self {
+        let mut hello = Self::default();
+        for (name, value) in pairs(value) {
+            match &name[..] {
+                b"version" => hello.version = major(&value),
+                b"role" => hello.is_replica = value != b"master",
+                _ => {}
+            }
+        }
+        hello
+    }
+}
+
+fn major(version: &[u8]) -> u32 {
+    let major = version.split(|byte| *byte == b'.').next();
+    let major = major.and_then(|digits| std::str::from_utf8(digits).ok());
+    major.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// Sends one command and reads its reply: what `read` makes of it, or the server's error text.

@@ -15,9 +15,10 @@ use crate::node::{NodeError, NodeErrorKind};
 
 use super::RedisOptions;
 use super::address::RedisAddress;
-use super::connect::{Connected, connect};
+use super::connect::{Connected, Curiosity, connect};
 use super::inbox::{HasEnded, Inbox};
 use super::serve::{Ended, Serve};
+use super::warden::Warden;
 
 /// The first pause before another attempt to connect; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -29,12 +30,14 @@ pub(super) struct Driver {
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) options: RedisOptions,
+    /// The node's guard, where it belongs to a fleet.
+    pub(super) warden: Option<Warden>,
     pub(super) _io: IoThread,
 }
 
 impl Driver {
     /// Connects, serves, and connects again, until the node is dropped.
-    pub(super) async fn run(self) {
+    pub(super) async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         // Why there is no connection, as the log had it last: a server that is down for a night
         // is worth one line, not one a second.
@@ -45,15 +48,19 @@ impl Driver {
                     tracing::info!(pool = %self.name, server = %self.address, "node connected");
                     logged.clear();
                     let since = Instant::now();
-                    match Serve::new(connected, &self.inbox, &self.options).await {
+                    let warden = self.warden.as_mut();
+                    let ended = Serve::new(connected, &self.inbox, &self.options, warden).await;
+                    match ended {
                         Ended::Dropped => return,
                         Ended::Broken(error) => self.log(&error, &mut logged),
                     }
+                    self.unreachable();
                     if since.elapsed() > LONGEST_PAUSE {
                         pause = FIRST_PAUSE;
                     }
                 }
                 Err(error) => {
+                    self.unreachable();
                     self.inbox.close(&error, Vec::new());
                     self.log(&error, &mut logged);
                 }
@@ -76,14 +83,32 @@ impl Driver {
         }
     }
 
-    async fn connect(&self) -> Result<Connected, NodeError> {
+    fn unreachable(&mut self) {
+        if let Some(warden) = &mut self.warden {
+            warden.unreachable();
+        }
+    }
+
+    /// Connects to a server that may vote, for all that it says of itself.
+    async fn connect(&mut self) -> Result<Connected, NodeError> {
         let timeout = self.options.connect_timeout;
-        tokio::time::timeout(timeout, connect(&self.address))
+        let curiosity = match (&self.warden, self.options.trust_aof) {
+            (None, _) => Curiosity::None,
+            (Some(_), false) => Curiosity::Info,
+            (Some(_), true) => Curiosity::Persistence,
+        };
+        let connected = tokio::time::timeout(timeout, connect(&self.address, curiosity))
             .await
             .unwrap_or_else(|_| {
                 let detail = format!("no connection within {}", Brief(timeout));
                 Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
-            })
+            })?;
+        if let Some(warden) = &mut self.warden {
+            let judgement = connected.facts.judge(&self.name, self.options.trust_aof);
+            let warnings = judgement.under(self.options.vetting)?;
+            warden.connected(connected.facts.clone(), warnings);
+        }
+        Ok(connected)
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {

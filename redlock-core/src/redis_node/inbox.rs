@@ -1,24 +1,23 @@
 //! Where operations wait for the driver.
 
+mod state;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
+use std::task::Context;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
 
-use super::command::{Dialect, encoded};
-use super::connect::{Connected, Writer};
-
-/// How many releases are remembered for a server that cannot be reached. Beyond that the oldest
-/// are forgotten, and their keys go away at the ttl.
-const MOST_OWED: usize = 65_536;
+use super::command::Tongue;
+use super::connect::Writer;
+use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
@@ -28,45 +27,7 @@ pub(super) struct Inbox {
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
-}
-
-struct State {
-    gate: Gate,
-    queue: Vec<Submission>,
-    /// The connection, for a caller to write to by itself while the driver has nothing to do: one
-    /// thread less to wake on the way to the server.
-    direct: Option<Direct>,
-    /// What callers wrote by themselves, which the driver has not yet heard of.
-    written: Vec<Submission>,
-    /// The end of what a caller wrote, where the socket took only a part.
-    unwritten: Vec<u8>,
-    /// Releases that could not be delivered, or whose answer got lost.
-    owed: VecDeque<Owed>,
-    /// Submitted and not answered.
-    outstanding: usize,
-    /// The driver's waker, while it has nothing to do.
-    driver: Option<Waker>,
-    is_settled: bool,
-    has_ended: bool,
-}
-
-enum Gate {
-    /// Connected.
-    Open,
-    /// Connected, but an answer is overdue: votes no, except that releases go out behind what
-    /// they undo.
-    Suspect(NodeError),
-    /// Not connected.
-    Closed(NodeError),
-}
-
-/// See [`State::direct`].
-struct Direct {
-    writer: Arc<dyn Writer>,
-    dialect: Dialect,
-    /// The driver has written everything, hardly waits for an answer, and looks after overdue ones
-    /// soon.
-    is_calm: bool,
+    listeners: Mutex<Vec<EpochListener>>,
 }
 
 pub(super) struct Submission {
@@ -103,6 +64,9 @@ impl Inbox {
         Self {
             state: Mutex::new(State {
                 gate: Gate::Closed(connecting),
+                is_connected: false,
+                quarantine: None,
+                suspicion: None,
                 queue: Vec::new(),
                 direct: None,
                 written: Vec::new(),
@@ -114,6 +78,7 @@ impl Inbox {
                 has_ended: false,
             }),
             epoch: AtomicU32::new(0),
+            listeners: Mutex::default(),
             settled: Notify::new(),
             max_in_flight,
         }
@@ -127,8 +92,8 @@ impl Inbox {
                 let detail = "too many operations are in flight";
                 Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
             }
-            Gate::Suspect(error) if !is_release => Some(error.clone()),
-            Gate::Open | Gate::Suspect(_) => None,
+            Gate::Suspect(error) | Gate::Quarantined(error) if !is_release => Some(error.clone()),
+            Gate::Open | Gate::Suspect(_) | Gate::Quarantined(_) => None,
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
@@ -169,7 +134,9 @@ impl Inbox {
     pub(super) fn status(&self) -> NodeStatus {
         match &self.lock().gate {
             Gate::Open => NodeStatus::Voting,
-            Gate::Suspect(error) | Gate::Closed(error) => NodeStatus::Abstaining(error.clone()),
+            Gate::Suspect(error) | Gate::Quarantined(error) | Gate::Closed(error) => {
+                NodeStatus::Abstaining(error.clone())
+            }
         }
     }
 
@@ -187,6 +154,12 @@ impl Inbox {
         self.epoch.load(Ordering::Acquire)
     }
 
+    pub(super) fn on_new_epoch(&self, listener: EpochListener) {
+        let listeners = self.listeners.lock();
+        let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
+        listeners.push(listener);
+    }
+
     /// No more operations will come; the driver sends what is queued and ends.
     pub(super) fn end(&self) {
         let driver = {
@@ -201,17 +174,26 @@ impl Inbox {
 
     // What follows is the driver's side.
 
-    /// A connection is there: from here on it votes. Returns what is owed from before, to be sent
-    /// ahead of everything else.
-    pub(super) fn open(&self, connected: &Connected) -> Vec<Owed> {
+    /// A connection is there: from here on it votes, unless it is in `quarantine`. Returns what is
+    /// owed from before, to be sent ahead of everything else.
+    pub(super) fn open(
+        &self,
+        writer: &Arc<dyn Writer>,
+        tongue: &Tongue,
+        quarantine: Option<NodeError>,
+    ) -> Vec<Owed> {
         let now = Instant::now();
         let owed = {
             let mut state = self.lock();
-            state.gate = Gate::Open;
-            state.is_settled = true;
+            state.is_connected = true;
+            // Whoever waits for it to settle wants to hear how the quarantine turns out.
+            state.is_settled |= quarantine.is_none();
+            state.quarantine = quarantine;
+            state.suspicion = None;
+            state.set_gate();
             state.direct = Some(Direct {
-                writer: Arc::clone(&connected.writer),
-                dialect: connected.dialect,
+                writer: Arc::clone(writer),
+                tongue: tongue.clone(),
                 is_calm: false,
             });
             std::mem::take(&mut state.owed)
@@ -224,12 +206,45 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
-        self.lock().gate = Gate::Suspect(error);
+        {
+            let mut state = self.lock();
+            state.suspicion = Some(error);
+            state.is_settled = true;
+            state.set_gate();
+        }
+        self.settled.notify_waiters();
     }
 
     /// The overdue answer came.
     pub(super) fn trust(&self) {
-        self.lock().gate = Gate::Open;
+        let mut state = self.lock();
+        state.suspicion = None;
+        state.set_gate();
+    }
+
+    /// The node votes no for this reason, or for none any more. `is_settled` as in
+    /// [`Action::Hold`](crate::guard::Action::Hold).
+    pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
+        {
+            let mut state = self.lock();
+            state.quarantine = reason;
+            state.is_settled |= is_settled;
+            state.set_gate();
+        }
+        if is_settled {
+            self.settled.notify_waiters();
+        }
+    }
+
+    /// What the node granted before counts no more. To be called while it is in quarantine, so that
+    /// nothing is granted meanwhile.
+    pub(super) fn begin_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        let listeners = self.listeners.lock();
+        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        for tell in listeners {
+            tell();
+        }
     }
 
     /// There is no connection, for this reason. What is queued was never sent.
@@ -237,6 +252,7 @@ impl Inbox {
         let queue = {
             let mut state = self.lock();
             state.gate = Gate::Closed(error.clone());
+            state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
             for owed in owed {
@@ -331,47 +347,9 @@ pub(super) enum Taken {
     Overtaken,
 }
 
-/// What became of a caller's own write.
-enum Written {
-    Nothing,
-    Part,
-    All,
-}
-
 /// Whether the node was dropped.
 #[derive(Clone, Copy)]
 pub(super) struct HasEnded(pub(super) bool);
-
-impl State {
-    /// Writes an operation to the connection at once, where the driver has nothing to do. With
-    /// more than one operation under way the driver's batches are cheaper, and it keeps the order.
-    fn write(&mut self, submission: &Submission) -> Written {
-        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
-            return Written::Nothing;
-        };
-        direct.is_calm = false;
-        let bytes = encoded(&submission.operation, direct.dialect);
-        match direct.writer.try_write(bytes) {
-            Ok(0) | Err(_) => Written::Nothing,
-            Ok(written) if written == bytes.len() => Written::All,
-            Ok(written) => {
-                self.unwritten.extend_from_slice(&bytes[written..]);
-                Written::Part
-            }
-        }
-    }
-
-    fn owe(&mut self, owed: Owed) {
-        if self.has_ended {
-            // There will be no other connection.
-            return;
-        }
-        if self.owed.len() == MOST_OWED {
-            self.owed.pop_front();
-        }
-        self.owed.push_back(owed);
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,8 @@ mod connect;
 mod driver;
 mod inbox;
 mod serve;
+mod vetting;
+mod warden;
 mod wire;
 
 use std::fmt;
@@ -17,11 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+pub use vetting::Vetting;
 
+use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{Node, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, Reply};
 use crate::operation::Operation;
 use inbox::Inbox;
+use warden::Warden;
 
 /// How a Redis node's driver behaves.
 #[derive(Clone, Debug)]
@@ -34,10 +39,18 @@ pub struct RedisOptions {
     /// When an answer has been out for so long, the connection is given up and made anew.
     pub dead_after: Duration,
     /// An idle connection is tried so often, so that one that died in silence is replaced before
-    /// anybody needs it.
+    /// anybody needs it. A node of a fleet is checked so often, idle or not.
     pub heartbeat: Duration,
     /// How many operations may be in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
+    /// The nodes that this one is guarded with: whether it may have forgotten locks, whether its
+    /// clock steps, what kind of server it is. Without a fleet nobody asks.
+    pub fleet: Option<Arc<Fleet>>,
+    /// What becomes of a server that a lock cannot rely on.
+    pub vetting: Vetting,
+    /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
+    /// promoted. Then a restart needs no quarantine.
+    pub trust_aof: bool,
 }
 
 impl Default for RedisOptions {
@@ -48,6 +61,9 @@ impl Default for RedisOptions {
             dead_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
             max_in_flight: 16_384,
+            fleet: None,
+            vetting: Vetting::Refuse,
+            trust_aof: false,
         }
     }
 }
@@ -71,11 +87,18 @@ impl RedisNode {
         let name = name.into();
         let address = Arc::new(address);
         let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        // Here and not in its task: the fleet is whole once all its nodes are started.
+        let clock = io.environment().clock;
+        let warden = options
+            .fleet
+            .as_ref()
+            .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
         let driver = driver::Driver {
             name: Arc::clone(&name),
             address: Arc::clone(&address),
             inbox: Arc::clone(&inbox),
             options,
+            warden,
             // Keeps the thread alive until the last release has been sent.
             _io: io.clone(),
         };
@@ -87,7 +110,8 @@ impl RedisNode {
         }
     }
 
-    /// Waits until the first attempt to connect has succeeded or failed.
+    /// Waits until the first attempt to connect has succeeded or failed, and, in a fleet, until it
+    /// is known whether the node votes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -116,6 +140,10 @@ impl Node for RedisNode {
 
     fn epoch(&self) -> u32 {
         self.inbox.epoch()
+    }
+
+    fn on_new_epoch(&self, listener: EpochListener) {
+        self.inbox.on_new_epoch(listener);
     }
 }
 

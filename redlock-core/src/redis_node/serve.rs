@@ -1,25 +1,27 @@
 //! One connection, from its handshake to its end.
 
+mod guarded;
+mod watchdog;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
-use crate::error::Brief;
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
-use super::command::{Dialect, encode_with_text, encoded, interpret, is_noscript};
+use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
 use super::connect::{Connected, Reader, Writer, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::warden::Warden;
 use super::wire::{Value, decode};
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
@@ -34,11 +36,17 @@ const CALM: u32 = 8;
 pub(super) struct Serve<'a> {
     reader: Reader,
     writer: Arc<dyn Writer>,
-    dialect: Dialect,
-    /// Of the node, for as long as this connection votes.
+    tongue: Tongue,
+    /// Of the node, as of what is being answered.
     epoch: u32,
     inbox: &'a Inbox,
     options: &'a RedisOptions,
+    /// The node's guard, where it has one.
+    warden: Option<&'a mut Warden>,
+    /// Why the node must not vote: what it grants meanwhile counts as not granted.
+    quarantine: Option<NodeError>,
+    /// When the guard looks at the node again; `None` while its question is out, or without one.
+    check_at: Option<Instant>,
     /// Encoded, not yet written.
     output: BytesMut,
     /// Read, not yet a whole reply.
@@ -74,6 +82,8 @@ enum Purpose {
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
+    /// The guard's question.
+    Check,
 }
 
 pub(super) enum Ended {
@@ -83,16 +93,33 @@ pub(super) enum Ended {
 }
 
 impl<'a> Serve<'a> {
-    /// Opens the inbox, and puts what is owed ahead of everything else.
-    pub(super) fn new(connected: Connected, inbox: &'a Inbox, options: &'a RedisOptions) -> Self {
-        let owed = inbox.open(&connected);
+    /// Opens the inbox, and puts the guard's question and then what is owed ahead of everything
+    /// else.
+    pub(super) fn new(
+        connected: Connected,
+        inbox: &'a Inbox,
+        options: &'a RedisOptions,
+        warden: Option<&'a mut Warden>,
+    ) -> Self {
+        let tongue = Tongue {
+            dialect: connected.dialect,
+            marker: warden.as_ref().and_then(|warden| warden.marker_key()),
+        };
+        let quarantine = warden.as_ref().map(|_| {
+            let detail = "connected, and being looked at";
+            NodeError::unsent(NodeErrorKind::Quarantined, detail)
+        });
+        let owed = inbox.open(&connected.writer, &tongue, quarantine.clone());
         let mut serve = Self {
             reader: connected.reader,
             writer: connected.writer,
-            dialect: connected.dialect,
+            tongue,
             epoch: inbox.epoch(),
             inbox,
             options,
+            warden,
+            quarantine,
+            check_at: None,
             output: BytesMut::new(),
             input: BytesMut::new(),
             in_flight: VecDeque::new(),
@@ -103,10 +130,11 @@ impl<'a> Serve<'a> {
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
+        serve.ask();
         for owed in owed {
             serve
                 .output
-                .extend_from_slice(encoded(&owed.operation, connected.dialect));
+                .extend_from_slice(encoded(&owed.operation, &serve.tongue));
             serve.push(Instant::now(), Purpose::Owed(owed));
         }
         serve
@@ -158,28 +186,35 @@ impl<'a> Serve<'a> {
         let mut input = std::mem::take(&mut self.input);
         while let Some((value, length)) = decode(&input).map_err(|_| garbled())? {
             let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
-            self.answer(oldest, &value);
+            self.answer(oldest, &value)?;
             input.advance(length);
         }
         self.input = input;
         Ok(())
     }
 
-    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) {
+    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
         let operation = match &in_flight.purpose {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Heartbeat => return,
+            Purpose::Heartbeat => return Ok(()),
+            Purpose::Check => return self.checked(value),
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
-            self.output.extend_from_slice(&encode_with_text(operation));
+            self.output
+                .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
         } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
             self.answered += 1;
-            reply.answer(interpret(&operation, self.dialect, self.epoch, value));
+            if is_marker_gone(value) {
+                self.doubt();
+            }
+            let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
+            reply.answer(self.as_far_as_it_counts(&operation, answer));
         }
+        Ok(())
     }
 
     /// Whether the release of what sets a key was sent already: sent again now, it would come
@@ -197,7 +232,7 @@ impl<'a> Serve<'a> {
             }) => {
                 matches!(later.want(), Want::Release { .. }) && later.token() == operation.token()
             }
-            Purpose::Heartbeat => false,
+            Purpose::Heartbeat | Purpose::Check => false,
         })
     }
 
@@ -222,7 +257,7 @@ impl<'a> Serve<'a> {
         } in taken.drain(..)
         {
             self.output
-                .extend_from_slice(encoded(&operation, self.dialect));
+                .extend_from_slice(encoded(&operation, &self.tongue));
             self.push(since, Purpose::Operation { operation, reply });
         }
         self.taken = taken;
@@ -245,62 +280,6 @@ impl<'a> Serve<'a> {
         Ok(())
     }
 
-    /// Looks after answers that are overdue, and after a connection that is idle. True where
-    /// something is to be written.
-    fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
-        let mut has_work = false;
-        let now = Instant::now();
-        let waited = self
-            .in_flight
-            .front()
-            .map(|oldest| now.duration_since(oldest.since));
-        if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
-            self.is_suspect = false;
-            self.inbox.trust();
-        }
-        while self.watchdog.as_mut().poll(context).is_ready() {
-            self.hear_of_written();
-            has_work |= !self.output.is_empty();
-            let now = Instant::now();
-            let next = match self
-                .in_flight
-                .front()
-                .map(|oldest| now.duration_since(oldest.since))
-            {
-                None if now.duration_since(self.heard) < self.options.heartbeat => {
-                    let idle = now.duration_since(self.heard);
-                    if idle < self.options.suspect_after {
-                        self.options.suspect_after
-                    } else {
-                        self.options.heartbeat.saturating_sub(idle)
-                    }
-                }
-                None => {
-                    // Any command that every user may run does; this one is needed anyway.
-                    self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
-                    self.push(now, Purpose::Heartbeat);
-                    has_work = true;
-                    self.options.suspect_after
-                }
-                Some(waited) if waited >= self.options.dead_after => {
-                    return Err(lost(format!("no answer for {}", Brief(waited))));
-                }
-                Some(waited) if waited >= self.options.suspect_after => {
-                    self.is_suspect = true;
-                    self.inbox.suspect(waited);
-                    self.options
-                        .suspect_after
-                        .min(self.options.dead_after.saturating_sub(waited))
-                }
-                Some(waited) => self.options.suspect_after.saturating_sub(waited),
-            };
-            self.watchdog
-                .as_mut()
-                .reset(now + next.max(Duration::from_millis(1)));
-        }
-        Ok(has_work)
-    }
-
     /// The connection is gone. Callers hear that nobody knows; releases are owed.
     fn give_up(&mut self, error: &NodeError) {
         self.hear_of_written();
@@ -313,7 +292,7 @@ impl<'a> Serve<'a> {
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat => {}
+                Purpose::Heartbeat | Purpose::Check => {}
             }
         }
         self.inbox.close(error, owed);

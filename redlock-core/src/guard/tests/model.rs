@@ -61,7 +61,7 @@ impl World {
         };
         Self {
             now: ms(1_000_000),
-            nodes: (0..NODES as u32).map(node).collect(),
+            nodes: (0..).take(NODES).map(node).collect(),
             clients: (0..3).map(|_| boot()).collect(),
             last_write: ms(1_000_000),
             votes: 0,
@@ -148,7 +148,7 @@ impl World {
                     assert!(
                         self.now >= forgot + MAX_TTL,
                         "client {client_index} lets node {node_index} vote {:?} after it forgot",
-                        self.now - forgot,
+                        self.now.saturating_sub(forgot),
                     );
                 }
             }

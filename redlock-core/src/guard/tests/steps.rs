@@ -71,7 +71,7 @@ fn a_step_that_others_have_seen_to_is_not_written_again() {
     a.sentry.unreachable();
     a.pass(ms(3_600_000));
     a.time += ms(700);
-    a.marker = marker("run1", a.time - ms(1_800_000));
+    a.marker = marker("run1", a.time.saturating_sub(ms(1_800_000)));
     let found = a.marker.clone();
     assert!(
         matches!(a.settle(), Action::Hold { .. }),

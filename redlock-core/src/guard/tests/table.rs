@@ -98,7 +98,7 @@ fn a_blank_node_beside_marked_ones_may_be_just_being_opened() {
             ..
         }
     ));
-    b.pass(GRACE - ms(1));
+    b.pass(GRACE.saturating_sub(ms(1)));
     b.marker = marker("run-b", b.time);
     assert_eq!(b.settle(), Action::Vote);
 }
@@ -145,7 +145,7 @@ fn a_restarted_node_waits_for_the_longest_ttl_and_begins_an_epoch() {
         assert!(matches!(a.settle(), Action::Hold { .. }));
         assert_eq!(a.read().run_id, "run2");
         assert_eq!(a.left(), QUARANTINE);
-        a.pass(QUARANTINE - ms(1));
+        a.pass(QUARANTINE.saturating_sub(ms(1)));
         assert!(matches!(a.settle(), Action::Hold { .. }));
         a.pass(ms(1));
         let verdict = a.check();
@@ -171,7 +171,7 @@ fn a_quarantine_that_came_and_went_unseen_is_an_epoch() {
     let mut a = Bench::voting();
     a.sentry.unreachable();
     a.pass(ms(60_000));
-    a.marker = marker("run1", a.time - ms(1));
+    a.marker = marker("run1", a.time.saturating_sub(ms(1)));
     let verdict = a.check();
     assert_eq!((verdict.action, verdict.is_new_epoch), (Action::Vote, true));
 }
@@ -234,7 +234,7 @@ fn a_clock_that_jumps_ahead_does_not_end_a_quarantine_that_was_seen() {
     for _ in 0..3 {
         assert!(matches!(a.settle(), Action::Hold { .. }));
     }
-    a.pass(QUARANTINE - ms(1));
+    a.pass(QUARANTINE.saturating_sub(ms(1)));
     assert!(matches!(a.settle(), Action::Hold { .. }));
     a.pass(ms(1));
     assert_eq!(a.settle(), Action::Vote);
@@ -275,14 +275,14 @@ fn without_a_run_id_any_marker_is_ours() {
     a.run_id = None;
     assert_eq!(a.settle(), Action::Vote);
     assert_eq!(a.read().run_id, Marker::UNKNOWN);
-    a.marker = marker("any", a.time - ms(5));
+    a.marker = marker("any", a.time.saturating_sub(ms(5)));
     assert_eq!(a.settle(), Action::Vote);
     // Two of which nobody knows what they are may be different.
     let mut b = Bench::new(&fleet, "b", "run1");
     b.run_id = None;
     assert!(!matches!(b.check().action, Action::Refuse { .. }));
     // Who is told more does not take that for an answer.
-    a.marker = marker(Marker::UNKNOWN, a.time - ms(5));
+    a.marker = marker(Marker::UNKNOWN, a.time.saturating_sub(ms(5)));
     a.run_id = Some("run1");
     assert!(matches!(a.settle(), Action::Hold { .. }));
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::task::{Poll, Waker};
 
 use super::*;
+use crate::redis_node::command::{Dialect, encoded};
 use crate::resource::Resource;
 use crate::round::{Goal, Round};
 use crate::token::TokenSource;
@@ -34,6 +35,15 @@ impl Writer for Socket {
     }
 }
 
+const TONGUE: Tongue = Tongue {
+    dialect: Dialect::NamesHolder,
+    marker: None,
+};
+
+fn writer(socket: &Arc<Socket>) -> Arc<dyn Writer> {
+    Arc::clone(socket) as Arc<dyn Writer>
+}
+
 /// An inbox with a calm driver on a socket that takes so many bytes a write.
 fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
     let inbox = Inbox::new(100);
@@ -41,12 +51,7 @@ fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
         takes,
         taken: Mutex::default(),
     });
-    let connected = Connected {
-        reader: Box::new(tokio::io::empty()),
-        writer: Arc::clone(&socket) as Arc<dyn Writer>,
-        dialect: Dialect::NamesHolder,
-    };
-    assert!(inbox.open(&connected).is_empty());
+    assert!(inbox.open(&writer(&socket), &TONGUE, None).is_empty());
     look(&inbox, true);
     (inbox, socket)
 }
@@ -80,7 +85,7 @@ fn what_a_lone_caller_wrote_is_heard_of_before_anything_else_is_taken() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     let operation = release();
     submit(&inbox, &operation);
-    let bytes = encoded(&operation, Dialect::NamesHolder);
+    let bytes = encoded(&operation, &TONGUE);
     assert_eq!(*socket.taken.lock().unwrap(), bytes);
 
     // One write between two looks: the next one is the driver's.
@@ -102,7 +107,7 @@ fn the_rest_of_a_short_write_goes_out_first() {
     inbox.take_written(&mut written, &mut output);
     assert_eq!(written.len(), 1);
     let sent = [&*socket.taken.lock().unwrap(), &output[..]].concat();
-    assert_eq!(sent, encoded(&operation, Dialect::NamesHolder));
+    assert_eq!(sent, encoded(&operation, &TONGUE));
 }
 
 #[test]
@@ -135,10 +140,48 @@ fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
     let error = NodeError::sent(NodeErrorKind::Disconnected, "broken");
     inbox.close(&error, Vec::new());
     assert_eq!(round.tally().failed, 1, "its caller is told");
-    let connected = Connected {
-        reader: Box::new(tokio::io::empty()),
-        writer: socket,
-        dialect: Dialect::NamesHolder,
+    assert_eq!(inbox.open(&writer(&socket), &TONGUE, None).len(), 1);
+}
+
+#[test]
+fn leaving_a_suspicion_does_not_end_a_quarantine() {
+    let (inbox, _socket) = calm(Ok(0));
+    let reason = || Some(NodeError::unsent(NodeErrorKind::Quarantined, "flushed"));
+    let kind = |inbox: &Inbox| match inbox.status() {
+        NodeStatus::Voting => None,
+        NodeStatus::Abstaining(error) => Some(error.kind()),
     };
-    assert_eq!(inbox.open(&connected).len(), 1);
+    for is_suspect_first in [true, false] {
+        if is_suspect_first {
+            inbox.suspect(Duration::from_secs(1));
+            inbox.quarantine(reason(), true);
+        } else {
+            inbox.quarantine(reason(), true);
+            inbox.suspect(Duration::from_secs(1));
+        }
+        assert_eq!(kind(&inbox), Some(NodeErrorKind::Quarantined));
+        inbox.trust();
+        assert_eq!(kind(&inbox), Some(NodeErrorKind::Quarantined));
+        inbox.quarantine(None, true);
+        assert_eq!(kind(&inbox), None);
+    }
+    inbox.quarantine(reason(), true);
+    inbox.suspect(Duration::from_secs(1));
+    inbox.quarantine(None, true);
+    assert_eq!(
+        kind(&inbox),
+        Some(NodeErrorKind::TimedOut),
+        "nor the other way round"
+    );
+}
+
+#[test]
+fn a_lone_caller_writes_nothing_to_a_node_in_quarantine() {
+    let (inbox, socket) = calm(Ok(usize::MAX));
+    let error = NodeError::unsent(NodeErrorKind::Quarantined, "flushed");
+    inbox.quarantine(Some(error), true);
+    let release = submit(&inbox, &release());
+    assert!(socket.taken.lock().unwrap().is_empty());
+    assert_eq!(release.tally().failed, 0);
+    assert!(look(&inbox, true) == (Taken::Some, 1), "releases go out");
 }

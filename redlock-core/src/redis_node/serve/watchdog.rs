@@ -1,0 +1,81 @@
+//! Looking after answers that are overdue, idle connections, and what the guard wants to know.
+
+use std::future::Future as _;
+use std::task::Context;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::Brief;
+use crate::node::NodeError;
+
+use super::{Purpose, Serve, lost};
+
+impl Serve<'_> {
+    /// True where something is to be written.
+    pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
+        let mut has_work = false;
+        let now = Instant::now();
+        let waited = self.waited(now);
+        if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
+            self.is_suspect = false;
+            self.inbox.trust();
+        }
+        while self.watchdog.as_mut().poll(context).is_ready() {
+            self.hear_of_written();
+            let now = Instant::now();
+            if self.check_at.is_some_and(|at| at <= now) {
+                self.ask();
+            }
+            has_work |= !self.output.is_empty();
+            let next = match self.waited(now) {
+                None => self.idle(now).unwrap_or_else(|| {
+                    has_work = true;
+                    self.options.suspect_after
+                }),
+                Some(waited) if waited >= self.options.dead_after => {
+                    return Err(lost(format!("no answer for {}", Brief(waited))));
+                }
+                Some(waited) if waited >= self.options.suspect_after => {
+                    self.is_suspect = true;
+                    self.inbox.suspect(waited);
+                    self.options
+                        .suspect_after
+                        .min(self.options.dead_after.saturating_sub(waited))
+                }
+                Some(waited) => self.options.suspect_after.saturating_sub(waited),
+            };
+            let check = self.check_at.map(|at| at.saturating_duration_since(now));
+            let next = check.map_or(next, |check| next.min(check));
+            self.watchdog
+                .as_mut()
+                .reset(now + next.max(Duration::from_millis(1)));
+        }
+        Ok(has_work)
+    }
+
+    /// How long the oldest answer has been out.
+    fn waited(&self, now: Instant) -> Option<Duration> {
+        let oldest = self.in_flight.front()?;
+        Some(now.duration_since(oldest.since))
+    }
+
+    /// When to look again at a connection on which no answer is out; `None` where it was idle for
+    /// so long that it is asked for a sign of life. The guard's questions are such signs.
+    fn idle(&mut self, now: Instant) -> Option<Duration> {
+        let idle = now.duration_since(self.heard);
+        if idle < self.options.suspect_after {
+            return Some(self.options.suspect_after);
+        }
+        if idle < self.options.heartbeat {
+            return Some(self.options.heartbeat.saturating_sub(idle));
+        }
+        if self.warden.is_some() {
+            return Some(self.options.heartbeat);
+        }
+        // Any command that every user may run does; this one is needed anyway.
+        self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
+        self.push(now, Purpose::Heartbeat);
+        None
+    }
+}

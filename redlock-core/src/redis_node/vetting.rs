@@ -1,0 +1,264 @@
+//! What a server tells of itself, and whether a lock may rely on such a one.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::node::{NodeError, NodeErrorKind};
+
+/// What becomes of a server that a lock cannot rely on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Vetting {
+    /// It does not vote, and says why.
+    #[default]
+    Refuse,
+    /// It votes all the same, and the log says why it should not.
+    Warn,
+}
+
+/// What is known of the server at the other end of a connection, as far as its ACL lets it tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Which process it is.
+    pub(super) run_id: Option<String>,
+    is_replica: bool,
+    master: Option<String>,
+    replicas: u32,
+    max_memory: u64,
+    max_memory_policy: Option<String>,
+    /// It answered to `INFO`.
+    is_open: bool,
+    /// What `CONFIG GET` says, where the server is to be trusted with its append-only file.
+    persistence: Option<Persistence>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Persistence {
+    append_only: Option<String>,
+    fsync: Option<String>,
+    none_on_rewrite: Option<String>,
+}
+
+impl Facts {
+    pub(super) fn of_role(is_replica: bool) -> Self {
+        Self {
+            is_replica,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in the answer to `INFO`.
+    pub(super) fn read_info(&mut self, text: &str) {
+        self.is_open = true;
+        let mut master_host = None;
+        let mut master_port = None;
+        for line in text.lines() {
+            let Some((name, value)) = line.split_once(':') else {
+                continue;
+            };
+            match name {
+                "run_id" => self.run_id = Some(value.to_owned()),
+                "role" => self.is_replica = value != "master",
+                "master_host" => master_host = Some(value),
+                "master_port" => master_port = Some(value),
+                "connected_slaves" => self.replicas = value.parse().unwrap_or(0),
+                "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
+                "maxmemory_policy" => self.max_memory_policy = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        if let (Some(host), Some(port)) = (master_host, master_port) {
+            self.master = Some(format!("{host}:{port}"));
+        }
+    }
+
+    /// Takes in names and values of the configuration.
+    pub(super) fn read_config(&mut self, name: &[u8], value: &[u8]) {
+        let persistence = self.persistence.get_or_insert_default();
+        let value = Some(String::from_utf8_lossy(value).into_owned());
+        match name {
+            b"appendonly" => persistence.append_only = value,
+            b"appendfsync" => persistence.fsync = value,
+            b"no-appendfsync-on-rewrite" => persistence.none_on_rewrite = value,
+            _ => {}
+        }
+    }
+
+    /// What speaks against the server under the name `pool`, and what had better be otherwise.
+    pub(super) fn judge(&self, pool: &str, trusts_aof: bool) -> Judgement {
+        let mut judgement = Judgement::default();
+        if self.is_replica {
+            let of = self.master.as_deref().unwrap_or("another server");
+            judgement.faults.push(format!(
+                "`{pool}` is a replica of {of}; a lock needs a master: point the pool at one",
+            ));
+        }
+        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
+        if self.max_memory > 0 && policy != "noeviction" {
+            judgement.faults.push(format!(
+                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
+                 among them; set maxmemory-policy noeviction",
+            ));
+        }
+        if self.replicas > 0 {
+            let mut text = format!("`{pool}` has {} replica", self.replicas);
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "{}; one that is promoted lacks the newest locks: do without failover, the \
+                 majority is what survives a dead node",
+                if self.replicas == 1 { "" } else { "s" },
+            );
+            judgement.warnings.push(text);
+        }
+        if !self.is_open {
+            judgement.warnings.push(format!(
+                "`{pool}` does not answer INFO, so neither a restart from an old append-only file \
+                 nor a pool that is the same server is noticed, nor eviction; allow `+info` in its \
+                 ACL",
+            ));
+        }
+        if trusts_aof {
+            self.judge_persistence(pool, &mut judgement);
+        }
+        judgement
+    }
+
+    fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {
+        let Some(persistence) = &self.persistence else {
+            judgement.warnings.push(format!(
+                "`{pool}` does not answer CONFIG GET, so whether `trust_aof` is right shows only \
+                 when it is not; allow `+config|get` in its ACL",
+            ));
+            return;
+        };
+        for (setting, value, wanted) in [
+            ("appendonly", &persistence.append_only, "yes"),
+            ("appendfsync", &persistence.fsync, "always"),
+            (
+                "no-appendfsync-on-rewrite",
+                &persistence.none_on_rewrite,
+                "no",
+            ),
+        ] {
+            match value.as_deref() {
+                Some(value) if value != wanted => judgement.faults.push(format!(
+                    "`{pool}` has `trust_aof`, and {setting} {value}: it may come back without its \
+                     newest locks; set {setting} {wanted}, or leave `trust_aof` out",
+                )),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// See [`Facts::judge`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Judgement {
+    /// Reasons not to rely on the server.
+    pub(super) faults: Vec<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Judgement {
+    /// What to warn of, or why the server must not vote.
+    pub(super) fn under(mut self, vetting: Vetting) -> Result<Vec<String>, NodeError> {
+        match vetting {
+            Vetting::Refuse if !self.faults.is_empty() => Err(refused(self.faults.join("; "))),
+            Vetting::Refuse => Ok(self.warnings),
+            Vetting::Warn => {
+                self.faults.append(&mut self.warnings);
+                Ok(self.faults)
+            }
+        }
+    }
+}
+
+pub(super) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
+    NodeError::unsent(NodeErrorKind::Refused, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEALTHY: &str = "# Server\r\nrun_id:abc\r\n# Memory\r\nmaxmemory:0\r\n\
+                           maxmemory_policy:noeviction\r\nrole:master\r\nconnected_slaves:0\r\n";
+
+    fn facts(info: &str) -> Facts {
+        let mut facts = Facts::default();
+        facts.read_info(info);
+        facts
+    }
+
+    #[test]
+    fn a_plain_master_is_beyond_reproach() {
+        let facts = facts(HEALTHY);
+        assert_eq!(facts.run_id.as_deref(), Some("abc"));
+        assert_eq!(facts.judge("a", false), Judgement::default());
+    }
+
+    #[test]
+    fn what_a_lock_cannot_rely_on_is_refused_with_the_fix_or_warned_of() {
+        for (info, hint) in [
+            (
+                "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\n",
+                "`a` is a replica of 10.0.0.1:6379; a lock needs a master",
+            ),
+            (
+                "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n",
+                "set maxmemory-policy noeviction",
+            ),
+            (
+                "maxmemory:1000\r\nmaxmemory_policy:volatile-ttl\r\n",
+                "volatile-ttl",
+            ),
+        ] {
+            let facts = facts(info);
+            let error = facts.judge("a", false).under(Vetting::Refuse).unwrap_err();
+            assert_eq!(error.kind(), NodeErrorKind::Refused);
+            assert!(error.to_string().contains(hint), "{error}");
+            let warnings = facts.judge("a", false).under(Vetting::Warn).unwrap();
+            assert!(warnings[0].contains(hint), "{warnings:?}");
+        }
+        let harmless =
+            facts("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\nconnected_slaves:2\r\n");
+        let warnings = harmless.judge("a", false).under(Vetting::Refuse).unwrap();
+        assert!(
+            warnings.len() == 1 && warnings[0].contains("2 replicas"),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_acl_hides_is_said() {
+        let hidden = Facts::of_role(false).judge("a", true);
+        assert!(
+            hidden.faults.is_empty() && hidden.warnings.len() == 2,
+            "{hidden:?}"
+        );
+        assert_eq!(Facts::of_role(true).judge("a", false).faults.len(), 1);
+    }
+
+    #[test]
+    fn trusting_an_append_only_file_takes_one_that_is_always_synced() {
+        let settings = [
+            (&b"appendonly"[..], &b"yes"[..], &b"no"[..]),
+            (b"appendfsync", b"always", b"everysec"),
+            (b"no-appendfsync-on-rewrite", b"no", b"yes"),
+        ];
+        for wrong in 0..=settings.len() {
+            let mut facts = facts(HEALTHY);
+            for (index, (name, good, bad)) in settings.iter().enumerate() {
+                facts.read_config(name, if index == wrong { bad } else { good });
+            }
+            let faults = facts.judge("a", true).faults;
+            assert_eq!(
+                faults.len(),
+                usize::from(wrong < settings.len()),
+                "{faults:?}"
+            );
+            assert!(facts.judge("a", false).faults.is_empty());
+        }
+    }
+}

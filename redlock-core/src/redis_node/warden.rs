@@ -1,0 +1,263 @@
+//! A node's guard as its driver has it: the check on the wire, and what it came to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::environment::{Clock, Moment};
+use crate::guard::{Action, CLOCK_WINDOW, Check, Fleet, RestartGuard, Sentry, SentryOptions};
+use crate::node::{NodeError, NodeErrorKind};
+
+use super::vetting::{Facts, refused};
+use super::wire::{Digits, Value, pack};
+
+/// Sets the marker where it is what it should be, and it is not too late; answers the time and the
+/// marker. `-` stands for a marker that is missing, `=` comes before one that is there.
+const CHECK: &str = "\
+    local time = redis.call('TIME') \
+    local marker = redis.pcall('GET', KEYS[1]) \
+    if type(marker) == 'table' then marker = 'of another type' end \
+    local found = marker and '=' .. marker or '-' \
+    local now = time[1] * 1000 + math.floor(time[2] / 1000) \
+    if ARGV[1] and found == ARGV[1] and now <= tonumber(ARGV[3]) then \
+      redis.call('SET', KEYS[1], ARGV[2]) \
+      marker = ARGV[2] \
+    end \
+    return {time[1], time[2], marker}";
+
+/// Lives as long as the node, over all its connections.
+pub(super) struct Warden {
+    pool: Arc<str>,
+    fleet: Arc<Fleet>,
+    sentry: Sentry,
+    clock: Arc<dyn Clock>,
+    /// Of the server at the other end of the present connection.
+    run_id: Option<String>,
+    /// What the next check is to write.
+    write: Option<Write>,
+    /// When the check that is out was sent.
+    asked: Moment,
+    is_voting: bool,
+    /// The reason for not voting as the log had it last, without figures.
+    logged: String,
+    warned: Vec<String>,
+    /// The server's clock is off, and the log says so.
+    is_off: bool,
+}
+
+struct Write {
+    expected: Option<Vec<u8>>,
+    new: Vec<u8>,
+    not_after: Duration,
+}
+
+/// What a check came to, for the connection.
+pub(super) struct Outcome {
+    /// Why the node must not vote; `None`: it may.
+    pub(super) quarantine: Option<NodeError>,
+    pub(super) is_settled: bool,
+    pub(super) is_new_epoch: bool,
+    /// When to check again.
+    pub(super) look_again: Option<Duration>,
+}
+
+impl Warden {
+    pub(super) fn new(
+        pool: &Arc<str>,
+        fleet: &Arc<Fleet>,
+        trust_aof: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let options = SentryOptions { trust_aof };
+        Self {
+            pool: Arc::clone(pool),
+            fleet: Arc::clone(fleet),
+            sentry: Sentry::new(Arc::clone(fleet), Arc::clone(pool), options),
+            asked: clock.now(),
+            clock,
+            run_id: None,
+            write: None,
+            is_voting: false,
+            logged: String::new(),
+            warned: Vec::new(),
+            is_off: false,
+        }
+    }
+
+    /// The marker's key, where the node has one.
+    pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
+        (self.fleet.guard() != RestartGuard::Off).then(|| self.fleet.marker_key().into())
+    }
+
+    /// A connection is there, to a server like that.
+    pub(super) fn connected(&mut self, facts: Facts, warnings: Vec<String>) {
+        self.run_id = facts.run_id;
+        self.write = None;
+        for warning in &warnings {
+            if !self.warned.contains(warning) {
+                tracing::warn!(pool = %self.pool, "{warning}");
+            }
+        }
+        self.warned = warnings;
+    }
+
+    /// There is no connection.
+    pub(super) fn unreachable(&mut self) {
+        self.sentry.unreachable();
+        self.is_voting = false;
+    }
+
+    /// The bytes of the next check.
+    pub(super) fn question(&mut self) -> Vec<u8> {
+        self.asked = self.clock.now();
+        if self.fleet.guard() == RestartGuard::Off {
+            // No marker, and nobody who needs to be allowed to look for one.
+            return pack([&b"TIME"[..]].into_iter());
+        }
+        let key = self.fleet.marker_key();
+        let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
+        match self.write.take() {
+            None => pack(head.into_iter()),
+            Some(write) => {
+                let expected = match write.expected {
+                    Some(expected) => [b"=".as_slice(), &expected].concat(),
+                    None => b"-".to_vec(),
+                };
+                let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
+                let not_after = Digits::of(not_after);
+                let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
+                pack(head.into_iter().chain(tail))
+            }
+        }
+    }
+
+    /// What the answer to the last question comes to. An error ends the connection.
+    pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<Outcome, NodeError> {
+        let (time, marker) = self.read(value)?;
+        let answered = self.clock.now();
+        self.compare_with_wall(time, answered.saturating_since(self.asked));
+        let verdict = self.sentry.check(&Check {
+            run_id: self.run_id.as_deref(),
+            marker,
+            time,
+            asked: self.asked,
+            answered,
+        });
+        if let Some(ms) = verdict.stepped_ms {
+            tracing::warn!(
+                pool = %self.pool, by_ms = ms,
+                "the node's clock stepped: it drops locks early, or late",
+            );
+        }
+        let quarantined = |reason| Some(NodeError::unsent(NodeErrorKind::Quarantined, reason));
+        let mut outcome = Outcome {
+            quarantine: None,
+            is_settled: true,
+            is_new_epoch: verdict.is_new_epoch,
+            look_again: None,
+        };
+        match verdict.action {
+            Action::Vote => self.log_vote(),
+            Action::Hold {
+                reason,
+                look_again,
+                is_settled,
+            } => {
+                if is_settled {
+                    self.log_hold(&reason);
+                }
+                outcome.quarantine = quarantined(reason);
+                outcome.is_settled = is_settled;
+                outcome.look_again = Some(look_again);
+            }
+            Action::Write {
+                expected,
+                new,
+                not_after,
+                reason,
+            } => {
+                self.write = Some(Write {
+                    expected,
+                    new,
+                    not_after,
+                });
+                self.is_voting = false;
+                outcome.quarantine = quarantined(reason);
+                outcome.is_settled = false;
+                outcome.look_again = Some(Duration::ZERO);
+            }
+            Action::Refuse { reason } => return Err(refused(reason)),
+        }
+        Ok(outcome)
+    }
+
+    fn read<'a>(&self, value: &'a Value<'_>) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
+        let number = |value: &Value<'_>| match value {
+            Value::Bulk(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+            _ => None,
+        };
+        if let Value::Error(text) = value {
+            let error = NodeError::server(text);
+            if !text.starts_with(b"NOPERM") {
+                return Err(error);
+            }
+            let key = self.fleet.marker_key().escape_ascii();
+            return Err(refused(format!(
+                "`{}` does not allow its marker to be kept: {error}; allow EVAL, TIME, GET and SET \
+                 on the key `{key}` in its ACL, or set `restart_guard` to \"off\"",
+                self.pool,
+            )));
+        }
+        let read = match value {
+            Value::Array(fields) => match &fields[..] {
+                [seconds, micros, rest @ ..] => number(seconds).zip(number(micros)).map(|time| {
+                    let marker = match rest {
+                        [Value::Bulk(marker)] => Some(*marker),
+                        _ => None,
+                    };
+                    (time, marker)
+                }),
+                _ => None,
+            },
+            _ => None,
+        };
+        let ((seconds, micros), marker) = read.ok_or_else(|| {
+            let detail = "the server's answer makes no sense for what was asked";
+            NodeError::sent(NodeErrorKind::Protocol, detail)
+        })?;
+        let time = Duration::from_secs(seconds).saturating_add(Duration::from_micros(micros));
+        Ok((time, marker))
+    }
+
+    /// Warns where the node's clock is not that of this host, once until that changes.
+    fn compare_with_wall(&mut self, theirs: Duration, round_trip: Duration) {
+        let ours = self.clock.wall();
+        let off = ours.abs_diff(theirs);
+        let is_off = off > CLOCK_WINDOW + round_trip;
+        if is_off && !self.is_off {
+            let direction = if theirs > ours { "ahead of" } else { "behind" };
+            tracing::warn!(
+                pool = %self.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
+                "the node's clock is {direction} this host's; let one time service keep both",
+            );
+        }
+        self.is_off = is_off;
+    }
+
+    fn log_vote(&mut self) {
+        if !self.is_voting && !self.logged.is_empty() {
+            tracing::info!(pool = %self.pool, "node votes again");
+        }
+        self.is_voting = true;
+        self.logged.clear();
+    }
+
+    fn log_hold(&mut self, reason: &str) {
+        self.is_voting = false;
+        // How much longer it takes is no other reason.
+        let kind = reason.split(';').next().unwrap_or(reason);
+        if self.logged != kind {
+            tracing::warn!(pool = %self.pool, reason, "node in quarantine; it votes no until then");
+            kind.clone_into(&mut self.logged);
+        }
+    }
+}
