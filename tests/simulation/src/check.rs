@@ -91,6 +91,8 @@ impl History {
                 resource: request.resource.clone(),
                 token,
                 returned_at: now,
+                was_over: over.is_some(),
+                is_abandoned: false,
             });
             let number = inner.leases.len() - 1;
             let began = clock.moment_at(now).saturating_sub(held_for);
@@ -138,6 +140,80 @@ impl History {
                 );
                 broken.push((Invariant::Exclusion, text));
             }
+        }
+    }
+
+    /// The holder of lease `number` looks at it. What was over once stays over.
+    pub fn look(&self, number: usize) {
+        let Some(handle) = self
+            .lock()
+            .leases
+            .get(number)
+            .map(|lease| lease.handle.clone())
+        else {
+            return;
+        };
+        let is_over = self.world.observing(|| handle.over()).is_some();
+        let was_over = {
+            let mut inner = self.lock();
+            let lease = &mut inner.leases[number];
+            let was_over = lease.was_over;
+            lease.was_over |= is_over;
+            was_over
+        };
+        if was_over && !is_over {
+            let text = format!("{} was over, and is valid again", handle.token_id());
+            self.violated(Invariant::Revived, text);
+        }
+    }
+
+    /// The holder of lease `number` leaves it to its ttl.
+    pub fn abandoned(&self, number: usize) {
+        let mut inner = self.lock();
+        inner.coverage.abandoned += 1;
+        if let Some(lease) = inner.leases.get_mut(number) {
+            lease.is_abandoned = true;
+        }
+    }
+
+    /// A client has looked whether nodes still vouch for `lease`, which is valid: so many in fact do
+    /// that are in one of `epochs`, by seat.
+    pub(crate) fn check_vouched(&self, process: ProcessId, id: &str, epochs: &[u32]) {
+        let vouched = {
+            let inner = self.lock();
+            let Some(attempt) = inner.attempt_named(process, id) else {
+                return;
+            };
+            let seats = inner.attempts[attempt].seats.iter().zip(epochs);
+            seats
+                .filter(|(seat, epoch)| seat.epoch == Some(**epoch))
+                .count()
+        };
+        if vouched <= self.rules.nodes / 2 {
+            let text = format!("{id} of c{process} goes on with {vouched} nodes that may know it");
+            self.violated(Invariant::Unvouched, text);
+        }
+    }
+
+    /// Everybody is done: whatever reached a node was released, unless it was left to its ttl.
+    pub fn check_all_released(&self) {
+        let unreleased = {
+            let inner = self.lock();
+            let was_left = |number: usize| {
+                let mut leases = inner.leases.iter();
+                leases.any(|lease| lease.attempt == number && lease.is_abandoned)
+            };
+            let attempts = inner.attempts.iter().enumerate();
+            let mut unreleased = attempts.filter(|(number, attempt)| {
+                let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
+                was_served && attempt.released_at.is_none() && !was_left(*number)
+            });
+            unreleased
+                .next()
+                .map(|(_, attempt)| attempt.short_id.clone())
+        };
+        if let Some(id) = unreleased {
+            self.violated(Invariant::Leftover, format!("{id} was never released"));
         }
     }
 

@@ -86,6 +86,11 @@ impl SimulatedClient {
         let held = held.clone();
         for lease in held {
             self.world.observing(|| lease.recheck());
+            if self.world.observing(|| lease.over()).is_none() {
+                let epochs: Vec<u32> = self.nodes.iter().map(|node| node.epoch()).collect();
+                self.history
+                    .check_vouched(self.id, lease.token_id(), &epochs);
+            }
         }
     }
 
@@ -277,6 +282,7 @@ impl SimulatedClient {
         let ttl = request.ttl;
         let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
         for _ in 0..random.below(5) {
+            self.history.look(number);
             match random.below(6) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
                 2 => self.extend(&lease, ttl, random).await,
@@ -284,11 +290,13 @@ impl SimulatedClient {
                 4 => {
                     let limit = Some(random.micros(0, micros));
                     self.within(limit, lease.lost()).await;
+                    self.history.look(number);
                 }
                 _ => self.write(number, random),
             }
         }
         self.write(number, random);
+        self.history.look(number);
         let over = lease.over();
         self.history.count(|coverage| match over {
             Some(Over::Expired) => coverage.expired += 1,
@@ -309,12 +317,15 @@ impl SimulatedClient {
                 self.within(limit, lease.release()).await;
             }
             5 => {
-                self.history.count(|coverage| coverage.abandoned += 1);
+                self.history.abandoned(number);
                 lease.abandon();
             }
             6 => {
                 // Until it is over, or for long where it is renewed.
                 self.within(Some(ttl * 3), lease.lost()).await;
+                self.history.look(number);
+                self.sleep(random.micros(0, 10_000)).await;
+                self.history.look(number);
                 self.write(number, random);
                 drop(lease);
             }

@@ -35,6 +35,15 @@ impl Breakable {
                 }
             });
         }
+        for _ in 0..self.settings.deletions {
+            let at = random.micros(0, span);
+            let (me, mut random) = (Arc::downgrade(self), random.fork());
+            self.world.after(at, move || {
+                if let Some(me) = me.upgrade() {
+                    me.delete(&mut random);
+                }
+            });
+        }
     }
 
     fn fault(self: &Arc<Self>, random: &mut Random) {
@@ -87,14 +96,18 @@ impl Breakable {
                 self.history.count(|coverage| coverage.stepped += 1);
                 server.clock.step(micros);
             }
-            _ => {
-                let name = format!("lock:{}", random.below(self.settings.names));
-                self.history
-                    .fault(seat, || format!("{name} is deleted on n{seat}"));
-                self.history.count(|coverage| coverage.deleted += 1);
-                server.memory().delete(name.as_bytes());
-            }
+            _ => self.delete(random),
         }
+    }
+
+    /// Somebody deletes a lock by hand, on one node.
+    fn delete(&self, random: &mut Random) {
+        let seat = random.index(self.servers.len());
+        let name = format!("lock:{}", random.below(self.settings.names));
+        self.history
+            .fault(seat, || format!("{name} is deleted on n{seat}"));
+        self.history.count(|coverage| coverage.deleted += 1);
+        self.servers[seat].memory().delete(name.as_bytes());
     }
 
     fn crash(self: &Arc<Self>, seat: usize, random: &mut Random) {

@@ -43,6 +43,10 @@ pub enum Invariant {
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.
     Leftover,
+    /// A lease that was over is valid again.
+    Revived,
+    /// A lease goes on although its client was told that too many nodes may have forgotten it.
+    Unvouched,
     /// A call took longer than it may, or never ended.
     Settles,
     /// With a majority up and all faults over, an acquisition did not succeed.
@@ -113,6 +117,8 @@ pub(crate) struct Seat {
     /// A key may stay here: what put it there came over a connection that was given up.
     pub(crate) is_excused: bool,
     was_released: bool,
+    /// The node's epoch in which it last said yes.
+    pub(crate) epoch: Option<u32>,
 }
 
 pub(crate) struct LeaseRecord {
@@ -122,6 +128,8 @@ pub(crate) struct LeaseRecord {
     pub(crate) resource: Resource,
     pub(crate) token: Option<u64>,
     pub(crate) returned_at: Duration,
+    pub(crate) was_over: bool,
+    pub(crate) is_abandoned: bool,
 }
 
 /// What a node was asked and did.
@@ -329,6 +337,9 @@ impl History {
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };
+        if let (Answer::Granted { epoch, .. }, false) = (answer, is_release(want)) {
+            attempt.seats[seat].epoch = Some(*epoch);
+        }
         match want {
             Want::Acquire { .. } => attempt.votes.push(now),
             Want::Extend { .. } => {
@@ -473,6 +484,10 @@ fn brief(answer: &Answer) -> String {
         Answer::Absent => "absent".to_owned(),
         other => format!("{other:?}"),
     }
+}
+
+const fn is_release(want: Want) -> bool {
+    matches!(want, Want::Release { .. })
 }
 
 pub(crate) const fn is_granted(answer: &Answer) -> bool {

@@ -395,7 +395,13 @@ impl Node for Link {
         if history.submitting(self.process, seat, &operation) == Submitted::FirstRelease {
             self.expect_gone(&operation);
         }
-        self.world().before_submit(self.process);
+        // Keys are seldom put back, and a release that overtakes that is what has to be seen.
+        let times = if matches!(operation.want(), Want::Restore { .. }) {
+            8
+        } else {
+            1
+        };
+        self.world().before_submit(self.process, times);
         let owed_until = match operation.want() {
             Want::Release { ttl } => Some(self.world().now() + ttl),
             _ => None,

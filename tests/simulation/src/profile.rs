@@ -77,6 +77,8 @@ pub struct Settings {
     pub span: Duration,
     /// Faults in that time.
     pub faults: u64,
+    /// Locks that are deleted by hand in that time, beyond the faults.
+    pub deletions: u64,
     /// What the network does to messages.
     pub weather: Weather,
     /// How often clients stand still.
@@ -160,12 +162,19 @@ impl Settings {
             names: random.below(2) + 1,
             span,
             faults: if is_calm { 0 } else { random.below(25) },
+            deletions: match profile {
+                Profile::Wild => random.pick(&[0, 30, 300]),
+                _ => 0,
+            },
             weather,
             pauses,
             rate,
             wall_error,
             max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
-            fencing: random.pick(&[0, 5000, 10_000]),
+            fencing: match profile {
+                Profile::Wild => 10_000,
+                _ => random.pick(&[0, 5000, 10_000]),
+            },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
             dead: random.index(nodes.div_ceil(2)),
         }

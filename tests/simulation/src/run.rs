@@ -175,6 +175,7 @@ fn live(breakable: &Arc<Breakable>, network: &Network, clients: &[Arc<SimulatedC
         history.violated(Invariant::Settles, "a call never came back".to_owned());
         return;
     }
+    history.check_all_released();
     // Until all messages have arrived, keys of released locks are gone, and those of abandoned ones
     // and quarantines are over.
     let bound = settings.max_ttl * 4 + Duration::from_secs(20);

@@ -437,10 +437,11 @@ impl World {
     }
 
     /// A thread hands an operation to a node: it may be overtaken by any other thread here.
-    pub fn before_submit(self: &Arc<Self>, process: ProcessId) {
+    /// `times` as often as usual, where that is where races are.
+    pub fn before_submit(self: &Arc<Self>, process: ProcessId, times: u64) {
         let (began, until) = {
             let mut state = self.lock();
-            let chance = state.pauses.at_submits;
+            let chance = state.pauses.at_submits * times;
             if state.depth >= DEEPEST || state.has_ended || !state.random.chance(chance) {
                 return;
             }

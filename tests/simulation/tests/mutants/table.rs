@@ -51,7 +51,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: QUORUM,
             find: "    configured / 2 + 1\n",
-            replace: "    (configured / 2).max(1)\n",
+            replace: "    if configured < 2 { 1 } else { configured / 2 }\n",
         }],
         profile: "faulty",
         breaks: Invariant::Exclusion,
@@ -172,7 +172,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             },
         ],
         profile: "faulty",
-        breaks: Invariant::Exclusion,
+        breaks: Invariant::ForeignChange,
     },
     Mutant {
         name: "extension-without-a-majority",
@@ -195,7 +195,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "",
         }],
         profile: "faulty",
-        breaks: Invariant::Exclusion,
+        breaks: Invariant::Revived,
     },
     Mutant {
         name: "keys-put-back-without-proof",
@@ -262,7 +262,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "    fn drop(&mut self) {",
         }],
         profile: "faulty",
-        breaks: Invariant::Liveness,
+        breaks: Invariant::Leftover,
     },
     Mutant {
         name: "release-not-repeated-after-reconnection",
@@ -309,7 +309,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "token-confirmed-whoever-has-the-key",
         patches: &[CONFIRM_ANY_KEY],
         profile: "wild",
-        breaks: Invariant::TokenOrder,
+        breaks: Invariant::TokenUnique,
     },
     Mutant {
         name: "token-confirmed-on-any-majority",
@@ -330,7 +330,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             },
         ],
         profile: "wild",
-        breaks: Invariant::TokenOrder,
+        breaks: Invariant::TokenUnique,
     },
     Mutant {
         name: "guard-off",
@@ -360,7 +360,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "if *epoch <= node.epoch())",
         }],
         profile: "forgetful",
-        breaks: Invariant::Exclusion,
+        breaks: Invariant::Unvouched,
     },
     Mutant {
         name: "new-epochs-not-heeded",
@@ -370,6 +370,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "if false {",
         }],
         profile: "forgetful",
-        breaks: Invariant::Exclusion,
+        breaks: Invariant::Unvouched,
     },
 ];
