@@ -345,7 +345,7 @@ impl Store {
     }
 
     fn inspect(&self, keys: &Resource, now: Moment) -> Answer {
-        match keys.names().find_map(|key| self.entries.get(key)) {
+        match keys.names().next().and_then(|key| self.entries.get(key)) {
             None => Answer::Absent,
             Some(entry) => {
                 let left = entry.expires.saturating_since(now);

@@ -437,7 +437,7 @@ impl World {
     }
 
     /// A thread hands an operation to a node: it may be overtaken by any other thread here.
-    /// `times` as often as usual, where that is where races are.
+    /// `times` as often as usual and for as long, where races are rare.
     pub fn before_submit(self: &Arc<Self>, process: ProcessId, times: u64) {
         let (began, until) = {
             let mut state = self.lock();
@@ -445,7 +445,7 @@ impl World {
             if state.depth >= DEEPEST || state.has_ended || !state.random.chance(chance) {
                 return;
             }
-            let span = state.random.micros(1, 20_000);
+            let span = state.random.micros(1, 20_000 * times);
             state.pauses_taken += 1;
             (state.now, state.now + span)
         };

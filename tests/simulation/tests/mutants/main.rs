@@ -24,7 +24,7 @@ fn chosen() -> Vec<&'static Mutant> {
 fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
     let copy = Copy::make();
     let mut failures = Vec::new();
-    println!("unchanged: {}", copy.run_unchanged());
+    copy.run_unchanged();
     for mutant in chosen() {
         match copy.run(mutant) {
             Ok(found) => println!("{:<40} {:?}: {found}", mutant.name, mutant.breaks),

@@ -19,7 +19,7 @@ pub(crate) struct Patch {
 }
 
 /// So many seeds have to do.
-pub(crate) const SEEDS: u64 = 20_000;
+pub(crate) const SEEDS: u64 = 10_000;
 
 const ATTEMPT: &str = "redlock-core/src/attempt.rs";
 const CLAIM: &str = "redlock-core/src/claim.rs";
