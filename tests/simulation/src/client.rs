@@ -121,7 +121,7 @@ impl SimulatedClient {
                 request.ttl = Duration::from_millis(500);
                 request.retry = Retry {
                     limit: RetryLimit::Wait(bound),
-                    delay: Duration::from_millis(50),
+                    delay: Duration::from_millis(200),
                 };
                 match me.client.acquire(&me.nodes, &request).await {
                     Ok(lease) => {
