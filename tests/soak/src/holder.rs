@@ -1,8 +1,11 @@
 //! A holder: takes the lock as its plan says, works, writes to the store, and leaves.
 
+use std::future::poll_fn;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::{Lock, LockError, LockErrorKind, lock, redlock};
@@ -134,7 +137,11 @@ impl Holder {
         let half = began + plan.hold / 2;
         self.spend(&mut visit, half).await;
         if let (Some(ttl), Grip::Lease(lease)) = (plan.extension, &grip) {
-            match lease.extend(ttl).await {
+            let outcome = match plan.stall {
+                None => lease.extend(ttl).await,
+                Some(stall) => stalled(lease.extend(ttl), stall).await,
+            };
+            match outcome {
                 Ok(()) => visit.look(Longer::Extended),
                 Err(_) => self.count(Kind::NotExtended),
             }
@@ -190,6 +197,18 @@ impl Holder {
     pub(crate) fn broken(&self, text: String) {
         self.place.journal.write(&Event::Broken(text));
     }
+}
+
+/// Polls `work` once, which sends what it has to send, and then not until `stall` has passed: a caller
+/// that is held up between request and answer, while the nodes count on.
+async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
+    let mut work = pin!(work);
+    let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
+    if let Poll::Ready(output) = first.await {
+        return output;
+    }
+    sleep(stall).await;
+    work.await
 }
 
 #[redlock(

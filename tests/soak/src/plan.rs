@@ -59,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) min_validity: f64,
     pub(crate) patience: Patience,
     pub(crate) retry_delay: Duration,
+    /// Between the requests of an acquisition or extension and the look at their answers.
+    pub(crate) stall: Option<Duration>,
     /// How long the work takes; also longer than the ttl.
     pub(crate) hold: Duration,
     /// Half-way through.
@@ -104,6 +106,9 @@ impl Plan {
                 Patience::Wait(Duration::from_millis(rng.random_range(1..1500)))
             },
             retry_delay: Duration::from_millis(rng.random_range(2..60)),
+            stall: rng
+                .random_bool(0.05)
+                .then(|| ttl.mul_f64(rng.random_range(0.5..1.5))),
             hold,
             extension: rng
                 .random_bool(0.15)
