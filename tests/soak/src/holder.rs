@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::event::{Event, Kind, Longer};
 use crate::journal::{Grip, Journal, Visit};
 use crate::options::Sabotage;
-use crate::plan::{Cut, Ending, Patience, Plan, Style};
+use crate::plan::{Cut, Ending, Patience, Plan, Stall, Style};
 use crate::store;
 
 /// How often a body looks at its deadline.
@@ -138,8 +138,8 @@ impl Holder {
         self.spend(&mut visit, half).await;
         if let (Some(ttl), Grip::Lease(lease)) = (plan.extension, &grip) {
             let outcome = match plan.stall {
-                None => lease.extend(ttl).await,
-                Some(stall) => stalled(lease.extend(ttl), stall).await,
+                Some(Stall::Extension(stall)) => stalled(lease.extend(ttl), stall).await,
+                _ => lease.extend(ttl).await,
             };
             match outcome {
                 Ok(()) => visit.look(Longer::Extended),
