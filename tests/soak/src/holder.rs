@@ -74,13 +74,23 @@ impl Holder {
         if self.place.sabotage == Some(Sabotage::NoLock) {
             return self.work(Grip::pretended(plan.ttl, plan.is_fenced)).await;
         }
-        let outcome = match plan.style {
-            Style::Bare => self.bare().await,
-            Style::Run => self.lock().run(|lease| self.work(Grip::Lease(lease))).await,
-            Style::Attribute => self.annotated().await,
+        let outcome = match plan.stall {
+            Some(Stall::Acquisition(stall)) => stalled(self.under_lock(), stall).await,
+            _ => self.under_lock().await,
         };
         if let Err(error) = outcome {
             self.failed(&error);
+        }
+    }
+
+    async fn under_lock(&self) -> Result<(), LockError> {
+        match self.plan.style {
+            Style::Bare => self.bare().await,
+            Style::Run => {
+                let body = |lease| self.work(Grip::Lease(lease));
+                self.lock().run(body).await
+            }
+            Style::Attribute => self.annotated().await,
         }
     }
 
