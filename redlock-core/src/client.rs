@@ -1,19 +1,21 @@
 //! A client of the nodes: acquires leases.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::attempt::{Outcome, attempt};
 use crate::environment::{Environment, Moment};
 use crate::error::{AcquireError, Invalid};
 use crate::lease::Lease;
-use crate::node::{Answer, Node, NodeErrorKind};
+use crate::node::{Answer, Node, NodeErrorKind, ask};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::request::{Request, RetryLimit};
 use crate::resource::Resource;
-use crate::round::{Goal, MOST_NODES, Round};
+use crate::round::{MOST_NODES, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
@@ -135,14 +137,36 @@ impl Client {
         let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let mut unserved = Vec::new();
-        for _ in 0..2 {
-            let operation = Operation::new(key.clone(), token.clone(), Want::Inspect);
-            let round = Round::start(nodes, &Arc::new(operation), Goal::All, |_| true);
-            before(&*environment.clock, until, round.decided()).await;
-            unserved = not_served(nodes, &round);
-        }
-        unserved
+        let barrier = || Operation::new(key.clone(), token.clone(), Want::Inspect);
+        // Each node by itself: one that hangs takes no time from the others.
+        let mut asking: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                Box::pin(async move {
+                    is_served(&ask(&**node, barrier()).await)
+                        && is_served(&ask(&**node, barrier()).await)
+                })
+            })
+            .collect();
+        let mut served = vec![None; nodes.len()];
+        let all = poll_fn(|context| {
+            for (asking, served) in asking.iter_mut().zip(&mut served) {
+                if served.is_none()
+                    && let Poll::Ready(answer) = asking.as_mut().poll(context)
+                {
+                    *served = Some(answer);
+                }
+            }
+            if served.contains(&None) {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        });
+        before(&*environment.clock, until, all).await;
+        let unserved = nodes.iter().zip(&served);
+        let unserved = unserved.filter(|(_, served)| **served != Some(true));
+        unserved.map(|(node, _)| node.name().to_owned()).collect()
     }
 
     /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
@@ -156,20 +180,12 @@ impl Client {
     }
 }
 
-/// The nodes that did not get to serve `round`.
-fn not_served(nodes: &NodeSet, round: &Round) -> Vec<String> {
-    let is_served = |answer: &Option<Answer>| match answer {
-        // A server that answers with an error has got there all the same.
-        Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
-        Some(_) => true,
-        None => false,
-    };
-    let answers = round.answers();
-    let unserved = nodes
-        .iter()
-        .zip(&answers)
-        .filter(|(_, answer)| !is_served(answer));
-    unserved.map(|(node, _)| node.name().to_owned()).collect()
+/// Whether a node got to serve what it answers to. One that answers with an error has, too.
+fn is_served(answer: &Answer) -> bool {
+    match answer {
+        Answer::Failed(error) => error.kind() == NodeErrorKind::Server,
+        _ => true,
+    }
 }
 
 impl ClientShared {

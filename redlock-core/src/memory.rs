@@ -30,7 +30,7 @@ struct Shared {
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Store {
     entries: BTreeMap<Arc<[u8]>, Entry>,
     /// When each entry expires, so that idle keys are forgotten without a scan.
@@ -38,6 +38,7 @@ struct Store {
     is_cut: bool,
 }
 
+#[derive(Clone)]
 struct Entry {
     value: Box<[u8]>,
     expires: Moment,
@@ -116,6 +117,33 @@ impl MemoryNode {
         self.lock().delete(key);
     }
 
+    /// Serves `operation` and returns the answer: what a simulation needs, which carries requests
+    /// and answers by itself.
+    #[doc(hidden)]
+    pub fn serve(&self, operation: &Operation) -> Answer {
+        let now = self.shared.clock.now();
+        let answer = self
+            .current()
+            .serve(operation, now, self.shared.clock.wall());
+        let epoch = self.epoch();
+        match answer {
+            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
+            other => other,
+        }
+    }
+
+    /// Another node with what this one holds now: what a server finds that restarts from its disk.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let copy = Self::new(
+            Arc::clone(&self.shared.name),
+            Arc::clone(&self.shared.clock),
+        );
+        *copy.lock() = self.current().clone();
+        copy
+    }
+
     fn current(&self) -> MutexGuard<'_, Store> {
         let now = self.shared.clock.now();
         let mut store = self.lock();
@@ -138,16 +166,9 @@ impl Node for MemoryNode {
     }
 
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        let now = self.shared.clock.now();
-        // The answer may wake the caller, so it is given after the lock is.
-        let answer = self
-            .current()
-            .serve(&operation, now, self.shared.clock.wall());
-        let epoch = self.epoch();
-        reply.answer(match answer {
-            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
-            other => other,
-        });
+        // The answer may wake the caller, so it is given once the store's lock is free again.
+        let answer = self.serve(&operation);
+        reply.answer(answer);
     }
 
     fn status(&self) -> NodeStatus {
@@ -327,7 +348,7 @@ impl Store {
     }
 
     fn inspect(&self, keys: &Resource, now: Moment) -> Answer {
-        match keys.names().find_map(|key| self.entries.get(key)) {
+        match keys.names().next().and_then(|key| self.entries.get(key)) {
             None => Answer::Absent,
             Some(entry) => {
                 let left = entry.expires.saturating_since(now);

@@ -17,6 +17,12 @@ const RANDOM_BYTES: usize = 16;
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
+    /// A token of this process, for operations that a test puts to nodes by itself.
+    #[doc(hidden)]
+    pub fn draw(entropy: &dyn Entropy) -> Self {
+        TokenSource::new().fresh(entropy)
+    }
+
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -78,18 +78,6 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                 other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
             });
         }
-        "RESTART_GUARD" => {
-            file.restart_guard = Some(match value {
-                "standard" => Guard::Standard,
-                "strict" => Guard::Strict,
-                "off" => Guard::Off,
-                other => {
-                    return Err(format!(
-                        "`{other}` is none of `standard`, `strict` and `off`"
-                    ));
-                }
-            });
-        }
         "DEFAULTS_ON_CANCEL" => {
             file.defaults.on_cancel = Some(match value {
                 "release" => CancelPolicy::Release,
@@ -104,6 +92,18 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                 "true" => true,
                 "false" => false,
                 other => return Err(format!("`{other}` is neither `true` nor `false`")),
+            });
+        }
+        "RESTART_GUARD" => {
+            file.restart_guard = Some(match value {
+                "standard" => Guard::Standard,
+                "strict" => Guard::Strict,
+                "off" => Guard::Off,
+                other => {
+                    return Err(format!(
+                        "`{other}` is none of `standard`, `strict` and `off`"
+                    ));
+                }
             });
         }
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
@@ -210,10 +210,10 @@ mod tests {
             let name = name.replace("<NAME>", "A");
             let value = match &*name {
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
-                "REDLOCK_POOLS_A_VETTING" => "warn",
-                "REDLOCK_RESTART_GUARD" => "off",
                 "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
+                "REDLOCK_POOLS_A_VETTING" => "warn",
                 "REDLOCK_DEFAULTS_FENCING" | "REDLOCK_POOLS_A_TRUST_AOF" => "true",
+                "REDLOCK_RESTART_GUARD" => "off",
                 _ => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();

@@ -82,7 +82,7 @@ impl Fleet {
             rng,
         );
         loop {
-            let pause = Duration::from_millis(self.rng.random_range(200..2000));
+            let pause = Duration::from_millis(self.rng.random_range(200..1500));
             tokio::select! {
                 () = sleep(pause) => {}
                 () = stop(stopped.clone()) => return self,
@@ -92,7 +92,7 @@ impl Fleet {
             match deck.deal() {
                 WorkerFault::Pause => {
                     toll.add(PAUSED);
-                    let span = Duration::from_millis(self.rng.random_range(300..4000));
+                    let span = Duration::from_millis(self.rng.random_range(300..3400));
                     self.workers[seat].freeze();
                     tokio::select! {
                         () = sleep(span) => {}

@@ -1,8 +1,11 @@
 //! A holder: takes the lock as its plan says, works, writes to the store, and leaves.
 
+use std::future::poll_fn;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::{Lock, LockError, LockErrorKind, lock, redlock};
@@ -11,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::event::{Event, Kind, Longer};
 use crate::journal::{Grip, Journal, Visit};
 use crate::options::Sabotage;
-use crate::plan::{Cut, Ending, Patience, Plan, Style};
+use crate::plan::{Cut, Ending, Patience, Plan, Stall, Style};
 use crate::store;
 
 /// How often a body looks at its deadline.
@@ -71,13 +74,23 @@ impl Holder {
         if self.place.sabotage == Some(Sabotage::NoLock) {
             return self.work(Grip::pretended(plan.ttl, plan.is_fenced)).await;
         }
-        let outcome = match plan.style {
-            Style::Bare => self.bare().await,
-            Style::Run => self.lock().run(|lease| self.work(Grip::Lease(lease))).await,
-            Style::Attribute => self.annotated().await,
+        let outcome = match plan.stall {
+            Some(Stall::Acquisition(stall)) => stalled(self.under_lock(), stall).await,
+            _ => self.under_lock().await,
         };
         if let Err(error) = outcome {
             self.failed(&error);
+        }
+    }
+
+    async fn under_lock(&self) -> Result<(), LockError> {
+        match self.plan.style {
+            Style::Bare => self.bare().await,
+            Style::Run => {
+                let body = |lease| self.work(Grip::Lease(lease));
+                self.lock().run(body).await
+            }
+            Style::Attribute => self.annotated().await,
         }
     }
 
@@ -134,7 +147,11 @@ impl Holder {
         let half = began + plan.hold / 2;
         self.spend(&mut visit, half).await;
         if let (Some(ttl), Grip::Lease(lease)) = (plan.extension, &grip) {
-            match lease.extend(ttl).await {
+            let outcome = match plan.stall {
+                Some(Stall::Extension(stall)) => stalled(lease.extend(ttl), stall).await,
+                _ => lease.extend(ttl).await,
+            };
+            match outcome {
                 Ok(()) => visit.look(Longer::Extended),
                 Err(_) => self.count(Kind::NotExtended),
             }
@@ -190,6 +207,18 @@ impl Holder {
     pub(crate) fn broken(&self, text: String) {
         self.place.journal.write(&Event::Broken(text));
     }
+}
+
+/// Polls `work` once, which sends what it has to send, and then not until `stall` has passed: a caller
+/// that is held up between request and answer, while the nodes count on.
+async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
+    let mut work = pin!(work);
+    let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
+    if let Poll::Ready(output) = first.await {
+        return output;
+    }
+    sleep(stall).await;
+    work.await
 }
 
 #[redlock(

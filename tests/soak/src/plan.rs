@@ -41,6 +41,14 @@ pub(crate) enum Cut {
     Abort(Duration),
 }
 
+/// The holder is held up between the requests and the look at the answers, also for longer than the
+/// lock lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stall {
+    Acquisition(Duration),
+    Extension(Duration),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     Retries(u32),
@@ -59,6 +67,7 @@ pub(crate) struct Plan {
     pub(crate) min_validity: f64,
     pub(crate) patience: Patience,
     pub(crate) retry_delay: Duration,
+    pub(crate) stall: Option<Stall>,
     /// How long the work takes; also longer than the ttl.
     pub(crate) hold: Duration,
     /// Half-way through.
@@ -81,7 +90,15 @@ impl Plan {
         let max_hold = rng
             .random_bool(0.2)
             .then(|| ttl.mul_f64(rng.random_range(1.5..3.0)));
+        let span = ttl.mul_f64(rng.random_range(0.5..1.5));
+        let stall = match rng.random_range(0..100) {
+            0..5 => Some(Stall::Acquisition(span)),
+            5..10 => Some(Stall::Extension(span)),
+            _ => None,
+        };
         let hold = match rng.random_range(0..100) {
+            // Whoever believes in a lease that is over has to stay to be found out.
+            _ if stall.is_some() => ttl.mul_f64(rng.random_range(0.2..0.6)),
             0..90 => Duration::from_micros(rng.random_range(0..12_000)),
             90..96 => ttl.mul_f64(rng.random_range(0.0..0.9)),
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
@@ -104,9 +121,9 @@ impl Plan {
                 Patience::Wait(Duration::from_millis(rng.random_range(1..1500)))
             },
             retry_delay: Duration::from_millis(rng.random_range(2..60)),
+            stall,
             hold,
-            extension: rng
-                .random_bool(0.15)
+            extension: (rng.random_bool(0.15) || matches!(stall, Some(Stall::Extension(_))))
                 .then(|| whole(ttl.mul_f64(rng.random_range(0.9..1.5)).min(LONGEST_TTL))),
             blocks: rng.random_bool(0.02),
             on_lost: if rng.random_bool(0.3) {

@@ -46,7 +46,7 @@ fn a_short_soak_finds_nothing_and_does_something_of_everything() {
         ("fault: answers held back", 1),
         ("fault: worker paused", 1),
         ("fault: worker killed and replaced", 1),
-        ("faults injected", 12),
+        ("faults injected", 13),
     ] {
         assert!(
             row(&output, name) >= least,

@@ -1,0 +1,110 @@
+//! What a run went through: a simulation that silently does nothing finds nothing.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// How often each thing happened.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Coverage {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl Coverage {
+            /// Every count with its name.
+            pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+                [$((stringify!($name), self.$name)),+].into_iter()
+            }
+        }
+
+        impl AddAssign for Coverage {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)+
+            }
+        }
+    };
+}
+
+counts! {
+    /// Acquisitions that succeeded.
+    acquired,
+    /// … with a fencing token.
+    acquired_fenced,
+    /// … of several names at once.
+    acquired_several,
+    /// … whose votes came too late to be used: the lease was over when it was returned.
+    born_over,
+    /// Acquisitions that ended because someone else held the resource.
+    contended,
+    /// Acquisitions that found no majority.
+    unavailable,
+    /// Acquisitions whose future was dropped.
+    cancelled,
+    /// Leases that were valid when somebody else began to wait for the same resource.
+    overlapping_calls,
+    /// Extensions that a majority granted.
+    extended,
+    /// Extensions that did not succeed.
+    extension_failed,
+    /// Nodes whose counters were lifted to a token.
+    confirmed,
+    /// Confirmations that found the key gone or another's.
+    confirmation_refused,
+    /// Keys put back.
+    restored,
+    /// Leases that ended by their deadline while their holder had them.
+    expired,
+    /// Leases whose keys were gone on too many nodes.
+    taken,
+    /// Leases that too many nodes may have forgotten.
+    forgotten,
+    /// Releases that a majority confirmed.
+    released,
+    /// Releases that were sent and not confirmed in time.
+    unconfirmed,
+    /// Leases dropped without waiting.
+    dropped,
+    /// Leases left to their ttl.
+    abandoned,
+    /// Releases repeated on a new connection.
+    owed,
+    /// Operations served after their connection had been given up.
+    late,
+    /// Acquisitions served after the release of the same token.
+    zombies,
+    /// Connections that broke.
+    broken,
+    /// Nodes that stood still for a while.
+    hung,
+    /// Nodes that restarted with their data.
+    restarted,
+    /// … without.
+    wiped,
+    /// … with data from before.
+    rolled_back,
+    /// Operations that a node in quarantine refused.
+    quarantined,
+    /// Clients' threads and processes that stood still.
+    paused,
+    /// Wall clocks that jumped, and nodes' clocks that were stepped.
+    stepped,
+    /// Keys that an operator deleted.
+    deleted,
+    /// Writes that the store took.
+    written,
+    /// Writes that the store refused for their fencing token.
+    fenced_off,
+    /// Acquisitions after the end of all faults.
+    probed,
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (name, count)) in self.all().enumerate() {
+            let end = if place % 4 == 3 { "\n" } else { "" };
+            write!(f, "{name:>22} {count:<12}{end}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! A key whose lock was released must be gone from every node, once all that was sent has arrived.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use redlock_core::{Operation, Want};
+
+use crate::history::Invariant;
+use crate::link::Link;
+
+/// When to look first, and how often again while messages are under way.
+const FIRST_LOOK: Duration = Duration::from_millis(1500);
+const NEXT_LOOK: Duration = Duration::from_millis(500);
+
+impl Link {
+    /// The first release of a token was submitted: from here on its keys have to go, on all nodes.
+    pub(crate) fn expect_gone(&self, release: &Arc<Operation>) {
+        let Want::Release { ttl } = release.want() else {
+            return;
+        };
+        if ttl <= FIRST_LOOK || !self.around.history.heeds_leftovers() {
+            return;
+        }
+        for peer in self.peers.get().into_iter().flatten() {
+            look_after(peer, release, FIRST_LOOK);
+        }
+    }
+
+    fn look(&self, release: &Arc<Operation>) {
+        let token = release.token().as_bytes();
+        let history = &self.around.history;
+        let world = &self.around.world;
+        if !self.server.holds(release.keys(), token) || history.is_excused(self.server.seat, token)
+        {
+            return;
+        }
+        if self.is_busy() || world.is_paused(self.process) {
+            if let Some(me) = self
+                .peers
+                .get()
+                .and_then(|peers| peers.get(self.server.seat))
+            {
+                look_after(me, release, NEXT_LOOK);
+            }
+            return;
+        }
+        let left = release.keys().names().next().and_then(|key| {
+            let memory = self.server.memory();
+            memory.remaining(key)
+        });
+        let Want::Release { ttl } = release.want() else {
+            return;
+        };
+        // A release is owed for its ttl on the client's clock; the node's may be a little slower.
+        if left.is_some_and(|left| left > ttl / 20) {
+            let text = format!(
+                "n{} still has a key of {} for {left:?}, and no release is under way",
+                self.server.seat,
+                release.token().short_id(),
+            );
+            history.violated(Invariant::Leftover, text);
+        }
+    }
+
+    /// Whether something that was submitted may not have been served yet.
+    fn is_busy(&self) -> bool {
+        let state = self.lock();
+        let is_connected = state
+            .wire
+            .as_ref()
+            .is_some_and(|wire| self.server.is_up() && self.server.starts() == wire.start);
+        !is_connected || !state.in_flight.is_empty() || !state.owed.is_empty()
+    }
+}
+
+fn look_after(link: &Weak<Link>, release: &Arc<Operation>, delay: Duration) {
+    let Some(target) = link.upgrade() else {
+        return;
+    };
+    let (link, release) = (Weak::clone(link), Arc::clone(release));
+    target.around.world.after(delay, move || {
+        if let Some(link) = link.upgrade() {
+            link.look(&release);
+        }
+    });
+}

@@ -1,0 +1,454 @@
+//! A simulated connection between a client and a server: what core knows as a node.
+//!
+//! It keeps the contract of [`Node`]: first in, first out, both ways; what was under way when it
+//! broke is answered with "nobody knows"; releases whose answer is missing go first on the next
+//! connection, until their ttl has passed. Bytes of a broken connection may be lost from any point
+//! on, and what is not lost may arrive much later, behind those of the next connection.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use redlock_core::guard::Sentry;
+use redlock_core::{
+    Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
+};
+
+use crate::clock::SkewedClock;
+use crate::history::{History, Submitted};
+use crate::network::Network;
+use crate::server::Server;
+use crate::wire::{Request, Response, Wire};
+use crate::world::{ProcessId, World};
+
+/// When an answer has been out for so long, the node votes no at once.
+const SUSPECT_AFTER: Duration = Duration::from_millis(200);
+/// The first pause before a new connection, and the longest.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// The parts of the world that a link works with.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The executor.
+    pub world: Arc<World>,
+    /// The network.
+    pub network: Arc<Network>,
+    /// Where it is written down.
+    pub history: Arc<History>,
+}
+
+/// See the [module](self).
+pub struct Link {
+    pub(crate) around: Surroundings,
+    pub(crate) process: ProcessId,
+    pub(crate) server: Arc<Server>,
+    name: String,
+    most_in_flight: usize,
+    pub(crate) clock: Arc<SkewedClock>,
+    /// Decides when the node may vote, where there is a guard.
+    pub(crate) sentry: Option<Mutex<Sentry>>,
+    me: Weak<Link>,
+    /// The links of the same client, by seat.
+    pub(crate) peers: OnceLock<Vec<Weak<Link>>>,
+    pub(crate) state: Mutex<State>,
+    epoch: AtomicU32,
+    listeners: Mutex<Vec<EpochListener>>,
+}
+
+pub(crate) struct State {
+    pub(crate) gate: Gate,
+    pub(crate) wire: Option<Arc<Wire>>,
+    pub(crate) in_flight: VecDeque<InFlight>,
+    pub(crate) owed: VecDeque<Owed>,
+    /// No connection can be made before.
+    cut_until: Duration,
+    backoff: Duration,
+}
+
+/// What is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Nothing: there is no connection, or it was not checked yet. Releases are owed.
+    Closed,
+    /// Releases only.
+    Holding,
+    /// Everything.
+    Voting,
+}
+
+pub(crate) struct InFlight {
+    operation: Arc<Operation>,
+    /// None for what is owed from an earlier connection.
+    reply: Option<Reply>,
+    since: Duration,
+    /// The node's epoch when it was sent: what it grants counts in that one only.
+    epoch: u32,
+    /// Until when it is owed, where it is a release.
+    owed_until: Option<Duration>,
+}
+
+pub(crate) struct Owed {
+    operation: Arc<Operation>,
+    until: Duration,
+}
+
+impl Link {
+    /// A link that is about to connect.
+    pub fn new(
+        around: Surroundings,
+        process: ProcessId,
+        server: Arc<Server>,
+        most_in_flight: usize,
+        clock: &Arc<SkewedClock>,
+        sentry: Option<Sentry>,
+    ) -> Arc<Self> {
+        let link = Arc::new_cyclic(|me| Self {
+            name: format!("n{}", server.seat),
+            around,
+            process,
+            server,
+            most_in_flight,
+            clock: Arc::clone(clock),
+            sentry: sentry.map(Mutex::new),
+            me: Weak::clone(me),
+            peers: OnceLock::new(),
+            state: Mutex::new(State {
+                gate: Gate::Closed,
+                wire: None,
+                in_flight: VecDeque::new(),
+                owed: VecDeque::new(),
+                cut_until: Duration::ZERO,
+                backoff: BACKOFF.0,
+            }),
+            epoch: AtomicU32::new(0),
+            listeners: Mutex::default(),
+        });
+        link.connect_after(Duration::ZERO);
+        link
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn world(&self) -> &Arc<World> {
+        &self.around.world
+    }
+
+    /// Runs `action` on this link in its client, after `delay`.
+    pub(crate) fn later(&self, delay: Duration, action: impl FnOnce(&Self) + Send + 'static) {
+        let me = Weak::clone(&self.me);
+        let (world, process) = (Arc::clone(self.world()), self.process);
+        self.world().after(delay, move || {
+            world.deliver(process, move || {
+                if let Some(me) = me.upgrade() {
+                    action(&me);
+                }
+            });
+        });
+    }
+
+    /// Breaks the connection, where there is one, and lets no other be made before `until`.
+    pub fn cut(&self, until: Duration) {
+        self.lock().cut_until = until;
+        self.break_now();
+    }
+
+    /// Breaks the connection, where there is one.
+    pub fn break_now(&self) {
+        let wire = self.lock().wire.clone();
+        if let Some(wire) = wire {
+            self.later(Duration::ZERO, move |link| link.give_up(&wire));
+        }
+    }
+
+    /// Breaks the connection where the server's end of it is gone.
+    pub(crate) fn break_if_dead(&self) {
+        let is_dead = self
+            .lock()
+            .wire
+            .as_ref()
+            .is_some_and(|wire| !self.server.is_up() || self.server.starts() != wire.start);
+        if is_dead {
+            self.break_now();
+        }
+    }
+
+    /// Heals what [`cut`](Self::cut) did.
+    pub fn heal(&self) {
+        self.lock().cut_until = Duration::ZERO;
+    }
+
+    /// The client learns that `wire` broke. Callers hear that nobody knows; releases are owed.
+    fn give_up(&self, wire: &Arc<Wire>) {
+        let in_flight = {
+            let mut state = self.lock();
+            if !state
+                .wire
+                .as_ref()
+                .is_some_and(|known| Arc::ptr_eq(known, wire))
+            {
+                return;
+            }
+            state.wire = None;
+            state.gate = Gate::Closed;
+            let in_flight = std::mem::take(&mut state.in_flight);
+            for one in &in_flight {
+                if let Some(until) = one.owed_until {
+                    let operation = Arc::clone(&one.operation);
+                    state.owed.push_back(Owed { operation, until });
+                }
+            }
+            in_flight
+        };
+        wire.give_up(self.world().now(), &self.around.network);
+        self.unreachable();
+        self.around.history.broke(self.process, self.server.seat);
+        self.connect_after(BACKOFF.0);
+        let error = NodeError::sent(NodeErrorKind::Disconnected, "the connection broke");
+        for reply in in_flight.into_iter().filter_map(|one| one.reply) {
+            reply.answer(Answer::Failed(error.clone()));
+        }
+    }
+
+    fn connect_after(&self, delay: Duration) {
+        self.later(delay, Self::connect);
+    }
+
+    fn connect(&self) {
+        let is_reachable = {
+            let state = self.lock();
+            let now = self.world().now();
+            self.server.is_up() && state.cut_until <= now && self.server.hangs_until() <= now
+        };
+        if is_reachable {
+            let wire = Wire::new(self.server.starts());
+            self.lock().wire = Some(Arc::clone(&wire));
+            self.ask(&wire, None);
+        } else {
+            self.unreachable();
+            let backoff = {
+                let mut state = self.lock();
+                let backoff = state.backoff;
+                state.backoff = (backoff * 2).min(BACKOFF.1);
+                backoff
+            };
+            self.connect_after(backoff);
+        }
+    }
+
+    /// Takes operations as `gate` says. Where it was closed, what is owed goes first.
+    pub(crate) fn open(&self, wire: &Arc<Wire>, gate: Gate) {
+        let now = self.world().now();
+        let mut state = self.lock();
+        if std::mem::replace(&mut state.gate, gate) != Gate::Closed {
+            return;
+        }
+        state.backoff = BACKOFF.0;
+        let owed = std::mem::take(&mut state.owed);
+        for Owed { operation, until } in owed.into_iter().filter(|owed| owed.until > now) {
+            self.around
+                .history
+                .repeated(self.process, self.server.seat, &operation);
+            let one = InFlight {
+                operation,
+                reply: None,
+                since: now,
+                epoch: self.epoch(),
+                owed_until: Some(until),
+            };
+            self.send(&mut state, wire, one);
+        }
+    }
+
+    fn send(&self, state: &mut State, wire: &Arc<Wire>, one: InFlight) {
+        self.put_on(wire, Request::Operation(Arc::clone(&one.operation)));
+        state.in_flight.push_back(one);
+    }
+
+    pub(crate) fn put_on(&self, wire: &Arc<Wire>, request: Request) {
+        let at = self.world().now() + self.around.network.delay();
+        let at = wire.send(request, at);
+        self.arrive_at(at, Arc::clone(wire));
+    }
+
+    fn arrive_at(&self, at: Duration, wire: Arc<Wire>) {
+        let me = Weak::clone(&self.me);
+        self.world().at(at, move || {
+            if let Some(me) = me.upgrade() {
+                me.arrive(wire);
+            }
+        });
+    }
+
+    /// The next request on `wire` reaches the server.
+    fn arrive(&self, wire: Arc<Wire>) {
+        let now = self.world().now();
+        let waits_until = self.server.hangs_until().max(wire.held_until());
+        if waits_until > now {
+            self.arrive_at(waits_until, wire);
+            return;
+        }
+        let Some(request) = wire.next_request() else {
+            return; // It was lost.
+        };
+        if !self.server.is_up() {
+            return;
+        }
+        if self.server.starts() != wire.start {
+            // The server knows nothing of this connection, and says so.
+            let delay = self.around.network.delay();
+            self.later(delay, move |link| link.give_up(&wire));
+            return;
+        }
+        let response = match request {
+            Request::Operation(operation) => {
+                let is_late = wire.is_given_up();
+                Response::Answer(self.server.serve(self.process, is_late, &operation))
+            }
+            Request::Check(write) => Response::Marked(self.server.check(write)),
+        };
+        let at = wire.respond(response, now + self.around.network.delay());
+        self.later(at.saturating_sub(now), move |link| link.receive(&wire));
+    }
+
+    pub(crate) fn is_current(&self, wire: &Arc<Wire>) -> bool {
+        let state = self.lock();
+        (state.wire.as_ref()).is_some_and(|known| Arc::ptr_eq(known, wire))
+    }
+
+    /// The next response on `wire` reaches the client.
+    fn receive(&self, wire: &Arc<Wire>) {
+        if !self.is_current(wire) {
+            return;
+        }
+        match wire.next_response() {
+            Some(Response::Answer(answer)) => self.answer(answer),
+            Some(Response::Marked(marked)) => self.judge(wire, &marked),
+            None => {}
+        }
+    }
+
+    fn answer(&self, answer: Answer) {
+        let Some(one) = self.lock().in_flight.pop_front() else {
+            return;
+        };
+        let answer = match answer {
+            Answer::Granted { counter, .. } => Answer::Granted {
+                counter,
+                epoch: one.epoch,
+            },
+            other => other,
+        };
+        if let Some(reply) = one.reply {
+            let seat = self.server.seat;
+            self.around.history.answered(seat, &one.operation, &answer);
+            reply.answer(answer);
+        }
+    }
+
+    /// Why nothing can be sent now, if so.
+    fn refusal(&self, state: &State, is_release: bool) -> Option<NodeError> {
+        match state.gate {
+            Gate::Closed => {
+                let kind = NodeErrorKind::NotConnected;
+                return Some(NodeError::unsent(kind, "no connection"));
+            }
+            _ if is_release => return None,
+            Gate::Holding => {
+                let kind = NodeErrorKind::Quarantined;
+                return Some(NodeError::unsent(kind, "it may have forgotten locks"));
+            }
+            Gate::Voting => {}
+        }
+        if state.in_flight.len() >= self.most_in_flight {
+            return Some(NodeError::unsent(NodeErrorKind::Saturated, "too much"));
+        }
+        let now = self.world().now();
+        let oldest = state.in_flight.front()?;
+        (now.saturating_sub(oldest.since) >= SUSPECT_AFTER)
+            .then(|| NodeError::unsent(NodeErrorKind::TimedOut, "an answer is overdue"))
+    }
+
+    /// Begins a new epoch, and tells whoever listens.
+    pub(crate) fn begin_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+        let listeners = self.listeners.lock();
+        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        for tell in listeners {
+            tell();
+        }
+    }
+}
+
+impl Node for Link {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        if self.world().has_ended() {
+            return;
+        }
+        let (history, seat) = (&self.around.history, self.server.seat);
+        if history.submitting(self.process, seat, &operation) == Submitted::FirstRelease {
+            self.expect_gone(&operation);
+        }
+        // Keys are seldom put back, and a release that overtakes that is what has to be seen.
+        let times = if matches!(operation.want(), Want::Restore { .. }) {
+            8
+        } else {
+            1
+        };
+        self.world().before_submit(self.process, times);
+        let owed_until = match operation.want() {
+            Want::Release { ttl } => Some(self.world().now() + ttl),
+            _ => None,
+        };
+        let refusal = {
+            let mut state = self.lock();
+            let refusal = self.refusal(&state, owed_until.is_some());
+            match (&refusal, owed_until, state.wire.clone()) {
+                (None, _, Some(wire)) => {
+                    let one = InFlight {
+                        operation,
+                        reply: Some(reply),
+                        since: self.world().now(),
+                        epoch: self.epoch(),
+                        owed_until,
+                    };
+                    self.send(&mut state, &wire, one);
+                    return;
+                }
+                (_, Some(until), _) => state.owed.push_back(Owed { operation, until }),
+                _ => {}
+            }
+            refusal
+        };
+        if let Some(error) = refusal {
+            if error.kind() == NodeErrorKind::Quarantined {
+                history.count(|coverage| coverage.quarantined += 1);
+            }
+            reply.answer(Answer::Failed(error));
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        match self.refusal(&self.lock(), false) {
+            None => NodeStatus::Voting,
+            Some(error) => NodeStatus::Abstaining(error),
+        }
+    }
+
+    fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    fn on_new_epoch(&self, listener: EpochListener) {
+        let listeners = self.listeners.lock();
+        listeners
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(listener);
+    }
+}

@@ -1,0 +1,83 @@
+//! How long messages take, and what becomes of those whose connection breaks.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::random::Random;
+
+/// What the network does to messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    /// How many of 10 000 messages take [`slow`](Self::slow).
+    pub slow_chance: u64,
+    /// The longest that a slow message takes, in ms.
+    pub slow: u64,
+    /// The longest that a message usually takes, in µs.
+    pub usual: u64,
+}
+
+impl Weather {
+    /// Everything arrives within a millisecond.
+    pub const CALM: Self = Self {
+        slow_chance: 0,
+        slow: 1,
+        usual: 1000,
+    };
+}
+
+/// The network between all clients and all nodes.
+pub struct Network {
+    state: Mutex<State>,
+}
+
+struct State {
+    weather: Weather,
+    random: Random,
+}
+
+impl Network {
+    /// A network with `weather`.
+    pub fn new(weather: Weather, random: Random) -> Self {
+        Self {
+            state: Mutex::new(State { weather, random }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the weather.
+    pub fn set_weather(&self, weather: Weather) {
+        self.lock().weather = weather;
+    }
+
+    /// How long the next message takes.
+    pub fn delay(&self) -> Duration {
+        let mut state = self.lock();
+        let weather = state.weather;
+        if state.random.chance(weather.slow_chance) {
+            state.random.millis(1, weather.slow.max(1))
+        } else {
+            state.random.micros(50, weather.usual.max(50))
+        }
+    }
+
+    /// How many of `count` messages that are under way on a connection that breaks still arrive,
+    /// and how much later. The first ones do: a connection delivers in order.
+    pub fn rest_of(&self, count: usize) -> (usize, Duration) {
+        let mut state = self.lock();
+        let kept = state.random.index(count + 1);
+        let later = match state.random.below(4) {
+            0 | 1 => Duration::ZERO,
+            2 => state.random.millis(0, 200),
+            _ => state.random.millis(0, 4000),
+        };
+        (kept, later)
+    }
+
+    /// A random time of `least` to `most` ms.
+    pub fn between(&self, least: u64, most: u64) -> Duration {
+        self.lock().random.millis(least, most)
+    }
+}

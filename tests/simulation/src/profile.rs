@@ -1,0 +1,192 @@
+//! What a seed stands for: which world, how many of everything, and what goes wrong.
+
+use std::time::Duration;
+
+use redlock_core::guard::RestartGuard;
+
+use crate::network::Weather;
+use crate::random::Random;
+use crate::world::Pauses;
+
+/// What may go wrong in a run, and hence what has to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Nothing fails. Messages arrive within a millisecond, clients do not stand still.
+    Calm,
+    /// Messages are slow or lost, connections break, nodes hang and restart with their data,
+    /// clients stand still, wall clocks are off and jump. All clocks run apart as far as the drift
+    /// allows.
+    Faulty,
+    /// The same, and nodes restart without their data, or with older data, under the restart guard.
+    Forgetful,
+    /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are
+    /// stepped, and locks are deleted by hand. No timed lock can exclude anybody then; fencing
+    /// tokens have to be in order all the same.
+    Wild,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Calm, Self::Faulty, Self::Forgetful, Self::Wild];
+
+    /// The profile that a seed stands for, unless another one is asked for.
+    pub const fn of(seed: u64) -> Self {
+        match seed % 10 {
+            0 => Self::Calm,
+            1..=4 => Self::Faulty,
+            5..=7 => Self::Forgetful,
+            _ => Self::Wild,
+        }
+    }
+
+    /// By its name on a command line.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|profile| format!("{profile:?}").eq_ignore_ascii_case(name))
+    }
+}
+
+/// What the checker may rely on.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How many nodes are configured.
+    pub nodes: usize,
+    /// Leases exclude each other.
+    pub exclusion: bool,
+    /// Keys of released locks go away.
+    pub leftovers: bool,
+}
+
+/// How many of everything, and how often what fails.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// See [`Profile`].
+    pub profile: Profile,
+    /// Nodes.
+    pub nodes: usize,
+    /// Clients, each a process with clocks and connections of its own.
+    pub clients: usize,
+    /// Tasks of each client that take locks.
+    pub workers: usize,
+    /// Locks that each task takes.
+    pub calls: u64,
+    /// Names to lock.
+    pub names: u64,
+    /// How long things go wrong.
+    pub span: Duration,
+    /// Faults in that time.
+    pub faults: u64,
+    /// Locks that are deleted by hand in that time, beyond the faults.
+    pub deletions: u64,
+    /// What the network does to messages.
+    pub weather: Weather,
+    /// How often clients stand still.
+    pub pauses: Pauses,
+    /// How far a clock's rate may be off, in parts of a million.
+    pub rate: i64,
+    /// How far wall clocks are off, in µs.
+    pub wall_error: i64,
+    /// The longest ttl.
+    pub max_ttl: Duration,
+    /// Requests in 10 000 that want a fencing token.
+    pub fencing: u64,
+    /// Operations in flight that a node takes.
+    pub most_in_flight: usize,
+    /// What is done about nodes that may have forgotten locks.
+    pub guard: RestartGuard,
+    /// Restarted nodes are trusted to have their data.
+    pub trusts_disks: bool,
+    /// Nodes that stay down after all faults are over; a minority.
+    pub dead: usize,
+}
+
+/// Two clocks that are off by this in opposite directions are 1 % apart: what the drift allows.
+const DRIFT: i64 = 4900;
+
+impl Settings {
+    /// What `profile` comes to with these random numbers.
+    pub fn draw(profile: Profile, random: &mut Random) -> Self {
+        let nodes = match random.below(20) {
+            0 => 1,
+            1 => 2,
+            2 => 4,
+            3..=8 => 5,
+            _ => 3,
+        };
+        let span = random.millis(800, 4000);
+        let is_calm = profile == Profile::Calm;
+        let weather = if is_calm {
+            Weather::CALM
+        } else {
+            Weather {
+                slow_chance: random.pick(&[0, 100, 500, 1500]),
+                slow: random.pick(&[20, 100, 700]),
+                usual: random.pick(&[300, 1000, 10_000]),
+            }
+        };
+        let pauses = if is_calm {
+            Pauses::default()
+        } else {
+            Pauses {
+                at_polls: random.pick(&[0, 20, 100, 400]),
+                at_clocks: random.pick(&[0, 20, 100, 400]),
+                at_submits: random.pick(&[0, 100, 500]),
+                longest: random.pick(&[5, 50, 400]),
+            }
+        };
+        let (rate, wall_error) = match profile {
+            Profile::Calm => (100, 5_000),
+            Profile::Faulty => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
+            // A counter that is lost is made good for by the clocks: they are about right here.
+            Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 100_000])),
+            Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
+        };
+        let is_guarded = random.below(2) == 0;
+        let (guard, trusts_disks) = match profile {
+            Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
+            Profile::Forgetful => (RestartGuard::Standard, false),
+            // To a guard, clocks of any speed look like clocks that step all the time.
+            Profile::Wild => (RestartGuard::Off, false),
+            _ if is_guarded => (RestartGuard::Standard, true),
+            _ => (RestartGuard::Off, false),
+        };
+        Self {
+            profile,
+            guard,
+            trusts_disks,
+            nodes,
+            clients: random.index(3) + 2,
+            workers: random.index(2) + 1,
+            calls: random.below(6) + 2,
+            names: random.below(2) + 1,
+            span,
+            faults: if is_calm { 0 } else { random.below(25) },
+            deletions: match profile {
+                Profile::Wild => random.pick(&[0, 30, 300]),
+                _ => 0,
+            },
+            weather,
+            pauses,
+            rate,
+            wall_error,
+            max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
+            fencing: match profile {
+                Profile::Wild => 10_000,
+                _ => random.pick(&[0, 5000, 10_000]),
+            },
+            most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
+            dead: random.index(nodes.div_ceil(2)),
+        }
+    }
+
+    /// What has to hold under these settings.
+    pub fn rules(&self) -> Rules {
+        let is_wild = self.profile == Profile::Wild;
+        Rules {
+            nodes: self.nodes,
+            exclusion: !is_wild,
+            leftovers: !is_wild,
+        }
+    }
+}

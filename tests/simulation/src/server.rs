@@ -1,0 +1,228 @@
+//! A simulated Redis server: core's in-process store, which is held against a real server by a
+//! test, with a clock of its own and a way to die.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redlock_core::guard::marker_key;
+use redlock_core::{Answer, Clock as _, MemoryNode, Operation, Resource, Want};
+
+use crate::clock::SkewedClock;
+use crate::history::{History, Served};
+use crate::world::{ProcessId, World};
+
+/// What a server that crashed finds on its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// Everything that it had answered.
+    Whole,
+    /// What it had at the last [`Server::save`].
+    Older,
+    /// Nothing.
+    Empty,
+}
+
+/// A marker to be written, if things are still as they were.
+pub struct Write {
+    /// What the marker has to be; none: missing.
+    pub expected: Option<Vec<u8>>,
+    /// What it becomes.
+    pub new: Vec<u8>,
+    /// Not when the node's clock is past this.
+    pub not_after: Duration,
+}
+
+/// What a node answers to a check.
+pub struct Marked {
+    /// The marker, after the write where there was one.
+    pub marker: Option<Vec<u8>>,
+    /// The node's wall clock.
+    pub time: Duration,
+}
+
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// See the [module](self).
+pub struct Server {
+    /// Its seat among the nodes.
+    pub seat: usize,
+    /// What its keys expire by.
+    pub clock: Arc<SkewedClock>,
+    world: Arc<World>,
+    history: Arc<History>,
+    state: Mutex<State>,
+    /// Goes up with each start: connections to an earlier one are gone.
+    starts: AtomicU64,
+}
+
+struct State {
+    memory: MemoryNode,
+    saved: Option<MemoryNode>,
+    is_up: bool,
+    hangs_until: Duration,
+}
+
+impl Server {
+    /// An empty server that is up.
+    pub fn new(
+        seat: usize,
+        clock: Arc<SkewedClock>,
+        world: &Arc<World>,
+        history: &Arc<History>,
+    ) -> Arc<Self> {
+        let memory = MemoryNode::new(format!("n{seat}"), Arc::clone(&clock) as _);
+        Arc::new(Self {
+            seat,
+            clock,
+            world: Arc::clone(world),
+            history: Arc::clone(history),
+            state: Mutex::new(State {
+                memory,
+                saved: None,
+                is_up: true,
+                hangs_until: Duration::ZERO,
+            }),
+            starts: AtomicU64::new(0),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store, to look into.
+    pub fn memory(&self) -> MemoryNode {
+        self.lock().memory.clone()
+    }
+
+    /// Whether it answers.
+    pub fn is_up(&self) -> bool {
+        self.lock().is_up
+    }
+
+    /// How often it was started again: a new run id each time.
+    pub fn starts(&self) -> u64 {
+        self.starts.load(Ordering::Relaxed)
+    }
+
+    /// Until when it stands still; in the past where it does not.
+    pub fn hangs_until(&self) -> Duration {
+        self.lock().hangs_until
+    }
+
+    /// Stands still: what arrives waits.
+    pub fn hang(&self, until: Duration) {
+        let mut state = self.lock();
+        state.hangs_until = state.hangs_until.max(until);
+    }
+
+    /// Works again.
+    pub fn wake(&self) {
+        self.lock().hangs_until = Duration::ZERO;
+    }
+
+    /// Writes its data to disk, for a crash that loses what comes after.
+    pub fn save(&self) {
+        let mut state = self.lock();
+        state.saved = Some(state.memory.fork());
+    }
+
+    /// Goes down. What of its data is left is decided by `disk`.
+    pub fn crash(&self, disk: Disk) {
+        let mut state = self.lock();
+        state.is_up = false;
+        state.hangs_until = Duration::ZERO;
+        let clock = Arc::clone(&self.clock) as _;
+        match disk {
+            Disk::Whole => {}
+            Disk::Older => {
+                if let Some(saved) = &state.saved {
+                    state.memory = saved.fork();
+                }
+            }
+            Disk::Empty => state.memory = MemoryNode::new(format!("n{}", self.seat), clock),
+        }
+        drop(state);
+        if disk == Disk::Older {
+            self.history.excuse_all(self.seat);
+        }
+    }
+
+    /// Comes up again, as another run.
+    pub fn start(&self) {
+        self.lock().is_up = true;
+        self.starts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Serves the guard: one atomic step.
+    pub fn check(&self, write: Option<Write>) -> Marked {
+        let (memory, key) = (self.memory(), marker_key(b""));
+        let time = self.clock.wall();
+        if let Some(write) = write
+            && write.expected == memory.get(&key)
+            && time <= write.not_after
+        {
+            memory.put(&key, &write.new, FOREVER);
+        }
+        Marked {
+            marker: memory.get(&key),
+            time,
+        }
+    }
+
+    /// Whether any of `keys` holds `token`.
+    pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
+        let memory = self.memory();
+        keys.names()
+            .any(|key| memory.get(key).is_some_and(|value| value == token))
+    }
+
+    /// Serves an operation of `process`. `is_late` where its connection was given up before.
+    pub fn serve(&self, process: ProcessId, is_late: bool, operation: &Arc<Operation>) -> Answer {
+        let memory = self.memory();
+        let values = || -> Vec<Option<Vec<u8>>> {
+            operation
+                .keys()
+                .names()
+                .map(|key| memory.get(key))
+                .collect()
+        };
+        let counters = || -> Vec<u64> {
+            let keys = operation.counters().into_iter().flat_map(Resource::names);
+            keys.map(|key| number(memory.get(key))).collect()
+        };
+        let (before, counted) = (values(), counters());
+        let lasting = self.shortest(&memory, operation);
+        let answer = memory.serve(operation);
+        let served = Served {
+            seat: self.seat,
+            process,
+            is_late,
+            operation,
+            answer: &answer,
+            before,
+            after: values(),
+            counted,
+            counts: counters(),
+            is_shortened: self.shortest(&memory, operation) < lasting,
+        };
+        self.history.served(&served, self.world.now());
+        answer
+    }
+
+    /// For how long all keys of an extension are there; nothing for other operations.
+    fn shortest(&self, memory: &MemoryNode, operation: &Operation) -> Option<Duration> {
+        if !matches!(operation.want(), Want::Extend { .. }) {
+            return None;
+        }
+        let left = operation.keys().names().map(|key| memory.remaining(key));
+        left.min().flatten()
+    }
+}
+
+fn number(value: Option<Vec<u8>>) -> u64 {
+    let text = value.and_then(|value| String::from_utf8(value).ok());
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,99 @@
+//! The restart guard on a simulated connection: core's [`Sentry`](redlock_core::guard::Sentry),
+//! fed with what the server answers.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use redlock_core::Clock as _;
+use redlock_core::guard::{Action, Check};
+
+use crate::link::{Gate, Link};
+use crate::server::{Marked, Write};
+use crate::wire::{Request, Wire};
+
+/// A node that votes is looked at so often.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
+impl Link {
+    /// Asks the server for its time and marker.
+    pub(crate) fn ask(&self, wire: &Arc<Wire>, write: Option<Write>) {
+        wire.asked_at(self.clock.now());
+        self.put_on(wire, Request::Check(write));
+    }
+
+    pub(crate) fn unreachable(&self) {
+        if let Some(sentry) = &self.sentry {
+            let mut sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
+            sentry.unreachable();
+        }
+    }
+
+    /// The server has answered.
+    pub(crate) fn judge(&self, wire: &Arc<Wire>, marked: &Marked) {
+        let Some(sentry) = &self.sentry else {
+            self.open(wire, Gate::Voting);
+            return;
+        };
+        let run_id = format!("run{}of{}", wire.start, self.server.seat);
+        let verdict = {
+            let mut sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
+            sentry.check(&Check {
+                run_id: Some(&run_id),
+                marker: marked.marker.as_deref(),
+                time: marked.time,
+                asked: wire.last_asked(),
+                answered: self.clock.now(),
+            })
+        };
+        let (process, seat) = (self.process, self.server.seat);
+        self.around
+            .history
+            .note(30, [process as u64, seat as u64], || {
+                format!("c{process} judges n{seat}: {:?}", verdict.action)
+            });
+        // Before the gate opens: what was granted before counts no more.
+        if verdict.is_new_epoch {
+            self.begin_epoch();
+        }
+        let next = match verdict.action {
+            Action::Vote => {
+                self.open(wire, Gate::Voting);
+                LOOKS_EVERY
+            }
+            Action::Write {
+                expected,
+                new,
+                not_after,
+                ..
+            } => {
+                self.hold(wire);
+                let write = Write {
+                    expected,
+                    new,
+                    not_after,
+                };
+                self.ask(wire, Some(write));
+                return;
+            }
+            Action::Hold { look_again, .. } => {
+                self.hold(wire);
+                look_again
+            }
+            _ => {
+                self.hold(wire);
+                LOOKS_EVERY
+            }
+        };
+        let wire = Arc::clone(wire);
+        self.later(next, move |link| {
+            if link.is_current(&wire) {
+                link.ask(&wire, None);
+            }
+        });
+    }
+
+    /// It does not vote. Releases are for every node.
+    fn hold(&self, wire: &Arc<Wire>) {
+        self.open(wire, Gate::Holding);
+    }
+}

@@ -1,0 +1,113 @@
+//! One connection: what is under way on it, in order, in both directions.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redlock_core::{Answer, Moment, Operation};
+
+use crate::network::Network;
+use crate::server::{Marked, Write};
+
+/// What a client sends.
+pub(crate) enum Request {
+    Operation(Arc<Operation>),
+    /// The guard's question for the node's time and marker, and perhaps a marker to write.
+    Check(Option<Write>),
+}
+
+/// What a server sends back, in the order of the requests.
+pub(crate) enum Response {
+    Answer(Answer),
+    Marked(Marked),
+}
+
+/// See the [module](self).
+pub(crate) struct Wire {
+    /// Of which start of the server.
+    pub(crate) start: u64,
+    is_given_up: AtomicBool,
+    queues: Mutex<Queues>,
+}
+
+#[derive(Default)]
+struct Queues {
+    to_server: VecDeque<Request>,
+    to_client: VecDeque<Response>,
+    /// When the last of each arrives: the next one is not earlier.
+    at_server: Duration,
+    at_client: Duration,
+    /// What is still under way to the server arrives no earlier.
+    held_until: Duration,
+    /// When the last check was sent, on the client's clock.
+    asked: Option<Moment>,
+}
+
+impl Wire {
+    pub(crate) fn new(start: u64) -> Arc<Self> {
+        Arc::new(Self {
+            start,
+            is_given_up: AtomicBool::new(false),
+            queues: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn asked_at(&self, now: Moment) {
+        self.lock().asked = Some(now);
+    }
+
+    /// When the last check was sent. There is one at a time.
+    pub(crate) fn last_asked(&self) -> Moment {
+        let origin = Moment::from_origin(Duration::ZERO);
+        self.lock().asked.unwrap_or(origin)
+    }
+
+    /// Puts a request on its way, and says when it arrives unless the connection breaks.
+    pub(crate) fn send(&self, request: Request, at: Duration) -> Duration {
+        let mut queues = self.lock();
+        queues.at_server = queues.at_server.max(at);
+        queues.to_server.push_back(request);
+        queues.at_server
+    }
+
+    /// The same for a response.
+    pub(crate) fn respond(&self, response: Response, at: Duration) -> Duration {
+        let mut queues = self.lock();
+        queues.at_client = queues.at_client.max(at);
+        queues.to_client.push_back(response);
+        queues.at_client
+    }
+
+    /// The next request; none where it was lost.
+    pub(crate) fn next_request(&self) -> Option<Request> {
+        self.lock().to_server.pop_front()
+    }
+
+    pub(crate) fn next_response(&self) -> Option<Response> {
+        self.lock().to_client.pop_front()
+    }
+
+    /// Nothing arrives at the server before.
+    pub(crate) fn held_until(&self) -> Duration {
+        self.lock().held_until
+    }
+
+    /// The client goes on without this connection. From some point on what is under way is lost;
+    /// what is not may come later.
+    pub(crate) fn give_up(&self, now: Duration, network: &Network) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        let mut queues = self.lock();
+        let (kept, later) = network.rest_of(queues.to_server.len());
+        queues.to_server.truncate(kept);
+        queues.held_until = now + later;
+    }
+
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+}

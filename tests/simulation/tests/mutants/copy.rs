@@ -1,0 +1,153 @@
+//! A copy of the sources, to be changed and built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::table::{MUTANTS, Mutant, SEEDS};
+
+/// What is copied, from the workspace's root.
+const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
+
+pub(crate) struct Copy {
+    workspace: PathBuf,
+    root: PathBuf,
+}
+
+impl Copy {
+    /// Copies everything that is needed to build the simulation by itself.
+    pub(crate) fn make() -> Self {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let workspace = package.ancestors().nth(2).expect("a workspace").to_owned();
+        // Next to this test's own build, so that whoever clears that clears this too.
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
+        let copy = Self { workspace, root };
+        for source in SOURCES {
+            let _ = fs::remove_dir_all(copy.root.join(source));
+            copy_all(&copy.workspace.join(source), &copy.root.join(source));
+        }
+        let manifest = read(&copy.workspace.join("Cargo.toml"));
+        let (head, rest) = manifest
+            .split_once("members = [")
+            .expect("the workspace lists its members");
+        let (_, tail) = rest.split_once(']').expect("the list ends");
+        let alone = format!("{head}members = {SOURCES:?}{tail}");
+        // Quick to build, and still ten times as fast as without any optimisation.
+        let profile = "\n[profile.mutant]\ninherits = \"dev\"\ndebug = false\nopt-level = 1\n";
+        write(&copy.root.join("Cargo.toml"), &(alone + profile));
+        let lockfile = read(&copy.workspace.join("Cargo.lock"));
+        write(&copy.root.join("Cargo.lock"), &lockfile);
+        copy
+    }
+
+    /// Runs the seeds of the mutants on what is not changed.
+    pub(crate) fn run_unchanged(&self) {
+        self.build().expect("the copy builds");
+        let mut profiles: Vec<_> = MUTANTS.iter().map(|mutant| mutant.profile).collect();
+        profiles.sort_unstable();
+        profiles.dedup();
+        for profile in profiles {
+            let seeds = SEEDS.to_string();
+            let output = self.simulate(&["--seeds", &seeds, "--profile", profile]);
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "the unchanged copy fails:\n{told}");
+            println!("unchanged, {profile}: {}", last_line(&told));
+        }
+    }
+
+    /// Builds `mutant` and runs it until it is caught. Says by which seed; an error where it is
+    /// not, or cannot be made.
+    pub(crate) fn run(&self, mutant: &Mutant) -> Result<String, String> {
+        let patched = self.patch(mutant);
+        let built = patched.and_then(|()| self.build());
+        let caught = built.and_then(|()| {
+            let output = self.simulate(&[
+                "--seeds",
+                &SEEDS.to_string(),
+                "--profile",
+                mutant.profile,
+                "--until",
+                &format!("{:?}", mutant.breaks),
+            ]);
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            let caught = told.lines().find(|line| line.contains(" violates "));
+            caught
+                .map(str::to_owned)
+                .ok_or_else(|| format!("not caught: {}", last_line(&told)))
+        });
+        for patch in mutant.patches {
+            let original = read(&self.workspace.join(patch.file));
+            write(&self.root.join(patch.file), &original);
+        }
+        caught
+    }
+
+    fn patch(&self, mutant: &Mutant) -> Result<(), String> {
+        for patch in mutant.patches {
+            let path = self.root.join(patch.file);
+            let source = read(&path);
+            let found = source.matches(patch.find).count();
+            if found != 1 {
+                return Err(format!(
+                    "the text to change is {found} times in {}: {}",
+                    patch.file, patch.find
+                ));
+            }
+            write(&path, &source.replace(patch.find, patch.replace));
+        }
+        Ok(())
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--offline", "--quiet", "--profile", "mutant"])
+            .args(["--package", "redlock-simulation", "--bin", "simulate"])
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", self.root.join("target"))
+            // Mutants leave things unused, and nobody reads their warnings.
+            .env("RUSTFLAGS", "--cap-lints=allow")
+            .output()
+            .expect("cargo runs");
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!(
+            "it does not build: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ))
+    }
+
+    fn simulate(&self, arguments: &[&str]) -> Output {
+        Command::new(self.root.join("target/mutant/simulate"))
+            .args(arguments)
+            .output()
+            .expect("it runs")
+    }
+}
+
+fn last_line(text: &str) -> String {
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory can be made");
+    for entry in fs::read_dir(from)
+        .expect("a directory can be read")
+        .flatten()
+    {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_all(&from, &to);
+        } else {
+            fs::copy(&from, &to).expect("a file can be copied");
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}

@@ -1,0 +1,38 @@
+//! A test of the test: the algorithm is broken on purpose, in every way that comes to mind, and the
+//! simulation has to see it.
+//!
+//! Each mutant is a patch on a copy of the sources, so that nothing in the product can be switched
+//! off. The copy is built below the target directory and its `simulate` is run until it finds the
+//! violation that is expected; not to find it fails the test, and so does a patch that no longer
+//! fits.
+
+mod copy;
+mod table;
+
+use copy::Copy;
+use table::{MUTANTS, Mutant};
+
+/// `MUTANTS=name,name` runs only these.
+fn chosen() -> Vec<&'static Mutant> {
+    let wanted = std::env::var("MUTANTS").unwrap_or_default();
+    let is_wanted =
+        |mutant: &&Mutant| wanted.is_empty() || wanted.split(',').any(|name| mutant.name == name);
+    MUTANTS.iter().filter(is_wanted).collect()
+}
+
+#[test]
+fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
+    let copy = Copy::make();
+    let mut failures = Vec::new();
+    copy.run_unchanged();
+    for mutant in chosen() {
+        match copy.run(mutant) {
+            Ok(found) => println!("{:<40} {:?}: {found}", mutant.name, mutant.breaks),
+            Err(problem) => {
+                println!("{:<40} {:?}: MISSED {problem}", mutant.name, mutant.breaks);
+                failures.push(format!("{}: {problem}", mutant.name));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}

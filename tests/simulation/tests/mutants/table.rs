@@ -1,0 +1,375 @@
+//! The mutants.
+
+use redlock_simulation::Invariant;
+
+/// A way to break the algorithm, and the rule that has to notice.
+pub(crate) struct Mutant {
+    pub(crate) name: &'static str,
+    pub(crate) patches: &'static [Patch],
+    /// In which profile it shows.
+    pub(crate) profile: &'static str,
+    pub(crate) breaks: Invariant,
+}
+
+/// One change of a file: `find` is there exactly once.
+pub(crate) struct Patch {
+    pub(crate) file: &'static str,
+    pub(crate) find: &'static str,
+    pub(crate) replace: &'static str,
+}
+
+/// So many seeds have to do.
+pub(crate) const SEEDS: u64 = 10_000;
+
+const ATTEMPT: &str = "redlock-core/src/attempt.rs";
+const CLAIM: &str = "redlock-core/src/claim.rs";
+const EXTEND: &str = "redlock-core/src/extend.rs";
+const FLEET: &str = "redlock-core/src/guard/fleet.rs";
+const LEASE: &str = "redlock-core/src/lease.rs";
+const MEMORY: &str = "redlock-core/src/memory.rs";
+const QUORUM: &str = "redlock-core/src/quorum.rs";
+const REQUEST: &str = "redlock-core/src/request.rs";
+const ROUND: &str = "redlock-core/src/round.rs";
+const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
+const LINK: &str = "tests/simulation/src/link.rs";
+
+const CONFIRM_ANY_KEY: Patch = Patch {
+    file: MEMORY,
+    find: "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            return refusal;
+        }
+",
+    replace:
+        "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
+",
+};
+
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "quorum-of-half",
+        patches: &[Patch {
+            file: QUORUM,
+            find: "    configured / 2 + 1\n",
+            replace: "    if configured < 2 { 1 } else { configured / 2 }\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "quorum-of-connected-nodes",
+        patches: &[
+            Patch {
+                file: QUORUM,
+                find: "self.granted >= majority(self.configured)\n",
+                replace: "self.granted >= majority(self.configured - self.failed)\n",
+            },
+            Patch {
+                file: CLAIM,
+                find: "round.vouched(&self.nodes) >= majority(self.nodes.len())",
+                replace: "round.vouched(&self.nodes) >= majority(self.nodes.len() - round.tally().failed)",
+            },
+        ],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "validity-from-the-replies",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "let deadline = started\n",
+            replace: "let deadline = now\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "extension-counted-from-the-replies",
+        patches: &[Patch {
+            file: EXTEND,
+            find: "let deadline = started.saturating_add(ttl)",
+            replace: "let deadline = clock.now().saturating_add(ttl)",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "no-drift",
+        patches: &[Patch {
+            file: REQUEST,
+            find: "ttl.mul_f64(factor) + Duration::from_millis(2)",
+            replace: "ttl.mul_f64(factor * 0.0)",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "deadline-not-checked-behind-the-votes",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "if is_won && !left.is_zero() && left >= request.min_validity {",
+            replace: "if is_won {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::LateVotes,
+    },
+    Mutant {
+        name: "clock-read-before-the-votes",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+    let now = environment.now();
+",
+            replace: "    let now = environment.now();
+    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+",
+        }],
+        profile: "faulty",
+        breaks: Invariant::LateVotes,
+    },
+    Mutant {
+        name: "acquire-without-nx",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "if let Some(entry) = keys.names().find_map(|key| self.entries.get(key)) {
+            return Answer::Held(Holding::by(entry.value.clone()));
+        }
+        for",
+            replace: "for",
+        }],
+        profile: "calm",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "release-by-plain-del",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "Some(entry) if *entry.value == *operation.token().as_bytes() => {
+                    ours = true;",
+            replace: "Some(_) => {
+                    ours = true;",
+        }],
+        profile: "faulty",
+        breaks: Invariant::ForeignRelease,
+    },
+    Mutant {
+        name: "extension-by-set",
+        patches: &[
+            Patch {
+                file: MEMORY,
+                find: "fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            return refusal;
+        }
+",
+                replace: "fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+",
+            },
+            Patch {
+                file: MEMORY,
+                find: ".is_some_and(|entry| entry.expires < expires)",
+                replace: ".is_none_or(|entry| entry.expires < expires)",
+            },
+        ],
+        profile: "faulty",
+        breaks: Invariant::ForeignChange,
+    },
+    Mutant {
+        name: "extension-without-a-majority",
+        patches: &[Patch {
+            file: EXTEND,
+            find: "if shared.claim.is_majority_of(&round) {",
+            replace: "if tally.granted > 0 {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "extension-of-a-lease-that-is-over",
+        patches: &[Patch {
+            file: LEASE,
+            find: "            if self.shared.now() >= state.deadline {
+                return Err(Over::Expired);
+            }
+",
+            replace: "",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Revived,
+    },
+    Mutant {
+        name: "keys-put-back-without-proof",
+        patches: &[Patch {
+            file: EXTEND,
+            find: "        let tally = round.tally();\n",
+            replace: "        let tally = round.tally();
+        shared.claim.restore(std::sync::Arc::clone(&round), ttl);\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Unproven,
+    },
+    Mutant {
+        name: "keys-put-back-behind-the-release",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "        if is_late {\n",
+            replace: "        if is_late && false {\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "keys-put-back-and-not-released",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "restored & bit(seat) != 0 || ",
+            replace: "",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "released-before-renewal-is-stopped",
+        patches: &[Patch {
+            file: LEASE,
+            find: "        if self.begin_next_generation(over) {
+            self.shared.claim.release()
+        } else {",
+            replace: "        let sent = self.shared.claim.release();
+        if self.begin_next_generation(over) {
+            sent
+        } else {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::ExtendedReleased,
+    },
+    Mutant {
+        name: "stragglers-forgotten",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "self.acquisition.may_have_reached(seat);",
+            replace: "self.acquisition.granted_seats() & bit(seat) != 0;",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-dropped-attempt-releases-nothing",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "    fn drop(&mut self) {
+        self.release();",
+            replace: "    fn drop(&mut self) {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "release-not-repeated-after-reconnection",
+        patches: &[Patch {
+            file: LINK,
+            find: "let owed = std::mem::take(&mut state.owed);",
+            replace: "let mut owed = std::mem::take(&mut state.owed); owed.clear();",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "set-repeated-after-reconnection",
+        patches: &[Patch {
+            file: LINK,
+            find: "if let Some(until) = one.owed_until {",
+            replace: "let is_set = matches!(one.operation.want(), Want::Acquire { .. });
+                if let Some(until) = one.owed_until.or(is_set.then_some(Duration::MAX)) {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::SetTwice,
+    },
+    Mutant {
+        name: "a-counter-that-repeats",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "highest.unwrap_or(0).saturating_add(1).max(hint)",
+            replace: "highest.unwrap_or(0).max(hint)",
+        }],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "token-not-confirmed",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "if below.is_empty() {",
+            replace: "if below.is_empty() || true {",
+        }],
+        profile: "wild",
+        breaks: Invariant::TokenOrder,
+    },
+    Mutant {
+        name: "token-confirmed-whoever-has-the-key",
+        patches: &[CONFIRM_ANY_KEY],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "token-confirmed-on-any-majority",
+        patches: &[
+            CONFIRM_ANY_KEY,
+            Patch {
+                file: ATTEMPT,
+                find: "let round = claim.confirm(token.as_u64(), &below);
+        before(clock, until, round.decided()).await;
+",
+                replace: "let all: Vec<usize> = (0..votes.len()).collect();
+        let round = claim.confirm(token.as_u64(), &all);
+        before(clock, until, round.decided()).await;
+        if round.tally().is_won() {
+            return Agreement { token: Some(token), disagreement: None };
+        }
+",
+            },
+        ],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "guard-off",
+        patches: &[Patch {
+            file: SENTRY,
+            find: "None => self.guard(check, stepped),",
+            replace: "None => Action::Vote,",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "quarantine-too-short",
+        patches: &[Patch {
+            file: FLEET,
+            find: "self.max_ttl.saturating_add(margin)",
+            replace: "self.max_ttl / 4",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "grants-of-an-earlier-epoch-count",
+        patches: &[Patch {
+            file: ROUND,
+            find: "if *epoch == node.epoch())",
+            replace: "if *epoch <= node.epoch())",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
+    },
+    Mutant {
+        name: "new-epochs-not-heeded",
+        patches: &[Patch {
+            file: LEASE,
+            find: "if !self.shared.claim.is_vouched_for() {",
+            replace: "if false {",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
+    },
+];

@@ -1,0 +1,122 @@
+//! Some thousands of seeds in every profile, on every run of the tests.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redlock_simulation::{Coverage, Profile, run};
+
+/// Runs `seeds` seeds of `profile` on all cores. Panics with the first that fails.
+fn all_hold(profile: Profile, seeds: u64) -> Coverage {
+    let (next, all) = (AtomicU64::new(0), Mutex::new(Coverage::default()));
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds {
+                        return;
+                    }
+                    let report = run(seed, Some(profile), false);
+                    assert!(
+                        report.violations.is_empty(),
+                        "{}\nreplay: cargo run --release -p redlock-simulation -- --seed {seed} \
+                         --profile {profile:?} --trace",
+                        report.violations[0],
+                    );
+                    *all.lock().unwrap() += report.coverage;
+                }
+            });
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// A simulation that silently does nothing holds as well.
+fn assert_covers(coverage: &Coverage, names: &[&str]) {
+    println!("{coverage}");
+    for wanted in names {
+        let (_, count) = coverage
+            .all()
+            .find(|(name, _)| name == wanted)
+            .unwrap_or_else(|| panic!("there is no count `{wanted}`"));
+        assert!(count > 20, "{wanted} happened {count} times only");
+    }
+}
+
+/// What every profile goes through.
+const USUAL: [&str; 10] = [
+    "acquired",
+    "acquired_fenced",
+    "acquired_several",
+    "contended",
+    "cancelled",
+    "extended",
+    "released",
+    "dropped",
+    "abandoned",
+    "probed",
+];
+
+/// What goes wrong in all of them but the calm one.
+const FAULTY: [&str; 14] = [
+    "unavailable",
+    "born_over",
+    "extension_failed",
+    "confirmed",
+    "restored",
+    "expired",
+    "unconfirmed",
+    "owed",
+    "late",
+    "broken",
+    "hung",
+    "restarted",
+    "paused",
+    "fenced_off",
+];
+
+#[test]
+fn everything_holds_where_nothing_fails() {
+    assert_covers(&all_hold(Profile::Calm, 1000), &USUAL);
+}
+
+#[test]
+fn everything_holds_in_a_bad_network_with_clocks_apart_and_clients_that_stand_still() {
+    let coverage = all_hold(Profile::Faulty, 3000);
+    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
+    assert_covers(&coverage, &["zombies", "confirmation_refused"]);
+}
+
+#[test]
+fn everything_holds_when_nodes_forget() {
+    let coverage = all_hold(Profile::Forgetful, 3000);
+    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
+    let forgetting = ["wiped", "rolled_back", "quarantined", "forgotten"];
+    assert_covers(&coverage, &forgetting);
+}
+
+#[test]
+fn fencing_tokens_are_in_order_whatever_the_clocks_do_and_whoever_deletes_locks() {
+    let coverage = all_hold(Profile::Wild, 2000);
+    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
+    let wild = ["stepped", "deleted", "taken", "confirmation_refused"];
+    assert_covers(&coverage, &wild);
+}
+
+#[test]
+fn a_seed_is_the_same_run_each_time() {
+    for seed in 0..40 {
+        let (one, two) = (run(seed, None, true), run(seed, None, true));
+        assert!(one.trace.len() > 10);
+        for (place, (one, two)) in one.trace.iter().zip(&two.trace).enumerate() {
+            assert_eq!(one, two, "line {place} of seed {seed}");
+        }
+        assert_eq!(one.trace.len(), two.trace.len());
+        assert_eq!((one.digest, one.coverage), (two.digest, two.coverage));
+        let untraced = run(seed, None, false);
+        assert_eq!(one.digest, untraced.digest, "a trace changes nothing");
+        let other = run(seed + 1000, None, false);
+        assert_ne!(one.digest, other.digest, "another seed is another run");
+    }
+}
