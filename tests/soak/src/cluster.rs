@@ -1,5 +1,6 @@
 //! The nodes, each behind a proxy, and what can be done to them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_tests::{NodeOptions, Nodes, Proxy, RedisNode};
@@ -7,15 +8,18 @@ use tokio::time::{Instant, sleep};
 
 use crate::plan::LONGEST_TTL;
 
-/// How long a node stays away that has lost its memory.
-///
-/// A node that comes back empty at once breaks exclusion by itself, even a single one: a holder may
-/// have a bare majority, and the forgetful node then votes for someone else. So it stays down for
-/// longer than any ttl, which is the "delayed restart" of Redlock's specification. By then every
-/// lease that it granted has ended, or has been extended by a majority without it.
-///
-/// A library that keeps such nodes away by itself makes this superfluous.
-const AMNESIA: Duration = LONGEST_TTL.saturating_add(Duration::from_millis(500));
+/// How long the library's guard keeps a node away that may have forgotten locks: `max_ttl`, and less
+/// than this for clocks.
+const QUARANTINE: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(1));
+
+/// How long a node that came back empty may take until a client has marked it.
+const MARKED: Duration = Duration::from_secs(60);
+
+/// Whether the workers are told that the node at `seat` forgets nothing when it restarts. It is
+/// never restarted empty then.
+pub(crate) fn is_trusted(seat: usize) -> bool {
+    seat.is_multiple_of(2)
+}
 
 /// A fault of one node. Those with a duration end after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,10 +28,10 @@ pub(crate) enum NodeFault {
     Freeze,
     /// `SIGKILL`, and a start with its file of every change.
     RestartKept,
-    /// `SIGKILL`, and a start without it.
+    /// `SIGKILL`, and a start without it. Without the library's guard this breaks exclusion, even
+    /// where it happens to one node: a holder may have a bare majority, and the forgetful node then
+    /// votes for someone else.
     RestartEmpty,
-    /// The same without the delay that makes it harmless.
-    RestartEmptyAtOnce,
     /// Connections are closed and refused.
     Cut,
     /// Connections are closed.
@@ -66,7 +70,6 @@ impl NodeFault {
             Self::Freeze => "node frozen",
             Self::RestartKept => "node killed, restarted with its data",
             Self::RestartEmpty => "node killed, restarted empty",
-            Self::RestartEmptyAtOnce => "node killed, restarted empty at once",
             Self::Cut => "network cut",
             Self::Sever => "connections severed",
             Self::LoseRequests => "requests lost",
@@ -115,12 +118,9 @@ impl Cluster {
         ended: impl Future<Output = ()>,
     ) {
         let (node, proxy) = (&self.nodes[seat], &self.proxies[seat]);
-        let began = Instant::now();
         match fault {
             NodeFault::Freeze => node.freeze(),
-            NodeFault::RestartKept | NodeFault::RestartEmpty | NodeFault::RestartEmptyAtOnce => {
-                node.kill();
-            }
+            NodeFault::RestartKept | NodeFault::RestartEmpty => node.kill(),
             NodeFault::Cut => proxy.cut().await,
             NodeFault::Sever => proxy.sever().await,
             NodeFault::LoseRequests => proxy.swallow_to_server(),
@@ -136,11 +136,12 @@ impl Cluster {
         }
         let lasts = !matches!(
             fault,
-            NodeFault::Sever
+            // Empty at once is the worst that a node can do.
+            NodeFault::RestartEmpty
+                | NodeFault::Sever
                 | NodeFault::ScriptFlush
                 | NodeFault::ClientKill
                 | NodeFault::CountersAhead
-                | NodeFault::RestartEmptyAtOnce
         );
         if lasts {
             tokio::select! {
@@ -151,12 +152,7 @@ impl Cluster {
         match fault {
             NodeFault::Freeze => node.thaw(),
             NodeFault::RestartKept => node.restart().await,
-            NodeFault::RestartEmpty => {
-                // Also when it all ends: this one must not be hurried.
-                sleep(AMNESIA.saturating_sub(began.elapsed())).await;
-                restart_empty(node).await;
-            }
-            NodeFault::RestartEmptyAtOnce => restart_empty(node).await,
+            NodeFault::RestartEmpty => restart_empty(node).await,
             NodeFault::Cut
             | NodeFault::LoseRequests
             | NodeFault::LoseAnswers
@@ -168,6 +164,26 @@ impl Cluster {
             | NodeFault::ClientKill
             | NodeFault::CountersAhead => {}
         }
+    }
+
+    /// Waits until a client has marked the node at `seat`, which came back empty, and then until its
+    /// quarantine is over.
+    pub(crate) async fn remembers(self: Arc<Self>, seat: usize) {
+        let deadline = Instant::now() + MARKED;
+        while Instant::now() < deadline {
+            let cluster = Arc::clone(&self);
+            // It may be frozen, which takes a while to find out.
+            let marked = tokio::task::spawn_blocking(move || {
+                let node = &cluster.nodes[seat];
+                node.try_command::<bool>(["EXISTS", "redlock:marker"])
+            });
+            // An error is a node that is down again.
+            if matches!(marked.await, Ok(Ok(true))) {
+                break;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        sleep(QUARANTINE).await;
     }
 
     /// The lock keys that are still there when `within` has passed, or none as soon as there are

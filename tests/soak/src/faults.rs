@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::cluster::{Cluster, NodeFault};
+use crate::cluster::{Cluster, NodeFault, is_trusted};
 use crate::options::{Options, Sabotage};
 
 /// Kinds in random order, each once before any comes again: a short run has every kind as well.
@@ -33,11 +33,20 @@ impl<T: Copy> Deck<T> {
     }
 
     pub(crate) fn deal(&mut self) -> T {
-        if self.left.is_empty() {
-            self.left.clone_from(&self.kinds);
-            self.left.shuffle(&mut self.rng);
+        self.deal_one(|_| true)
+    }
+
+    /// Deals the next one that `fits`; the others keep their places. Some kind has to fit.
+    pub(crate) fn deal_one(&mut self, fits: impl Fn(&T) -> bool) -> T {
+        loop {
+            if let Some(place) = self.left.iter().rposition(&fits) {
+                return self.left.remove(place);
+            }
+            // Below those that nobody has taken yet.
+            let mut round = self.kinds.clone();
+            round.shuffle(&mut self.rng);
+            self.left.splice(0..0, round);
         }
-        self.left.pop().expect("a deck has kinds")
     }
 }
 
@@ -73,15 +82,19 @@ pub(crate) fn trouble_nodes(
     stopped: &watch::Receiver<bool>,
 ) -> JoinSet<()> {
     let (kinds, longest_pause): (&[NodeFault], u64) = match options.sabotage {
-        Some(Sabotage::Amnesia) => (&[NodeFault::RestartEmptyAtOnce], 500),
+        Some(Sabotage::Amnesia) => (&[NodeFault::RestartEmpty], 500),
         _ => (&NodeFault::ALL, 3300),
     };
     let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
     let deck = Arc::new(Mutex::new(deck));
+    let is_guarded = options.sabotage != Some(Sabotage::Amnesia);
+    // Of one node at a time: where a majority forgets at once, the guard cannot know of a lock.
+    let amnesia = Arc::new(tokio::sync::Mutex::new(()));
     let mut injectors = JoinSet::new();
     for seat in 0..cluster.nodes.len() {
         let (cluster, toll) = (Arc::clone(cluster), toll.clone());
         let (deck, stopped) = (Arc::clone(&deck), stopped.clone());
+        let amnesia = Arc::clone(&amnesia);
         let mut rng = StdRng::seed_from_u64(options.seed ^ (seat as u64 + 1) << 8);
         injectors.spawn(async move {
             loop {
@@ -90,11 +103,30 @@ pub(crate) fn trouble_nodes(
                     () = sleep(pause) => {}
                     () = stop(stopped.clone()) => return,
                 }
-                let fault = deck.lock().unwrap_or_else(PoisonError::into_inner).deal();
+                let may_forget = !is_guarded || !is_trusted(seat);
+                let fits = |fault: &NodeFault| may_forget || *fault != NodeFault::RestartEmpty;
+                let fault = {
+                    let mut deck = deck.lock().unwrap_or_else(PoisonError::into_inner);
+                    deck.deal_one(fits)
+                };
+                let mut alone = None;
+                if fault == NodeFault::RestartEmpty && is_guarded {
+                    tokio::select! {
+                        turn = Arc::clone(&amnesia).lock_owned() => alone = Some(turn),
+                        () = stop(stopped.clone()) => return,
+                    }
+                }
                 let span = Duration::from_millis(rng.random_range(50..1500));
                 toll.add(fault.name());
                 let ended = stop(stopped.clone());
                 cluster.inflict(seat, fault, span, ended).await;
+                if let Some(turn) = alone {
+                    let remembers = Arc::clone(&cluster).remembers(seat);
+                    tokio::spawn(async move {
+                        remembers.await;
+                        drop(turn);
+                    });
+                }
             }
         });
     }
@@ -113,5 +145,14 @@ mod tests {
             round.sort_unstable();
             assert_eq!(round, [1, 2, 3, 4]);
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_stays_for_the_next_one() {
+        let mut deck = Deck::new(&[1, 2, 3], StdRng::seed_from_u64(5));
+        for _ in 0..10 {
+            assert_ne!(deck.deal_one(|kind| *kind != 2), 2);
+        }
+        assert_eq!(deck.deal_one(|kind| *kind == 2), 2);
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use redlock_runtime::Config;
+use redlock_runtime::{Config, RestartGuard};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
+use crate::cluster::is_trusted;
 use crate::faults::stop;
 use crate::holder::{Holder, Place, Planned};
 use crate::journal::Journal;
@@ -113,14 +114,18 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
 fn config(orders: &Orders) -> Config {
     // Every lock says its ttl, but the default is held to `max_ttl` all the same.
     let mut config = Config::new().max_ttl(LONGEST_TTL).ttl(LONGEST_TTL);
-    if orders.sabotage == Some(Sabotage::Amnesia) {
-        // Otherwise nodes that come back empty would not vote, and nothing would be found.
+    let is_guarded = orders.sabotage != Some(Sabotage::Amnesia);
+    if !is_guarded {
         config = config.restart_guard(RestartGuard::Off);
     }
-    let pools = orders.urls.iter().enumerate();
-    pools.fold(config, |config, (number, url)| {
-        config.pool(format!("node{number}"), url)
-    })
+    for (seat, url) in orders.urls.iter().enumerate() {
+        let pool = format!("node{seat}");
+        config = config.pool(&pool, url);
+        if is_guarded && is_trusted(seat) {
+            config = config.trust_aof(&pool);
+        }
+    }
+    config
 }
 
 async fn run_lane(
