@@ -14,7 +14,7 @@ type Broken = Vec<(Invariant, String)>;
 
 impl History {
     /// What an operation may do to keys and counters.
-    pub(crate) fn check_served(&self, served: &Served<'_>) -> Broken {
+    pub(crate) fn check_served(served: &Served<'_>) -> Broken {
         let (operation, seat) = (served.operation, served.seat);
         let token = operation.token().as_bytes();
         let (id, want) = (operation.token().short_id(), operation.want());
@@ -57,7 +57,7 @@ impl History {
         let (validity, held_for, over) = self
             .world
             .observing(|| (lease.validity(), lease.held_for(), lease.over()));
-        let token = lease.fencing_token().map(|token| token.as_u64());
+        let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
         self.note(7, [process as u64, token.unwrap_or(0)], || {
             format!(

@@ -271,7 +271,7 @@ impl SimulatedClient {
     ) {
         // Pauses are counted on the common clock, of which a client's second is never more than
         // two.
-        let paused = (self.world.paused_for(self.id) - paused) * 2;
+        let paused = self.world.paused_for(self.id).saturating_sub(paused) * 2;
         let took = since(&self.clock, began);
         let bound = bound.saturating_add(paused).saturating_add(SLACK);
         self.history.check_settled(what, took, bound);
@@ -344,8 +344,8 @@ impl SimulatedClient {
     }
 
     async fn extend(&self, lease: &Lease, ttl: Duration, random: &mut Random) {
-        let least = 10.max(u64::try_from(ttl.as_millis()).unwrap_or(10) / 2);
-        let ttl = Duration::from_millis(least + random.below(least + 1)).min(self.settings.max_ttl);
+        let half = 10.max(u64::try_from(ttl.as_millis()).unwrap_or(10) / 2);
+        let ttl = Duration::from_millis(half + random.below(half + 1)).min(self.settings.max_ttl);
         let limit = (random.below(6) == 0).then(|| random.micros(0, 20_000));
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
         let extended = self.within(limit, lease.extend(ttl)).await;

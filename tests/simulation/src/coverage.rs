@@ -33,7 +33,8 @@ counts! {
     acquired_fenced,
     /// … of several names at once.
     acquired_several,
-    /// … whose votes came too late to be used: the lease was over when it was returned.
+    /// … but whose lease was over when it was returned: the client stood still behind its last look
+    /// at the clock.
     born_over,
     /// Acquisitions that ended because someone else held the resource.
     contended,
@@ -41,8 +42,6 @@ counts! {
     unavailable,
     /// Acquisitions whose future was dropped.
     cancelled,
-    /// Leases that were valid when somebody else began to wait for the same resource.
-    overlapping_calls,
     /// Extensions that a majority granted.
     extended,
     /// Extensions that did not succeed.

@@ -354,7 +354,7 @@ impl History {
     }
 
     /// A node served an operation.
-    pub fn served(&self, served: &Served<'_>, _now: Duration) {
+    pub fn served(&self, served: &Served<'_>) {
         let (seat, operation, answer) = (served.seat, served.operation, served.answer);
         let want = operation.want();
         if matches!(want, Want::Inspect) {
@@ -366,7 +366,7 @@ impl History {
             let (process, answer) = (served.process, brief(answer));
             format!("     n{seat} serves c{process} {id} {want:?}: {answer}{late}")
         });
-        let mut broken = self.check_served(served);
+        let mut broken = Self::check_served(served);
         {
             let mut inner = self.lock();
             inner.next += 1;

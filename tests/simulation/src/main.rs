@@ -16,6 +16,9 @@ use redlock_simulation::{Coverage, Profile, Report, run};
 /// How many failing seeds are told before it gives up.
 const MOST_FAILURES: usize = 10;
 
+/// So often it tells how far it is.
+const TELLS_EVERY: u64 = 50_000;
+
 struct Arguments {
     from: u64,
     seeds: u64,
@@ -86,6 +89,9 @@ fn main() -> ExitCode {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= end {
                         break;
+                    }
+                    if seed.is_multiple_of(TELLS_EVERY) && arguments.seeds > TELLS_EVERY {
+                        eprintln!("seed {seed} after {:.0} s", began.elapsed().as_secs_f64());
                     }
                     let mut report = run(seed, arguments.profile, arguments.is_traced);
                     coverage += report.coverage;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::Entropy;
 
-/// A generator whose numbers depend on its seed alone (SplitMix64), on every platform and with
+/// A generator whose numbers depend on its seed alone (`SplitMix64`), on every platform and with
 /// every version of every dependency: a seed that failed last year fails the same way today.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
@@ -18,6 +18,7 @@ impl Random {
 
     /// A generator of its own for one part of the world, so that a change to what one part draws
     /// leaves the others as they were.
+    #[must_use]
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }

@@ -55,7 +55,7 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
             let rate = random.between(-settings.rate, settings.rate);
             let error = random.between(-settings.wall_error, settings.wall_error) / 3;
             let clock = Arc::new(SkewedClock::of_node(&world, rate, error));
-            Server::new(seat, clock, &world, &history)
+            Server::new(seat, clock, &history)
         })
         .collect();
     let around = Surroundings {

@@ -10,7 +10,7 @@ use redlock_core::{Answer, Clock as _, MemoryNode, Operation, Resource, Want};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Served};
-use crate::world::{ProcessId, World};
+use crate::world::ProcessId;
 
 /// What a server that crashed finds on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,6 @@ pub struct Server {
     pub seat: usize,
     /// What its keys expire by.
     pub clock: Arc<SkewedClock>,
-    world: Arc<World>,
     history: Arc<History>,
     state: Mutex<State>,
     /// Goes up with each start: connections to an earlier one are gone.
@@ -66,17 +65,11 @@ struct State {
 
 impl Server {
     /// An empty server that is up.
-    pub fn new(
-        seat: usize,
-        clock: Arc<SkewedClock>,
-        world: &Arc<World>,
-        history: &Arc<History>,
-    ) -> Arc<Self> {
+    pub fn new(seat: usize, clock: Arc<SkewedClock>, history: &Arc<History>) -> Arc<Self> {
         let memory = MemoryNode::new(format!("n{seat}"), Arc::clone(&clock) as _);
         Arc::new(Self {
             seat,
             clock,
-            world: Arc::clone(world),
             history: Arc::clone(history),
             state: Mutex::new(State {
                 memory,
@@ -194,7 +187,7 @@ impl Server {
             keys.map(|key| number(memory.get(key))).collect()
         };
         let (before, counted) = (values(), counters());
-        let lasting = self.shortest(&memory, operation);
+        let lasting = shortest(&memory, operation);
         let answer = memory.serve(operation);
         let served = Served {
             seat: self.seat,
@@ -206,20 +199,20 @@ impl Server {
             after: values(),
             counted,
             counts: counters(),
-            is_shortened: self.shortest(&memory, operation) < lasting,
+            is_shortened: shortest(&memory, operation) < lasting,
         };
-        self.history.served(&served, self.world.now());
+        self.history.served(&served);
         answer
     }
+}
 
-    /// For how long all keys of an extension are there; nothing for other operations.
-    fn shortest(&self, memory: &MemoryNode, operation: &Operation) -> Option<Duration> {
-        if !matches!(operation.want(), Want::Extend { .. }) {
-            return None;
-        }
-        let left = operation.keys().names().map(|key| memory.remaining(key));
-        left.min().flatten()
+/// For how long all keys of an extension are there; nothing for other operations.
+fn shortest(memory: &MemoryNode, operation: &Operation) -> Option<Duration> {
+    if !matches!(operation.want(), Want::Extend { .. }) {
+        return None;
     }
+    let left = operation.keys().names().map(|key| memory.remaining(key));
+    left.min().flatten()
 }
 
 fn number(value: Option<Vec<u8>>) -> u64 {
