@@ -27,7 +27,7 @@ pub(crate) const FORMS: usize = 3;
 
 /// How far from its own clock a node lets the hint of an acquisition be: one client's wild clock
 /// must not push a counter so far ahead that no other's hint ever reaches it.
-pub const HINT_WINDOW: Duration = Duration::from_secs(10);
+pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
 /// How long an idle fencing counter is kept. Past that the hint alone keeps the order: it is the
 /// time, and no counter is further ahead of the time than [`HINT_WINDOW`].

@@ -188,6 +188,8 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             .as_ref()
             .map(|name| quote_spanned!(at_mixed_site=> .name(#name))),
         literal("ttl", plan.ttl.as_ref(), |ttl| duration(*ttl)),
+        matches!(plan.ttl, Some(Setting::Expression(_)))
+            .then(|| quote_spanned!(at_mixed_site=> .ttl_at_call())),
         plan.pools
             .as_ref()
             .map(|names| quote_spanned!(at_mixed_site=> .pools(&[#(#names),*]))),

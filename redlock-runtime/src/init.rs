@@ -335,7 +335,9 @@ fn check_sites(config: &Config) -> Result<(), InitError> {
                 ));
             }
         }
-        if let Err(invalid) = check_values(config, Some(site)) {
+        if !site.has_own_ttl
+            && let Err(invalid) = check_values(config, Some(site))
+        {
             problems.push(format!("{site}: {invalid}"));
         }
     }

@@ -19,6 +19,8 @@ pub struct Site {
     resource: &'static str,
     name: Option<&'static str>,
     pools: Option<&'static [&'static str]>,
+    /// The ttl is an expression, known at the call only.
+    pub(crate) has_own_ttl: bool,
     pub(crate) parameters: Parameters,
 }
 
@@ -44,6 +46,7 @@ impl Site {
             resource,
             name,
             pools,
+            has_own_ttl: false,
             parameters,
         }
     }
@@ -57,6 +60,13 @@ impl Site {
     #[must_use]
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.parameters.ttl = Some(ttl);
+        self
+    }
+
+    /// The ttl is given at the call.
+    #[must_use]
+    pub const fn ttl_at_call(mut self) -> Self {
+        self.has_own_ttl = true;
         self
     }
 

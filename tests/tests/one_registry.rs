@@ -29,6 +29,21 @@ async fn enter() -> Result<(), LockError> {
     Ok(())
 }
 
+/// Its ttl is known at the call only, so `init` must not hold the default ttl of 60 s against it.
+#[redlock(resource = "own", ttl = ttl, max_hold = "20s")]
+async fn has_a_ttl_of_its_own(ttl: std::time::Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn init_does_not_judge_a_ttl_that_is_an_expression() {
+    registry().await;
+    let seconds = std::time::Duration::from_secs;
+    has_a_ttl_of_its_own(seconds(10)).await.unwrap();
+    let error = has_a_ttl_of_its_own(seconds(30)).await.unwrap_err();
+    assert!(error.to_string().contains("max_hold"), "{error}");
+}
+
 async fn works() {
     let redlock = registry().await;
     for _ in 0..5 {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::environment::Moment;
+use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
 use super::{CLOCK_WINDOW, RestartGuard, marker_key};
@@ -98,10 +99,13 @@ impl Fleet {
     }
 
     /// How long a node that may have forgotten locks does not vote: the longest ttl, a fiftieth for
-    /// clocks of different speed, and what a clock may step unnoticed.
+    /// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
+    /// time to overtake a fencing token that came from a hint at the one end of its window, with a
+    /// hint at the other end.
     pub fn quarantine(&self) -> Duration {
-        let margin = self.max_ttl / 50 + CLOCK_WINDOW;
-        self.max_ttl.saturating_add(margin)
+        let longest = self.max_ttl.max(HINT_WINDOW * 2);
+        let margin = longest / 50 + CLOCK_WINDOW;
+        longest.saturating_add(margin)
     }
 
     /// A seat for the node `name`.

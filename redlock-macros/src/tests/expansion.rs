@@ -158,13 +158,14 @@ fn expressions_are_evaluated_at_the_call() {
                 let call = crate::locks::__private::Call::new(
                         {
                             static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
-                                ::core::module_path!(),
-                                "f",
-                                ::core::file!(),
-                                ::core::line!(),
-                                ::core::column!(),
-                                "format ! (\"{}\" , key)",
-                            );
+                                    ::core::module_path!(),
+                                    "f",
+                                    ::core::file!(),
+                                    ::core::line!(),
+                                    ::core::column!(),
+                                    "format ! (\"{}\" , key)",
+                                )
+                                .ttl_at_call();
                             crate::locks::__private::inventory::submit! {
                                 crate ::locks::__private::Registration(& SITE)
                             }
