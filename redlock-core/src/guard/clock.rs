@@ -14,8 +14,9 @@ pub(super) struct NodeClock {
 }
 
 impl NodeClock {
-    /// By how many µs the clock stepped since the last check: forwards where positive.
-    pub(super) fn read(&mut self, check: &Check<'_>) -> Option<i128> {
+    /// By how many µs the clock stepped since the last check, forwards where positive; and whether
+    /// the check was good enough to tell.
+    pub(super) fn read(&mut self, check: &Check<'_>) -> (Option<i128>, bool) {
         let reading = Reading::of(check);
         let stepped = self.last.and_then(|earlier| reading.step_since(earlier));
         // Compared with the last check and not the first: what moves slowly is covered by the
@@ -24,7 +25,7 @@ impl NodeClock {
         if is_sharp || stepped.is_some() || self.last.is_none() {
             self.last = Some(reading);
         }
-        stepped
+        (stepped, is_sharp)
     }
 }
 
@@ -53,7 +54,7 @@ impl Reading {
     }
 }
 
-fn micros(span: Duration) -> i128 {
+pub(super) fn micros(span: Duration) -> i128 {
     // A duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }

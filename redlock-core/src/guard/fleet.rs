@@ -1,6 +1,7 @@
 //! What the nodes of one client know of each other.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use crate::environment::Moment;
 use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
-use super::{CLOCK_WINDOW, RestartGuard, marker_key};
+use super::steps::{Readings, Whose, whose_step};
+use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
 
 /// So old a finding still tells what a node is like. Blank nodes are looked at more often.
 const FRESH: Duration = Duration::from_secs(2);
@@ -25,6 +27,8 @@ pub struct Fleet {
     /// How many nodes there will be, joined or not.
     size: usize,
     marker_key: Vec<u8>,
+    /// How many steps of clocks were seen: each wants all nodes to be looked at.
+    doubts: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -44,6 +48,7 @@ struct Seat {
     was_marked: bool,
     /// It was blank when the set was taken as new, and has not been anything else since.
     may_open: bool,
+    clock: Readings,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,6 +82,7 @@ impl Fleet {
             max_ttl,
             size,
             marker_key: marker_key(b""),
+            doubts: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
@@ -117,6 +123,7 @@ impl Fleet {
             run_id: None,
             was_marked: false,
             may_open: false,
+            clock: Readings::default(),
         });
         state.seats.len() - 1
     }
@@ -134,6 +141,31 @@ impl Fleet {
             state.seats[seat].run_id = run_id.map(str::to_owned);
         }
         twin
+    }
+
+    /// Goes up whenever a check of any node raises a question that the others have to be asked for
+    /// as well: whoever sees it do so should check its node at once.
+    pub fn doubts(&self) -> u64 {
+        self.doubts.load(Ordering::Relaxed)
+    }
+
+    /// Records a look at the clock of `seat`.
+    pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, stepped: Option<i128>) {
+        let clock = &mut self.lock().seats[seat].clock;
+        clock.note(check.asked, check.answered, stepped);
+        if stepped.is_some() {
+            self.doubts.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whose clock the last step that was seen at `seat` was of.
+    pub(super) fn whose_step(&self, seat: usize) -> Whose {
+        let state = self.lock();
+        let is_connected = |it: &Seat| matches!(it.finding, Finding::Blank(_) | Finding::Marked);
+        let others = state.seats.iter().enumerate();
+        let others = others.filter(|(index, it)| *index != seat && is_connected(it));
+        let others = others.map(|(_, it)| &it.clock);
+        whose_step(&state.seats[seat].clock, others, self.size)
     }
 
     pub(super) fn is_marked(&self, seat: usize) {

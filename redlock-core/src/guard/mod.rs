@@ -44,6 +44,7 @@ mod clock;
 mod fleet;
 mod marker;
 mod sentry;
+mod steps;
 
 use std::time::Duration;
 

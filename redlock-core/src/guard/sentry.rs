@@ -8,6 +8,7 @@ use crate::error::Brief;
 
 use super::clock::NodeClock;
 use super::fleet::SetView;
+use super::steps::Whose;
 use super::{Action, Check, Fleet, GRACE, Marker, RestartGuard, Verdict, WRITES_WITHIN};
 
 /// A quarantine that is longer than this, and than the client's own, is no quarantine but garbage.
@@ -19,6 +20,9 @@ const AT_ONCE: Duration = Duration::from_millis(25);
 const SOON: Duration = Duration::from_millis(250);
 /// When to look again at a set of which no majority is reachable.
 const LATER: Duration = Duration::from_millis(500);
+/// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
+/// any case. Whose it was is then taken to be the node's.
+const UNDECIDED: Duration = Duration::from_secs(30);
 /// A node in quarantine is looked at no less often.
 const LATEST: Duration = Duration::from_secs(5);
 
@@ -49,9 +53,19 @@ pub struct Sentry {
     blank_since: Option<Moment>,
     /// The last marker that was seen, as it is on the node.
     last_marker: Option<Vec<u8>>,
+    /// A step of which it is not known yet whose clock it was.
+    suspicion: Option<Suspicion>,
     /// A step whose quarantine is not on the node yet.
     unwritten: Option<Unwritten>,
     clock: NodeClock,
+}
+
+#[derive(Debug)]
+struct Suspicion {
+    by_us: i128,
+    /// The marker before the step was seen.
+    marker: Option<Vec<u8>>,
+    seen: Moment,
 }
 
 #[derive(Debug)]
@@ -76,6 +90,7 @@ impl Sentry {
             voted_under: None,
             blank_since: None,
             last_marker: None,
+            suspicion: None,
             unwritten: None,
             clock: NodeClock::default(),
         }
@@ -90,7 +105,10 @@ impl Sentry {
 
     /// What a check comes to. The node must do nothing else than what the newest verdict says.
     pub fn check(&mut self, check: &Check<'_>) -> Verdict {
-        let stepped = self.clock.read(check);
+        let (stepped, is_sharp) = self.clock.read(check);
+        if is_sharp || stepped.is_some() {
+            self.fleet.note_clock(self.seat, check, stepped);
+        }
         let twin = self.fleet.twin(self.seat, check.run_id);
         let action = match twin {
             Some(twin) => {
@@ -138,8 +156,15 @@ impl Sentry {
             self.blank_since = None;
             self.fleet.is_marked(self.seat);
         }
-        if let Some(us) = stepped {
-            return self.step(check, us);
+        if let Some(by_us) = stepped {
+            self.suspicion = Some(Suspicion {
+                by_us,
+                marker: self.last_marker.clone(),
+                seen: check.answered,
+            });
+        }
+        if let Some(action) = self.suspect(check) {
+            return action;
         }
         if let Some(step) = self
             .unwritten
@@ -216,14 +241,32 @@ impl Sentry {
         Self::write(check, &new, reason)
     }
 
+    /// What a step that was seen comes to, if anything.
+    fn suspect(&mut self, check: &Check<'_>) -> Option<Action> {
+        let suspicion = self.suspicion.take()?;
+        let waited = check.answered.saturating_since(suspicion.seen);
+        match self.fleet.whose_step(self.seat) {
+            // All leases were given up with the epoch; the nodes are as they were.
+            Whose::Ours => None,
+            Whose::Undecided if waited < UNDECIDED => {
+                let why = stepped(suspicion.by_us);
+                self.suspicion = Some(suspicion);
+                Some(Action::Hold {
+                    reason: format!("{why}, or this host's did; the other nodes will tell"),
+                    look_again: SOON,
+                    is_settled: true,
+                })
+            }
+            Whose::Undecided | Whose::Nodes => Some(self.step(check, &suspicion)),
+        }
+    }
+
     /// The node's clock stepped: it dropped locks early, or will drop them late.
-    fn step(&mut self, check: &Check<'_>, by_us: i128) -> Action {
+    fn step(&mut self, check: &Check<'_>, suspicion: &Suspicion) -> Action {
         let quarantine = self.fleet.quarantine();
         self.hold_for(quarantine, check.answered);
-        let ms = by_us.unsigned_abs() / 1000;
-        let direction = if by_us > 0 { "ahead" } else { "back" };
-        let why = format!("its clock stepped {ms} ms {direction}");
-        if check.marker != self.last_marker.as_deref() {
+        let why = stepped(suspicion.by_us);
+        if check.marker != suspicion.marker.as_deref() {
             // Since the check before, somebody has done something about this node, or it has not
             // been asked for long. What others do is theirs to judge; this client waits.
             return Action::Hold {
@@ -296,4 +339,12 @@ impl Sentry {
                 && (marker.run_id == under.run_id || self.options.trust_aof)
         })
     }
+}
+
+fn stepped(by_us: i128) -> String {
+    let direction = if by_us > 0 { "ahead" } else { "back" };
+    format!(
+        "its clock stepped {} ms {direction}",
+        by_us.unsigned_abs() / 1000
+    )
 }

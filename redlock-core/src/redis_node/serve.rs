@@ -304,6 +304,7 @@ impl<'a> Serve<'a> {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             self.read(context)?;
+            self.ask_if_wanted();
             let found = self.take(context);
             if found == Taken::Overtaken {
                 self.hear_of_written();

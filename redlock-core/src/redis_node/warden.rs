@@ -34,6 +34,8 @@ pub(super) struct Warden {
     run_id: Option<String>,
     /// What the next check is to write.
     write: Option<Write>,
+    /// The fleet's doubts as of the last question.
+    doubts: u64,
     /// When the check that is out was sent.
     asked: Moment,
     is_voting: bool,
@@ -76,6 +78,7 @@ impl Warden {
             clock,
             run_id: None,
             write: None,
+            doubts: fleet.doubts(),
             is_voting: false,
             logged: String::new(),
             warned: Vec::new(),
@@ -106,8 +109,14 @@ impl Warden {
         self.is_voting = false;
     }
 
+    /// Another node's check raised a question that wants this one to be asked too.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.fleet.doubts() != self.doubts
+    }
+
     /// The bytes of the next check.
     pub(super) fn question(&mut self) -> Vec<u8> {
+        self.doubts = self.fleet.doubts();
         self.asked = self.clock.now();
         if self.fleet.guard() == RestartGuard::Off {
             // No marker, and nobody who needs to be allowed to look for one.

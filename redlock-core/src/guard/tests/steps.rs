@@ -92,3 +92,106 @@ fn a_host_that_comes_back_empty_and_with_another_time_is_quarantined() {
     assert!(matches!(a.settle(), Action::Hold { .. }));
     assert_eq!(a.left(), QUARANTINE);
 }
+
+/// Three nodes of one set that vote.
+fn three() -> [Bench; 3] {
+    let fleet = fleet(RestartGuard::Standard, 3);
+    let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
+        .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
+    for _ in 0..2 {
+        for node in &mut nodes {
+            node.settle();
+        }
+    }
+    for node in &mut nodes {
+        assert_eq!(node.settle(), Action::Vote);
+    }
+    nodes
+}
+
+fn pass(nodes: &mut [Bench; 3], span: Duration) {
+    for node in nodes {
+        node.pass(span);
+    }
+}
+
+#[test]
+fn a_host_that_stood_still_closes_no_node_to_anybody() {
+    let mut nodes = three();
+    let markers: Vec<_> = nodes.iter().map(|node| node.marker.clone()).collect();
+    // The time that this host missed.
+    for node in &mut nodes {
+        node.time += ms(3_000);
+    }
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let verdict = node.check();
+        assert!(verdict.is_new_epoch, "no lease may rest on what it missed");
+        let is_held = matches!(verdict.action, Action::Hold { .. });
+        assert_eq!(is_held, index < 2, "{verdict:?}");
+    }
+    pass(&mut nodes, ms(250));
+    for (node, marker) in nodes.iter_mut().zip(markers) {
+        assert_eq!(node.settle(), Action::Vote);
+        assert_eq!(node.marker, marker);
+    }
+}
+
+#[test]
+fn a_host_that_stood_still_is_told_so_by_the_nodes_that_it_reaches() {
+    let mut nodes = three();
+    nodes[2].sentry.unreachable();
+    for node in &mut nodes {
+        node.time += ms(3_000);
+    }
+    assert!(matches!(nodes[0].check().action, Action::Hold { .. }));
+    assert_eq!(nodes[1].settle(), Action::Vote);
+    assert_eq!(nodes[0].settle(), Action::Vote);
+}
+
+#[test]
+fn one_or_two_nodes_that_step_are_told_from_a_host_that_stood_still() {
+    for stepped in 1..=2 {
+        let mut nodes = three();
+        for node in nodes.iter_mut().take(stepped) {
+            node.time += ms(3_000);
+        }
+        for node in nodes.iter_mut().take(stepped) {
+            assert!(matches!(node.check().action, Action::Hold { .. }));
+        }
+        pass(&mut nodes, ms(250));
+        for node in nodes.iter_mut().skip(stepped) {
+            assert_eq!(node.settle(), Action::Vote);
+        }
+        for node in nodes.iter_mut().take(stepped) {
+            assert!(matches!(node.settle(), Action::Hold { .. }));
+            assert_eq!(node.left(), QUARANTINE);
+        }
+    }
+}
+
+#[test]
+fn nodes_that_step_by_different_times_are_not_this_host() {
+    let mut nodes = three();
+    for (node, by) in nodes.iter_mut().zip([1_000, 3_000, 9_000]) {
+        node.time += ms(by);
+    }
+    for node in &mut nodes {
+        node.check();
+    }
+    pass(&mut nodes, ms(250));
+    for node in &mut nodes {
+        assert!(matches!(node.settle(), Action::Hold { .. }));
+        assert_eq!(node.left(), QUARANTINE);
+    }
+}
+
+#[test]
+fn whose_clock_it_was_does_not_stay_undecided_for_ever() {
+    let mut nodes = three();
+    nodes[0].time += ms(3_000);
+    assert!(matches!(nodes[0].check().action, Action::Hold { .. }));
+    // The others are connected and never answer.
+    pass(&mut nodes, ms(30_000));
+    assert!(matches!(nodes[0].settle(), Action::Hold { .. }));
+    assert_eq!(nodes[0].left(), QUARANTINE);
+}

@@ -46,6 +46,19 @@ impl Serve<'_> {
         Ok(())
     }
 
+    /// Asks where another node's check wants that, unless a question is out.
+    pub(super) fn ask_if_wanted(&mut self) {
+        let is_wanted = self
+            .warden
+            .as_ref()
+            .is_some_and(|warden| warden.is_wanted());
+        if is_wanted && self.check_at.is_some() {
+            // In the order in which it was written.
+            self.hear_of_written();
+            self.ask();
+        }
+    }
+
     /// The node may have lost its marker: it votes no until it was looked at, which is now.
     pub(super) fn doubt(&mut self) {
         if self.warden.is_none() || self.check_at.is_none() {
