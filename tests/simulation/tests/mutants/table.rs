@@ -31,7 +31,7 @@ const QUORUM: &str = "redlock-core/src/quorum.rs";
 const REQUEST: &str = "redlock-core/src/request.rs";
 const ROUND: &str = "redlock-core/src/round.rs";
 const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
-const LINK: &str = "tests/simulation/src/link.rs";
+const LINK: &str = "tests/simulation/src/link/mod.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: MEMORY,
@@ -279,7 +279,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: LINK,
             find: "if let Some(until) = one.owed_until {",
-            replace: "let is_set = matches!(one.operation.want(), Want::Acquire { .. });
+            replace:
+                "let is_set = matches!(one.operation.want(), redlock_core::Want::Acquire { .. });
                 if let Some(until) = one.owed_until.or(is_set.then_some(Duration::MAX)) {",
         }],
         profile: "faulty",
