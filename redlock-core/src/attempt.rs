@@ -15,11 +15,11 @@ use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{Goal, Round, forget_stale};
 
 pub(crate) enum Outcome {
     Acquired(Lease),
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 /// An attempt that failed. Its release is on the way to every node.
@@ -62,8 +62,9 @@ pub(crate) async fn attempt(
         let wall = environment.clock.wall().as_micros();
         (keys, u64::try_from(wall).unwrap_or(0))
     });
-    let claim = Claim::stake(nodes, keys, token, request.ttl, counters);
     let until = started.saturating_add(timeout);
+    let in_time = (Arc::clone(&environment.clock), until);
+    let claim = Claim::stake(nodes, keys, token, request.ttl, in_time, counters);
     before(&*environment.clock, until, claim.acquisition().decided()).await;
     let agreement = if request.fencing && claim.acquisition().tally().is_won() {
         agree(client, &claim, until).await
@@ -88,7 +89,7 @@ pub(crate) async fn attempt(
         return Outcome::Acquired(Lease::new(client, claim, request, terms));
     }
     let release = claim.release();
-    Outcome::Refused(Refused {
+    Outcome::Refused(Box::new(Refused {
         client: Arc::clone(client),
         claim,
         release,
@@ -96,7 +97,7 @@ pub(crate) async fn attempt(
         too_late: is_won.then_some(TooLate::Validity(left)),
         disagreement: agreement.disagreement,
         timeout,
-    })
+    }))
 }
 
 /// Takes the counters of a majority to one fencing token: usually they are there already, else by
@@ -104,7 +105,12 @@ pub(crate) async fn attempt(
 async fn agree(client: &ClientShared, claim: &Claim, until: Moment) -> Agreement {
     let clock = &*client.environment.clock;
     let mut votes = claim.acquisition().answers();
-    while let Some(Ballot { token, below }) = Ballot::of(&votes) {
+    loop {
+        // A counter that may be lost is no ground to stand on.
+        forget_stale(&mut votes, &claim.nodes);
+        let Some(Ballot { token, below }) = Ballot::of(&votes) else {
+            break;
+        };
         if below.is_empty() {
             return Agreement {
                 token: Some(token),

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::client::NodeSet;
+use crate::environment::{Clock, Moment};
 use crate::operation::{Operation, Want};
+use crate::possession::{Electorate, Finding, Possession};
 use crate::quorum::majority;
 use crate::resource::Resource;
-use crate::round::{Goal, Round, bit};
+use crate::round::{Goal, Round, bit, seats_in};
 use crate::token::OwnerToken;
 
 /// One owner token on a set of nodes: from the moment that the acquisition is sent until its
@@ -28,32 +30,56 @@ pub(crate) struct Claim {
 }
 
 struct State {
-    is_released: bool,
+    ending: Option<Ending>,
     /// How many callers are just putting keys back. The last of them cleans up behind itself where
     /// the release went out meanwhile.
     restoring: usize,
     /// The seats that the keys were put back at, which the acquisition may never have reached.
     restored: u64,
-    /// The last round in which a majority proved that the lock is ours: an extension, where there
-    /// was one since the acquisition.
-    proof: Option<Arc<Round>>,
+    /// Which nodes an extension may count.
+    possession: Possession,
+    /// The last round in which a majority proved that the lock is ours, and the seats that counted
+    /// in it: an extension, where there was one since the acquisition.
+    proof: Option<(Arc<Round>, u64)>,
+}
+
+/// An extension that was sent.
+pub(crate) struct Extension {
+    pub(crate) round: Arc<Round>,
+    electorate: Electorate,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The release was sent.
+    Released,
+    /// The keys are left to their ttl.
+    Abandoned,
 }
 
 impl Claim {
-    /// Sends the acquisition to all nodes at once. With `counters`, `hint` is where they should
-    /// stand at least.
+    /// Sends the acquisition to all nodes at once. A grant that comes after `in_time` is one that
+    /// the attempt did not wait for. With `counters` comes where they should stand at least.
     pub(crate) fn stake(
         nodes: &NodeSet,
         keys: Resource,
         token: OwnerToken,
         ttl: Duration,
+        in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, u64)>,
     ) -> Self {
         let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
         let want = Want::Acquire { ttl, hint };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
-        let acquisition = Round::start(nodes, &Arc::new(operation), Goal::Majority, |_| true);
+        let acquisition = Round::start_with(
+            nodes,
+            &Arc::new(operation),
+            Goal::Majority,
+            Some(in_time),
+            |_| true,
+        );
         Self {
             nodes: Arc::clone(nodes),
             keys,
@@ -62,9 +88,10 @@ impl Claim {
             acquisition,
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(State {
-                is_released: false,
+                ending: None,
                 restoring: 0,
                 restored: 0,
+                possession: Possession::default(),
                 proof: None,
             }),
         }
@@ -85,34 +112,55 @@ impl Claim {
     }
 
     /// Sends an extension to all nodes.
-    pub(crate) fn extend(&self, ttl: Duration) -> Arc<Round> {
+    pub(crate) fn extend(&self, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
-        let operation = self.operation(Want::Extend { ttl });
-        Round::start(&self.nodes, &Arc::new(operation), Goal::Majority, |_| true)
+        let electorate = self.lock().possession.electorate(&self.acquisition);
+        let operation = Arc::new(self.operation(Want::Extend { ttl }));
+        let goal = Goal::MajorityOf(electorate.firm);
+        Extension {
+            round: Round::start(&self.nodes, &operation, goal, |_| true),
+            electorate,
+        }
     }
 
-    /// Puts the keys back where the extension `proof` found them gone: the node restarted, or was
-    /// not there when the lock was acquired. Only to be called once a majority granted the
-    /// extension, so that the lock is known to be nobody else's.
-    pub(crate) fn restore(&self, proof: Arc<Round>, ttl: Duration) {
-        let absent = proof.absent_seats();
-        {
+    /// What an extension's votes come to.
+    pub(crate) fn judge(&self, extension: &Extension) -> Finding {
+        let round = &extension.round;
+        let granted = round.vouching_seats(&self.nodes);
+        let electorate = extension.electorate;
+        let mut state = self.lock();
+        let possession = &mut state.possession;
+        let finding = possession.judge(electorate, self.nodes.len(), round, granted);
+        if finding == Finding::Proved {
+            state.proof = Some((Arc::clone(round), electorate.firm));
+        }
+        finding
+    }
+
+    /// Puts the keys back where `extension` found them gone: the node restarted, or was not there
+    /// when the lock was acquired. Only to be called once the extension is a proof, so that the
+    /// lock is known to be nobody else's.
+    pub(crate) fn restore(&self, extension: &Extension, ttl: Duration) {
+        let round = Round::new(self.nodes.len(), Goal::All);
+        let seats = {
             let mut state = self.lock();
-            state.proof = Some(proof);
-            if state.is_released || absent == 0 {
+            let proof = &extension.round;
+            let seats = state.possession.restorable(&self.acquisition, proof);
+            if state.ending.is_some() || seats == 0 {
                 return;
             }
+            state.possession.restored(Arc::clone(&round), seats);
             state.restoring += 1;
-            state.restored |= absent;
-        }
-        let operation = self.operation(Want::Restore { ttl });
-        let is_wanted = |seat| absent & bit(seat) != 0;
-        // Nobody waits for it: it counts from the next extension on, if it is there by then.
-        Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted);
+            state.restored |= seats;
+            seats
+        };
+        let operation = Arc::new(self.operation(Want::Restore { ttl }));
+        // Nobody waits for it: it counts from a later extension on, if it is there by then.
+        round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
         let is_late = {
             let mut state = self.lock();
             state.restoring -= 1;
-            state.is_released && state.restoring == 0
+            state.ending == Some(Ending::Released) && state.restoring == 0
         };
         if is_late {
             self.send_release();
@@ -123,27 +171,30 @@ impl Claim {
     /// node that may have forgotten it since does not.
     pub(crate) fn is_vouched_for(&self) -> bool {
         let proof = self.lock().proof.clone();
-        let proof = proof.as_deref().unwrap_or(&self.acquisition);
-        self.is_majority_of(proof)
-    }
-
-    /// Whether a majority granted `round` and has not begun a new epoch since.
-    pub(crate) fn is_majority_of(&self, round: &Round) -> bool {
-        round.vouched(&self.nodes) >= majority(self.nodes.len())
+        let seats = match &proof {
+            Some((round, counted)) => round.vouching_seats(&self.nodes) & counted,
+            None => self.acquisition.vouching_seats(&self.nodes),
+        };
+        seats_in(seats) >= majority(self.nodes.len())
     }
 
     /// Sends the release to every node that the acquisition may have reached, whatever it
     /// answered, behind it on the same connection. Only the first call sends anything.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
-        if std::mem::replace(&mut self.lock().is_released, true) {
-            return None;
-        }
-        Some(self.send_release())
+        self.end(Ending::Released).then(|| self.send_release())
     }
 
     /// Leaves the keys to their ttl: nothing is sent, now or later.
     pub(crate) fn abandon(&self) {
-        self.lock().is_released = true;
+        self.end(Ending::Abandoned);
+    }
+
+    /// Whether it had not ended before.
+    fn end(&self, ending: Ending) -> bool {
+        let mut state = self.lock();
+        let is_first = state.ending.is_none();
+        state.ending.get_or_insert(ending);
+        is_first
     }
 
     fn send_release(&self) -> Arc<Round> {

@@ -1,19 +1,21 @@
 //! A client of the nodes: acquires leases.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::attempt::{Outcome, attempt};
 use crate::environment::{Environment, Moment};
-use crate::error::AcquireError;
+use crate::error::{AcquireError, Invalid};
 use crate::lease::Lease;
-use crate::node::{Answer, Node, NodeErrorKind};
+use crate::node::{Answer, Node, NodeErrorKind, ask};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::request::{Request, RetryLimit};
 use crate::resource::Resource;
-use crate::round::{Goal, Round};
+use crate::round::{MOST_NODES, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
@@ -81,6 +83,12 @@ impl Client {
     /// node, behind the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
+        if nodes.is_empty() || nodes.len() > MOST_NODES {
+            return Err(AcquireError::Invalid(Invalid::new(format!(
+                "a lock over {} nodes; give it 1 to {MOST_NODES}",
+                nodes.len()
+            ))));
+        }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
         let began = environment.now();
@@ -119,28 +127,45 @@ impl Client {
 
     /// Waits until every node has served all that was submitted before this call, at most for
     /// `timeout`; returns the names of those that did not. An operation is answered after those
-    /// before it, so one that changes nothing does for a barrier.
+    /// before it, so one that changes nothing does for a barrier. It takes two: what the first one
+    /// found answered with `NOSCRIPT` is sent again behind it.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
         let environment = &self.shared.environment;
+        let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let operation = Arc::new(Operation::new(key, token, Want::Inspect));
-        let round = Round::start(nodes, &operation, Goal::All, |_| true);
-        self.shared.settle(&round, timeout).await;
-        let is_served = |answer: &Option<Answer>| match answer {
-            // A server that answers with an error has got there all the same.
-            Some(Answer::Failed(error)) => error.kind() == NodeErrorKind::Server,
-            Some(_) => true,
-            None => false,
-        };
-        let answers = round.answers();
-        let unserved = nodes
+        let barrier = || Operation::new(key.clone(), token.clone(), Want::Inspect);
+        // Each node by itself: one that hangs takes no time from the others.
+        let mut asking: Vec<_> = nodes
             .iter()
-            .zip(&answers)
-            .filter(|(_, answer)| !is_served(answer));
+            .map(|node| {
+                Box::pin(async move {
+                    is_served(&ask(&**node, barrier()).await)
+                        && is_served(&ask(&**node, barrier()).await)
+                })
+            })
+            .collect();
+        let mut served = vec![None; nodes.len()];
+        let all = poll_fn(|context| {
+            for (asking, served) in asking.iter_mut().zip(&mut served) {
+                if served.is_none()
+                    && let Poll::Ready(answer) = asking.as_mut().poll(context)
+                {
+                    *served = Some(answer);
+                }
+            }
+            if served.contains(&None) {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        });
+        before(&*environment.clock, until, all).await;
+        let unserved = nodes.iter().zip(&served);
+        let unserved = unserved.filter(|(_, served)| **served != Some(true));
         unserved.map(|(node, _)| node.name().to_owned()).collect()
     }
 
@@ -152,6 +177,14 @@ impl Client {
             Some(end) => timeout.min(end.saturating_since(self.now())),
             None => timeout,
         }
+    }
+}
+
+/// Whether a node got to serve what it answers to. One that answers with an error has, too.
+fn is_served(answer: &Answer) -> bool {
+    match answer {
+        Answer::Failed(error) => error.kind() == NodeErrorKind::Server,
+        _ => true,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::{ExtendError, NodeReport, Over, Unavailable};
 use crate::lease::LeaseHandle;
+use crate::possession::Finding;
 use crate::quorum::majority;
 use crate::race::before;
 use crate::request::{check_ttl, drift};
@@ -31,26 +32,28 @@ impl LeaseHandle {
         }
         let clock = shared.clock();
         let started = clock.now();
-        let round = shared.claim.extend(ttl);
+        let extension = shared.claim.extend(ttl);
+        let round = &extension.round;
         let until = started
             .saturating_add(shared.client.node_timeout)
             .min(shared.deadline());
         before(clock, until, round.decided()).await;
 
-        let tally = round.tally();
-        if shared.claim.is_majority_of(&round) {
-            let new_drift = drift(ttl, shared.clock_drift_factor);
-            let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
-            self.prolong(deadline).map_err(ExtendError::Over)?;
-            shared.claim.restore(round, ttl);
-            return Ok(());
-        }
-        if tally.is_provably_lost() {
-            self.mark(Over::Taken);
+        match shared.claim.judge(&extension) {
+            Finding::Proved => {
+                let new_drift = drift(ttl, shared.clock_drift_factor);
+                let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
+                self.prolong(deadline).map_err(ExtendError::Over)?;
+                shared.claim.restore(&extension, ttl);
+                return Ok(());
+            }
+            Finding::Lost => self.mark(Over::Taken),
+            Finding::Open => {}
         }
         if let Some(over) = self.over() {
             return Err(ExtendError::Over(over));
         }
+        let tally = round.tally();
         let elapsed = clock.now().saturating_since(started);
         let names = shared.claim.nodes.iter().map(|node| node.name());
         Err(ExtendError::Unavailable(Unavailable {

@@ -129,47 +129,35 @@ mod tests {
     use super::*;
     use crate::node::Holding;
 
-    fn granted(counter: u64) -> Option<Answer> {
-        Some(Answer::Granted {
+    /// Of nodes that granted with these counters; `None` for one that did not answer.
+    fn ballot<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
+        let granted = |counter| Answer::Granted {
             counter: Some(counter),
             epoch: 0,
-        })
-    }
-
-    fn ballot(answers: &[Option<Answer>]) -> Option<(u64, Vec<usize>)> {
-        Ballot::of(answers).map(|ballot| (ballot.token.as_u64(), ballot.below))
+        };
+        let votes = counters.map(|counter| counter.map(granted));
+        Ballot::of(&votes).map(|ballot| (ballot.token.as_u64(), ballot.below))
     }
 
     #[test]
     fn a_majority_that_agrees_needs_no_second_round() {
-        assert_eq!(
-            ballot(&[granted(7), granted(7), granted(7)]),
-            Some((7, vec![]))
-        );
-        assert_eq!(
-            ballot(&[granted(9), granted(7), granted(7)]),
-            Some((7, vec![]))
-        );
-        assert_eq!(ballot(&[granted(7), None, granted(7)]), Some((7, vec![])));
+        assert_eq!(ballot([Some(7); 3]), Some((7, vec![])));
+        assert_eq!(ballot([Some(9), Some(7), Some(7)]), Some((7, vec![])));
+        assert_eq!(ballot([Some(7), None, Some(7)]), Some((7, vec![])));
     }
 
     #[test]
     fn otherwise_the_lower_ones_of_a_majority_are_lifted_to_its_highest() {
-        assert_eq!(
-            ballot(&[granted(9), granted(8), granted(7)]),
-            Some((9, vec![1]))
-        );
-        assert_eq!(ballot(&[granted(3), None, granted(5)]), Some((5, vec![0])));
+        assert_eq!(ballot([Some(9), Some(8), Some(7)]), Some((9, vec![1])));
+        assert_eq!(ballot([Some(3), None, Some(5)]), Some((5, vec![0])));
     }
 
     #[test]
     fn less_than_a_majority_has_no_token() {
+        assert_eq!(ballot([Some(3), None, None]), None);
         let held = Some(Answer::Held(Holding::default()));
-        assert_eq!(ballot(&[granted(3), held, None]), None);
-        assert_eq!(
-            ballot(&[Some(Answer::GRANTED), Some(Answer::GRANTED), None]),
-            None
-        );
+        let uncounted = [held, Some(Answer::GRANTED), Some(Answer::GRANTED)];
+        assert!(Ballot::of(&uncounted).is_none());
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(crate) struct LeaseShared {
 }
 
 /// What an attempt won.
+#[derive(Clone, Copy)]
 pub(crate) struct Terms {
     /// When the attempt began.
     pub(crate) acquired_at: Moment,

@@ -44,6 +44,7 @@ mod lease;
 mod memory;
 mod node;
 mod operation;
+mod possession;
 mod quorum;
 mod race;
 mod redis_node;

@@ -63,11 +63,6 @@ impl Tally {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
-    /// So many are certain not to hold our key that the rest is no majority.
-    pub(crate) const fn is_provably_lost(&self) -> bool {
-        self.configured - self.held - self.absent < majority(self.configured)
-    }
-
     /// A majority answered, and not enough of it said yes: someone holds it, or several clients
     /// split the votes.
     pub(crate) const fn is_contended(&self) -> bool {
@@ -108,8 +103,6 @@ mod tests {
                         if tally.pending() == 0 {
                             assert!(tally.is_won() || tally.is_out_of_reach(), "{tally:?}");
                         }
-                        // Were it both, a lease would be called lost and kept.
-                        assert!(!(tally.is_won() && tally.is_provably_lost()), "{tally:?}");
                     }
                 }
             }

@@ -44,6 +44,12 @@ pub enum Renewal {
     Unlimited,
 }
 
+impl From<Duration> for Renewal {
+    fn from(held: Duration) -> Self {
+        Self::For(held)
+    }
+}
+
 /// How often, and how long, to try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {

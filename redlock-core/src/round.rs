@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::environment::{Clock, Moment};
 use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
 use crate::operation::SharedOperation;
-use crate::quorum::Tally;
+use crate::quorum::{Tally, majority};
 use crate::timekeeper::wake;
 
 /// When a round counts as decided.
@@ -23,6 +24,8 @@ pub(crate) enum Goal {
     All,
     /// These answered: bit n stands for seat n.
     Seats(u64),
+    /// So many of these granted that they are a majority of all, or no longer can.
+    MajorityOf(u64),
 }
 
 impl Goal {
@@ -36,6 +39,11 @@ impl Goal {
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
                 Self::Seats(seats) => seats & !state.answered == 0,
+                Self::MajorityOf(seats) => {
+                    let needed = majority(tally.configured);
+                    let lost = state.answered & !state.granted;
+                    seats_in(seats & state.granted) >= needed || seats_in(seats & !lost) < needed
+                }
             }
     }
 }
@@ -45,12 +53,18 @@ impl Goal {
 /// It outlives the decision: stragglers go on voting, and whoever cleans up reads what they said.
 pub(crate) struct Round {
     state: Mutex<State>,
+    /// Until when, and on which clock, a grant is in time; always where there is none.
+    in_time: Option<(Arc<dyn Clock>, Moment)>,
 }
 
 struct State {
     answers: Vec<Option<Answer>>,
-    /// The seats that answered, as far as they fit.
+    /// The seats that answered.
     answered: u64,
+    /// The seats that granted.
+    granted: u64,
+    /// Those of them that were late.
+    late: u64,
     tally: Tally,
     goal: Goal,
     /// The caller that waits in [`Decided`], to be woken when the goal is met.
@@ -59,10 +73,17 @@ struct State {
 
 impl Round {
     pub(crate) fn new(nodes: usize, goal: Goal) -> Arc<Self> {
+        Self::with_time(nodes, goal, None)
+    }
+
+    fn with_time(nodes: usize, goal: Goal, in_time: Option<(Arc<dyn Clock>, Moment)>) -> Arc<Self> {
         Arc::new(Self {
+            in_time,
             state: Mutex::new(State {
                 answers: vec![None; nodes],
                 answered: 0,
+                granted: 0,
+                late: 0,
                 tally: Tally {
                     configured: nodes,
                     ..Tally::default()
@@ -81,26 +102,56 @@ impl Round {
         goal: Goal,
         wanted: impl Fn(usize) -> bool,
     ) -> Arc<Self> {
-        let round = Self::new(nodes.len(), goal);
+        Self::start_with(nodes, operation, goal, None, wanted)
+    }
+
+    /// The same for a round that tells the grants that come after a moment on a clock from those
+    /// that come in time.
+    pub(crate) fn start_with(
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        goal: Goal,
+        in_time: Option<(Arc<dyn Clock>, Moment)>,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Arc<Self> {
+        let round = Self::with_time(nodes.len(), goal, in_time);
+        round.submit(nodes, operation, wanted);
+        round
+    }
+
+    /// Sends `operation` for a round that was made before. Once only.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        wanted: impl Fn(usize) -> bool,
+    ) {
         for (seat, node) in nodes.iter().enumerate() {
-            let reply = Reply::new(Arc::clone(&round), seat);
+            let reply = Reply::new(Arc::clone(self), seat);
             if wanted(seat) {
                 node.submit(Arc::clone(operation), reply);
             } else {
                 reply.answer(Answer::Absent);
             }
         }
-        round
     }
 
     /// Records one vote. A second vote of the same seat is ignored.
     pub(crate) fn vote(&self, seat: usize, answer: Answer) {
+        let is_grant = matches!(answer, Answer::Granted { .. });
+        let is_late = is_grant
+            && self
+                .in_time
+                .as_ref()
+                .is_some_and(|(clock, until)| clock.now() > *until);
         let waiting = {
             let mut state = self.lock();
             if state.answers[seat].is_some() {
                 return;
             }
             state.tally.count(&answer);
+            state.granted |= if is_grant { bit(seat) } else { 0 };
+            state.late |= if is_late { bit(seat) } else { 0 };
             state.answers[seat] = Some(answer);
             state.answered |= bit(seat);
             if state.goal.is_met(&state) {
@@ -134,45 +185,49 @@ impl Round {
         self.lock().answers.clone()
     }
 
-    /// The seats that granted so far, for [`Goal::Seats`].
-    pub(crate) fn granted_seats(&self) -> u64 {
-        self.seats_with(|answer| matches!(answer, Answer::Granted { .. }))
+    /// The seats that answered so far.
+    pub(crate) fn answered_seats(&self) -> u64 {
+        self.lock().answered
     }
 
-    fn seats_with(&self, wanted: impl Fn(&Answer) -> bool) -> u64 {
+    /// The seats that granted so far.
+    pub(crate) fn granted_seats(&self) -> u64 {
+        self.lock().granted
+    }
+
+    /// The seats that granted in time.
+    pub(crate) fn granted_in_time(&self) -> u64 {
         let state = self.lock();
-        let seats = state.answers.iter().enumerate();
-        seats
-            .filter(|(_, answer)| answer.as_ref().is_some_and(&wanted))
+        state.granted & !state.late
+    }
+
+    /// The seats of `nodes` that granted, and may not have forgotten it since.
+    pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
+        let state = self.lock();
+        let votes = state.answers.iter().zip(nodes).enumerate();
+        votes
+            .filter(|(_, (answer, node))| is_current_grant(answer.as_ref(), &***node))
             .fold(0, |seats, (seat, _)| seats | bit(seat))
     }
 
-    /// The seats that found our key gone so far, as far as they fit.
-    pub(crate) fn absent_seats(&self) -> u64 {
-        self.seats_with(|answer| matches!(answer, Answer::Absent))
-    }
-
-    /// How many of `nodes` granted, and may not have forgotten it since.
-    pub(crate) fn vouched(&self, nodes: &[Arc<dyn Node>]) -> usize {
+    /// The seats that said that our key is gone, and those that said that another's is there.
+    pub(crate) fn gone_seats(&self) -> (u64, u64) {
         let state = self.lock();
-        let votes = state.answers.iter().zip(nodes);
-        votes
-            .filter(|(answer, node)| is_current_grant(answer.as_ref(), &***node))
-            .count()
+        let (mut absent, mut held) = (0, 0);
+        for (seat, answer) in state.answers.iter().enumerate() {
+            match answer {
+                Some(Answer::Absent) => absent |= bit(seat),
+                Some(Answer::Held(_)) => held |= bit(seat),
+                _ => {}
+            }
+        }
+        (absent, held)
     }
 
     /// The votes so far, without those of nodes that may have forgotten them since.
     pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
         let mut answers = self.answers();
-        for (answer, node) in answers.iter_mut().zip(nodes) {
-            if matches!(answer, Some(Answer::Granted { .. }))
-                && !is_current_grant(answer.as_ref(), &**node)
-            {
-                let detail = "it granted, and may have forgotten it since";
-                let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
-                *answer = Some(Answer::Failed(error));
-            }
-        }
+        forget_stale(&mut answers, nodes);
         answers
     }
 
@@ -188,16 +243,37 @@ impl Round {
     }
 }
 
+/// Turns the grants of nodes that may have forgotten them since into votes against.
+pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
+    for (answer, node) in answers.iter_mut().zip(nodes) {
+        if matches!(answer, Some(Answer::Granted { .. }))
+            && !is_current_grant(answer.as_ref(), &**node)
+        {
+            let detail = "it granted, and may have forgotten it since";
+            let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
+            *answer = Some(Answer::Failed(error));
+        }
+    }
+}
+
 fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
     matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
 }
 
-/// Seats beyond the 64th have none: nobody waits for them in particular.
+/// The most nodes that a lock may have: a seat is a bit of a word.
+pub(crate) const MOST_NODES: usize = 64;
+
+/// A seat as a bit. A client refuses sets with more nodes than there are bits.
 pub(crate) fn bit(seat: usize) -> u64 {
     u32::try_from(seat)
         .ok()
         .and_then(|seat| 1_u64.checked_shl(seat))
         .unwrap_or(0)
+}
+
+/// How many seats these are.
+pub(crate) const fn seats_in(seats: u64) -> usize {
+    seats.count_ones() as usize
 }
 
 /// See [`Round::decided`].

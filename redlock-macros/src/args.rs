@@ -21,7 +21,11 @@ pub(crate) enum Key {
     RetryCount,
     RetryDelay,
     ClockDriftFactor,
+    MinValidity,
+    MaxHold,
+    Fencing,
     OnLost,
+    OnCancel,
     Guard,
     Name,
     Crate,
@@ -29,7 +33,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// Every parameter, and how it is spelled in an example.
-    const ALL: [(Self, &'static str, &'static str); 10] = [
+    const ALL: [(Self, &'static str, &'static str); 14] = [
         (Self::Resource, "resource", r#"resource = "order:{id}""#),
         (Self::Ttl, "ttl", "ttl = 60_000"),
         (Self::Pools, "pools", r#"pools = ["a", "b", "c"]"#),
@@ -40,7 +44,11 @@ impl Key {
             "clock_drift_factor",
             "clock_drift_factor = 0.01",
         ),
+        (Self::MinValidity, "min_validity", "min_validity = 0.66"),
+        (Self::MaxHold, "max_hold", r#"max_hold = "10m""#),
+        (Self::Fencing, "fencing", "fencing = true"),
         (Self::OnLost, "on_lost", r#"on_lost = "cancel""#),
+        (Self::OnCancel, "on_cancel", r#"on_cancel = "release""#),
         (Self::Guard, "guard", "guard = lease"),
         (Self::Name, "name", r#"name = "charge""#),
         (Self::Crate, "crate", "crate = ::redlock_runtime"),

@@ -9,7 +9,7 @@ use syn::{Expr, Ident, Lit, LitStr};
 use crate::args::{Args, Key};
 use crate::errors::Errors;
 use crate::function::Function;
-use crate::plan::{OnLost, Plan, Setting};
+use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting};
 use crate::resource;
 use crate::suggest::nearest;
 use crate::value::{TTL_TOO_SHORT, bare, count, duration, fraction, literal, text};
@@ -50,7 +50,19 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let retry_delay = args
         .get(Key::RetryDelay)
         .and_then(|v| duration(Key::RetryDelay, v, errors));
-    let on_lost = args.get(Key::OnLost).and_then(|v| on_lost(v, errors));
+    let min_validity = args
+        .get(Key::MinValidity)
+        .and_then(|v| min_validity(v, errors));
+    let max_hold = args
+        .get(Key::MaxHold)
+        .and_then(|v| max_hold(v, ttl.as_ref(), errors));
+    let fencing = args.get(Key::Fencing).and_then(|v| fencing(v, errors));
+    let on_lost = args
+        .get(Key::OnLost)
+        .and_then(|v| word(Key::OnLost, ON_LOST, v, errors));
+    let on_cancel = args
+        .get(Key::OnCancel)
+        .and_then(|v| word(Key::OnCancel, ON_CANCEL, v, errors));
     let guard = args
         .get(Key::Guard)
         .and_then(|v| guard(v, &parameters, errors));
@@ -68,7 +80,11 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         retry_count,
         retry_delay,
         clock_drift_factor,
+        min_validity,
+        max_hold,
+        fencing,
         on_lost,
+        on_cancel,
         guard,
         name,
     })
@@ -144,21 +160,85 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
     Some(names)
 }
 
-fn on_lost(value: &Expr, errors: &mut Errors) -> Option<OnLost> {
-    const WORDS: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
-    let takes = "`\"cancel\"` or `\"continue\"`";
-    let text = text(Key::OnLost, value, takes, errors)?;
+const ON_LOST: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
+const ON_CANCEL: [(&str, OnCancel); 2] =
+    [("release", OnCancel::Release), ("expire", OnCancel::Expire)];
+
+/// A value that is one of two words.
+fn word<T: Copy>(
+    key: Key,
+    words: [(&'static str, T); 2],
+    value: &Expr,
+    errors: &mut Errors,
+) -> Option<T> {
+    let [(one, _), (other, _)] = words;
+    let takes = format!("`\"{one}\"` or `\"{other}\"`");
+    let text = text(key, value, &takes, errors)?;
     let word = text.value();
-    let found = WORDS
+    let found = words
         .iter()
         .find(|(known, _)| *known == word)
         .map(|(_, meaning)| *meaning);
     if found.is_none() {
-        let hint = nearest(&word, WORDS.map(|(known, _)| known))
+        let hint = nearest(&word, words.map(|(known, _)| known))
             .map_or_else(String::new, |near| format!("; did you mean `\"{near}\"`?"));
-        errors.at(text.span(), format!("`on_lost` takes {takes}{hint}"));
+        errors.at(text.span(), format!("`{}` takes {takes}{hint}", key.name()));
     }
     found
+}
+
+/// A time, or a part of the ttl: an integer is milliseconds, a number with a point is a part.
+fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity>> {
+    let key = Key::MinValidity;
+    if let Some(Lit::Float(_)) = literal(value) {
+        return match fraction(key, value, errors)? {
+            Setting::Literal(part) => Some(Setting::Literal(MinValidity::Fraction(part))),
+            Setting::Expression(expression) => Some(Setting::Expression(expression)),
+        };
+    }
+    Some(match duration(key, value, errors)? {
+        Setting::Literal(time) => Setting::Literal(MinValidity::Time(time)),
+        Setting::Expression(expression) => Setting::Expression(expression),
+    })
+}
+
+/// A time that is not below the ttl, or `"unlimited"`.
+fn max_hold(
+    value: &Expr,
+    ttl: Option<&Setting<Duration>>,
+    errors: &mut Errors,
+) -> Option<Setting<MaxHold>> {
+    if let Some(Lit::Str(text)) = literal(value)
+        && text.value() == "unlimited"
+    {
+        return Some(Setting::Literal(MaxHold::Unlimited));
+    }
+    match duration(Key::MaxHold, value, errors)? {
+        Setting::Literal(time) => {
+            if let Some(Setting::Literal(ttl)) = ttl
+                && time < *ttl
+            {
+                errors.under(
+                    value,
+                    "`max_hold` is below `ttl`, which the lock is held for anyway; give a longer \
+                     `max_hold` or a shorter `ttl`",
+                );
+                return None;
+            }
+            Some(Setting::Literal(MaxHold::Time(time)))
+        }
+        Setting::Expression(expression) => Some(Setting::Expression(expression)),
+    }
+}
+
+fn fencing(value: &Expr, errors: &mut Errors) -> Option<bool> {
+    if let Some(Lit::Bool(fencing)) = literal(value) {
+        return Some(fencing.value);
+    }
+    let example = Key::Fencing.example();
+    let message = format!("`fencing` takes `true` or `false`; write `{example}`");
+    errors.under(value, message);
+    None
 }
 
 fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {

@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 
 use crate::function::Function;
 use crate::output::erase_impl_trait;
-use crate::plan::{OnLost, Plan, Resource, Setting, Template};
+use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template};
 
 /// Writes the function anew, running its body under the lock.
 //
@@ -149,6 +149,9 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             plan.clock_drift_factor.as_ref(),
             &quote!(::core::primitive::f64),
         ),
+        // A time or a number: the runtime takes either.
+        at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
+        at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
     ];
     quote_spanned! {Span::mixed_site()=>
         #private::Call::new(#site, #resource) #(#at_call)*
@@ -205,6 +208,35 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
                 OnLost::Continue => quote_spanned!(at_mixed_site=> Continue),
             };
             quote_spanned!(at_mixed_site=> .on_lost(#private::OnLost::#variant))
+        }),
+        literal("min_validity", plan.min_validity.as_ref(), |least| {
+            let least = match least {
+                MinValidity::Time(time) => {
+                    let time = duration(*time);
+                    quote_spanned!(at_mixed_site=> Time(#time))
+                }
+                MinValidity::Fraction(part) => quote_spanned!(at_mixed_site=> Fraction(#part)),
+            };
+            quote_spanned!(at_mixed_site=> #private::MinValidity::#least)
+        }),
+        literal("max_hold", plan.max_hold.as_ref(), |held| {
+            let renewal = match held {
+                MaxHold::Time(time) => {
+                    let time = duration(*time);
+                    quote_spanned!(at_mixed_site=> For(#time))
+                }
+                MaxHold::Unlimited => quote_spanned!(at_mixed_site=> Unlimited),
+            };
+            quote_spanned!(at_mixed_site=> #private::Renewal::#renewal)
+        }),
+        plan.fencing
+            .map(|fencing| quote_spanned!(at_mixed_site=> .fencing(#fencing))),
+        plan.on_cancel.map(|on_cancel| {
+            let variant = match on_cancel {
+                OnCancel::Release => quote_spanned!(at_mixed_site=> Release),
+                OnCancel::Expire => quote_spanned!(at_mixed_site=> Expire),
+            };
+            quote_spanned!(at_mixed_site=> .on_cancel(#private::OnCancel::#variant))
         }),
     ];
     quote_spanned! {at_mixed_site=>

@@ -135,6 +135,47 @@ use crate::function::Function;
 /// #[redlock(resource = "cache:{key}", on_lost = "continue")]
 /// ```
 ///
+/// ## `on_cancel`: what happens to the lock when the body is cut off
+///
+/// A body is cut off when its lock is lost, when the process shuts down, when the caller drops the
+/// future, and by a panic. `"release"`, the default, frees the lock at once. `"expire"` leaves it
+/// to its ttl, because what the body has sent may still be at work.
+///
+/// ```ignore
+/// #[redlock(resource = "transfer:{id}", on_cancel = "expire")]
+/// ```
+///
+/// ## `min_validity`: no lock that is nearly over
+///
+/// An acquisition that leaves less than this is given up and retried: given as `ttl` is, or as a
+/// part of the ttl from 0 up to 1. Default: 0.
+///
+/// ```ignore
+/// #[redlock(resource = "order:{id}", ttl = "10s", min_validity = 0.66)]
+/// ```
+///
+/// ## `max_hold`: renew the lock while the body runs
+///
+/// Given as `ttl` is, or `"unlimited"`. The lock is extended each time that a third of its
+/// validity has passed, until it has been held for so long. Without it the ttl is final.
+///
+/// ```ignore
+/// #[redlock(resource = "report:{day}", ttl = "30s", max_hold = "1h")]
+/// ```
+///
+/// ## `fencing`: a number for the store to check
+///
+/// `true` takes a fencing token with the lock: a number that is higher than that of every earlier
+/// holder. `fencing_token()` of the lease has it. A store that refuses a write with a lower number
+/// than it has seen is safe from a holder that was paused past its ttl. Default: `false`.
+///
+/// ```ignore
+/// #[redlock(resource = "account:{id}", fencing = true, guard = lease)]
+/// async fn withdraw(id: u64, store: &Store) -> Result<(), LockError> {
+///     store.write_if_newest(id, lease.fencing_token()).await
+/// }
+/// ```
+///
 /// ## `guard`: a name for the lease
 ///
 /// Binds `&Lease` in the body, to ask it for the resource or the validity that is left, or to

@@ -16,7 +16,11 @@ pub(crate) struct Plan {
     pub retry_count: Option<Setting<u32>>,
     pub retry_delay: Option<Setting<Duration>>,
     pub clock_drift_factor: Option<Setting<f64>>,
+    pub min_validity: Option<Setting<MinValidity>>,
+    pub max_hold: Option<Setting<MaxHold>>,
+    pub fencing: Option<bool>,
     pub on_lost: Option<OnLost>,
+    pub on_cancel: Option<OnCancel>,
     pub guard: Option<Ident>,
     pub name: Option<LitStr>,
 }
@@ -44,6 +48,27 @@ pub(crate) struct Template {
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
     pub arguments: Vec<(Ident, TokenStream)>,
+}
+
+/// What an acquisition has to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MinValidity {
+    Time(Duration),
+    /// Of the ttl.
+    Fraction(f64),
+}
+
+/// How long the lock is renewed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MaxHold {
+    Time(Duration),
+    Unlimited,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnCancel {
+    Release,
+    Expire,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

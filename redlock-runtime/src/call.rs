@@ -5,12 +5,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use redlock_core::{Resource, RetryLimit};
+use redlock_core::{Renewal, Resource, RetryLimit};
 
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::Lease;
-use crate::parameters::Parameters;
+use crate::parameters::{MinValidity, Parameters};
 use crate::registry::{PoolNames, Wanted};
 use crate::scope;
 use crate::site::Site;
@@ -64,6 +64,18 @@ impl Call {
     /// A drift factor that the attribute gave as an expression.
     pub fn clock_drift_factor(mut self, factor: f64) -> Self {
         self.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    /// A least validity that the attribute gave as an expression.
+    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
+        self.parameters.min_validity = Some(least.into());
+        self
+    }
+
+    /// A longest time to hold that the attribute gave as an expression.
+    pub fn max_hold(mut self, held: Duration) -> Self {
+        self.parameters.max_hold = Some(Renewal::For(held));
         self
     }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
+use redlock_core::guard::{Fleet, RestartGuard};
 use redlock_core::{
-    Brief, IoThread, MemoryNode, Node, NodeStatus, RedisNode, RedisOptions, check_drift_factor,
-    check_ttl,
+    Brief, IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
 };
 
 use crate::config::{Config, PoolAddress, no_pools};
@@ -68,12 +68,14 @@ pub struct Redlock {
 /// Starts the global registry: connects to the pools and checks every annotated function of the
 /// program against the configuration.
 ///
-/// A node that cannot be reached is no error here: it votes no until it is. Returns once each node
-/// was reached or not, at most after the configured `connect_timeout`.
+/// A node that cannot be reached, or that has to wait because it may have forgotten locks, is no
+/// error here: it votes no until it may. Returns once it is known of each node whether it votes:
+/// within the configured `connect_timeout`, or a few seconds where other processes are just opening
+/// a new set of nodes.
 ///
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
-/// node, default values outside the limits, a function that names a pool which is not configured
+/// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits, a function that names a pool which is not configured
 /// or a ttl above `max_ttl`; and where a registry is running already.
 ///
 /// # Cancellation
@@ -113,6 +115,22 @@ impl Redlock {
         options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
         options.dead_after = options.dead_after.max(options.suspect_after * 4);
 
+        let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
+        let servers = addresses.values().filter(is_remote).count();
+        let guard = config
+            .restart_guard
+            .unwrap_or(RestartGuard::default_for(servers));
+        let fleet = Fleet::new(guard, config.max_ttl, servers);
+        options.fleet = Some(Arc::new(
+            fleet.with_key_prefix(config.key_prefix.as_bytes()),
+        ));
+        if servers > 0 && servers.is_multiple_of(2) {
+            tracing::warn!(
+                pools = servers,
+                "an even number of pools survives no more failures than one less; use an odd one",
+            );
+        }
+
         let mut pools = BTreeMap::new();
         let mut remote = Vec::new();
         for (name, address) in addresses {
@@ -126,6 +144,10 @@ impl Redlock {
                     (Arc::new(node.clone()), Some(node))
                 }
                 PoolAddress::Redis(address) => {
+                    let settings = config.pool_settings.get(&name).copied();
+                    let settings = settings.unwrap_or_default();
+                    options.vetting = settings.vetting.unwrap_or_default();
+                    options.trust_aof = settings.trust_aof.unwrap_or(false);
                     let node = RedisNode::start(name.as_str(), address, options.clone(), io);
                     let node = Arc::new(node);
                     remote.push(Arc::clone(&node));
@@ -134,18 +156,26 @@ impl Redlock {
             };
             pools.insert(name, Pool { node, memory });
         }
+        let mut refused = Vec::new();
         for node in remote {
             node.settled().await;
-            if let NodeStatus::Abstaining(reason) = node.status() {
-                tracing::warn!(
+            match node.status() {
+                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
+                    refused.push(reason.to_string());
+                }
+                NodeStatus::Abstaining(reason) => tracing::warn!(
                     pool = node.name(), server = %node.address(), %reason,
-                    "node not reached yet; it votes no until it is",
-                );
+                    "node does not vote yet",
+                ),
+                _ => {}
             }
         }
-        Ok(Self {
-            registry: Registry::new(&config, environment, pools),
-        })
+        if !refused.is_empty() {
+            return Err(InitError { problems: refused });
+        }
+        let registry = Registry::new(&config, environment, pools);
+        registry.recheck_at_new_epochs();
+        Ok(Self { registry })
     }
 
     /// The registry, to look at or to scope calls to.
@@ -217,6 +247,13 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
             Err(invalid) => problems.push(format!("pool `{name}`: {invalid}")),
         }
     }
+    for name in config.pool_settings.keys() {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting` or `trust_aof` is set for the pool `{name}`, which is not configured"
+            ));
+        }
+    }
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -279,10 +316,9 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
 /// The values that a lock of `site`, or one without a site, would have.
 fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core::Invalid> {
     let own = site.map_or(crate::parameters::Parameters::NONE, |site| site.parameters);
-    let request = own.above(config.defaults).request("check".into());
-    check_drift_factor(request.clock_drift_factor)?;
+    let request = own.above(config.defaults).request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
-    check_ttl(request.ttl, request.clock_drift_factor)
+    request.check()
 }
 
 /// Every annotated function of the program against the configuration.

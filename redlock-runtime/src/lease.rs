@@ -5,14 +5,16 @@ use std::future::Future;
 use std::ops::Deref;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Brief, Held, Invalid, OnLost, Over, Released, Resource};
+use redlock_core::{Brief, FencingToken, Held, Invalid, OnLost, Over, Released, Resource};
 
 use crate::chain::Below;
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
+use crate::parameters::OnCancel;
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -22,10 +24,42 @@ use crate::held::Place;
 pub struct Lease {
     // In this order: the core lease sends its release before the place in the table is given up,
     // so that a shutdown that finds the table empty finds the releases on their way.
-    core: redlock_core::Lease,
+    core: Tenure,
     handle: LeaseHandle,
     place: Place,
     on_lost: OnLost,
+}
+
+/// The core lease, and which way it ends: released, or left to its ttl because a body was cut off
+/// in the middle and that is what `on_cancel` wants.
+struct Tenure {
+    /// Until it has ended.
+    core: Option<redlock_core::Lease>,
+    on_cancel: OnCancel,
+    /// A body has begun and not returned.
+    is_in_body: AtomicBool,
+}
+
+impl Tenure {
+    /// What is left to release, if anything.
+    fn end(&mut self) -> Option<redlock_core::Lease> {
+        let core = self.core.take()?;
+        if self.on_cancel == OnCancel::Expire && *self.is_in_body.get_mut() {
+            tracing::warn!(
+                resource = %core.resource(), token = core.token_id(),
+                "the body was cut off; its lock stays until the ttl",
+            );
+            core.abandon();
+            return None;
+        }
+        Some(core)
+    }
+}
+
+impl Drop for Tenure {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
 }
 
 /// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
@@ -49,14 +83,18 @@ impl Lease {
         core: redlock_core::Lease,
         place: Place,
         limits: Arc<Limits>,
-        on_lost: OnLost,
+        (on_lost, on_cancel): (OnLost, OnCancel),
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
             limits,
         };
         Self {
-            core,
+            core: Tenure {
+                core: Some(core),
+                on_cancel,
+                is_in_body: AtomicBool::new(false),
+            },
             handle,
             place,
             on_lost,
@@ -76,12 +114,14 @@ impl Lease {
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
         let Self {
-            core,
+            mut core,
             handle,
             place,
             ..
         } = self;
-        if core.release().await == Released::Unconfirmed {
+        if let Some(core) = core.end()
+            && core.release().await == Released::Unconfirmed
+        {
             tracing::warn!(
                 resource = %handle.resource(), token = handle.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
@@ -117,7 +157,17 @@ impl Lease {
             return Err(self.handle.lost_error(Over::Revoked));
         }
         let mut body = Below::new(self.handle(), body);
-        match self.core.hold(Pin::new(&mut body), self.on_lost).await {
+        let is_in_body = &self.core.is_in_body;
+        is_in_body.store(true, Ordering::Relaxed);
+        let held = self
+            .handle
+            .core
+            .hold(Pin::new(&mut body), self.on_lost)
+            .await;
+        if let Held::Done(_) | Held::Late(..) = held {
+            is_in_body.store(false, Ordering::Relaxed);
+        }
+        match held {
             Held::Done(output) => Ok(output),
             Held::Late(output, over) => {
                 tracing::warn!(
@@ -165,6 +215,13 @@ impl LeaseHandle {
     /// A few digits of the owner token, for logs.
     pub fn token_id(&self) -> &str {
         self.core.token_id()
+    }
+
+    /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
+    /// store with every write; a store that refuses tokens below the highest it has seen is safe
+    /// from a holder that was paused past the end of its lease. An extension does not change it.
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.core.fencing_token()
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.

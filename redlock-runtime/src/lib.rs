@@ -53,8 +53,9 @@ mod signal;
 mod site;
 
 pub use redlock_core::{
-    Brief, Contended, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind, NodeOutcome,
-    NodeReport, NodeStatus, OnLost, Over, Remaining, Resource, TooLate, Unavailable,
+    Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,
+    NodeOutcome, NodeReport, NodeStatus, OnLost, Over, Remaining, Renewal, Resource, TooLate,
+    Unavailable, Vetting, guard::RestartGuard,
 };
 pub use redlock_macros::redlock;
 
@@ -66,6 +67,7 @@ pub use held::HeldLease;
 pub use init::{InitError, Redlock, init};
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
+pub use parameters::{MinValidity, OnCancel};
 pub use registry::{PoolHealth, Registry};
 pub use scope::Entered;
 pub use shutdown::{ShutdownReport, shutdown_signal};
@@ -80,5 +82,7 @@ pub mod __private {
 
     pub use crate::call::{Call, Held, resource};
     pub use crate::site::{Registration, Site};
-    pub use crate::{FromLockError, Lease, LockError, OnLost, Resource};
+    pub use crate::{
+        FromLockError, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal, Resource,
+    };
 }

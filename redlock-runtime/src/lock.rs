@@ -3,12 +3,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use redlock_core::{OnLost, Resource, RetryLimit};
+use redlock_core::{OnLost, Renewal, Resource, RetryLimit};
 
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, LeaseHandle};
-use crate::parameters::Parameters;
+use crate::parameters::{MinValidity, OnCancel, Parameters};
 use crate::registry::{PoolNames, Wanted};
 use crate::scope;
 
@@ -80,6 +80,33 @@ impl Lock {
     /// The drift allowed for is ttl × this + 2 ms.
     pub fn clock_drift_factor(mut self, factor: f64) -> Self {
         self.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    /// An acquisition that leaves less validity is given up and retried: a [`Duration`], or a part
+    /// of the ttl such as `0.66`.
+    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
+        self.parameters.min_validity = Some(least.into());
+        self
+    }
+
+    /// Renews the lease by itself, each time that a third of its validity has passed, until the
+    /// lock has been held so long: a [`Duration`], or [`Renewal::Unlimited`]. Without this the ttl
+    /// is final.
+    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
+        self.parameters.max_hold = Some(held.into());
+        self
+    }
+
+    /// Takes a fencing token with the lock: see [`LeaseHandle::fencing_token`].
+    pub fn fencing(mut self, fencing: bool) -> Self {
+        self.parameters.fencing = Some(fencing);
+        self
+    }
+
+    /// What happens to the lock when the body of [`run`](Self::run) is cut off in the middle.
+    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
+        self.parameters.on_cancel = Some(on_cancel);
         self
     }
 

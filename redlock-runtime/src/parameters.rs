@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{OnLost, Request, Resource, Retry, RetryLimit};
+use redlock_core::{Invalid, OnLost, Renewal, Request, Resource, Retry, RetryLimit};
 
 /// What one layer says; `None` leaves it to the layer below. The layers, from the top: the
 /// attribute or the object style's calls, the registry's defaults, the built-in values.
@@ -14,7 +14,59 @@ pub(crate) struct Parameters {
     pub(crate) limit: Option<RetryLimit>,
     pub(crate) retry_delay: Option<Duration>,
     pub(crate) clock_drift_factor: Option<f64>,
+    pub(crate) min_validity: Option<MinValidity>,
+    pub(crate) max_hold: Option<Renewal>,
+    pub(crate) fencing: Option<bool>,
     pub(crate) on_lost: Option<OnLost>,
+    pub(crate) on_cancel: Option<OnCancel>,
+}
+
+/// What an acquisition has to leave of the validity; one that leaves less is given up and retried,
+/// so that no lock is born nearly expired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MinValidity {
+    /// At least so long.
+    Time(Duration),
+    /// At least this part of the ttl, from 0 up to, but not, 1.
+    Fraction(f64),
+}
+
+impl From<Duration> for MinValidity {
+    fn from(least: Duration) -> Self {
+        Self::Time(least)
+    }
+}
+
+impl From<f64> for MinValidity {
+    fn from(fraction: f64) -> Self {
+        Self::Fraction(fraction)
+    }
+}
+
+impl MinValidity {
+    fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
+        match self {
+            Self::Time(least) => Ok(least),
+            Self::Fraction(part) if (0.0..1.0).contains(&part) => Ok(ttl.mul_f64(part)),
+            Self::Fraction(part) => Err(Invalid::new(format!(
+                "`min_validity` of {part} is no part of the ttl; give a number from 0 up to 1, or \
+                 a time"
+            ))),
+        }
+    }
+}
+
+/// What happens to the lock when its body was cut off in the middle: cancelled because the lease
+/// was lost or the process shuts down, dropped by the caller, or ended by a panic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnCancel {
+    /// It is released at once.
+    #[default]
+    Release,
+    /// It stays until its ttl ends, because what the body sent may still be at work.
+    Expire,
 }
 
 impl Parameters {
@@ -24,7 +76,11 @@ impl Parameters {
         limit: None,
         retry_delay: None,
         clock_drift_factor: None,
+        min_validity: None,
+        max_hold: None,
+        fencing: None,
         on_lost: None,
+        on_cancel: None,
     };
 
     /// This layer above `lower`.
@@ -34,24 +90,34 @@ impl Parameters {
             limit: self.limit.or(lower.limit),
             retry_delay: self.retry_delay.or(lower.retry_delay),
             clock_drift_factor: self.clock_drift_factor.or(lower.clock_drift_factor),
+            min_validity: self.min_validity.or(lower.min_validity),
+            max_hold: self.max_hold.or(lower.max_hold),
+            fencing: self.fencing.or(lower.fencing),
             on_lost: self.on_lost.or(lower.on_lost),
+            on_cancel: self.on_cancel.or(lower.on_cancel),
         }
     }
 
     /// This layer above the built-in values, as a request for `resource`.
-    pub(crate) fn request(self, resource: Resource) -> Request {
-        let built_in = Request::new(resource);
-        Request {
-            ttl: self.ttl.unwrap_or(built_in.ttl),
-            retry: Retry {
-                limit: self.limit.unwrap_or(built_in.retry.limit),
-                delay: self.retry_delay.unwrap_or(built_in.retry.delay),
-            },
-            clock_drift_factor: self
-                .clock_drift_factor
-                .unwrap_or(built_in.clock_drift_factor),
-            ..built_in
+    ///
+    /// # Errors
+    /// [`Invalid`] where a value is no value at all; [`Request::check`] has the limits.
+    pub(crate) fn request(self, resource: Resource) -> Result<Request, Invalid> {
+        let mut request = Request::new(resource);
+        request.ttl = self.ttl.unwrap_or(request.ttl);
+        request.retry = Retry {
+            limit: self.limit.unwrap_or(request.retry.limit),
+            delay: self.retry_delay.unwrap_or(request.retry.delay),
+        };
+        request.clock_drift_factor = self
+            .clock_drift_factor
+            .unwrap_or(request.clock_drift_factor);
+        if let Some(least) = self.min_validity {
+            request.min_validity = least.of(request.ttl)?;
         }
+        request.renewal = self.max_hold.unwrap_or(request.renewal);
+        request.fencing = self.fencing.unwrap_or(request.fencing);
+        Ok(request)
     }
 }
 
@@ -80,10 +146,25 @@ mod tests {
             "`wait` clears `retry_count`"
         );
         assert_eq!(merged.on_lost, Some(OnLost::Continue));
-        let request = merged.request("r".into());
+        let request = merged.request("r".into()).unwrap();
         assert_eq!(
             (request.ttl, request.retry.delay),
             (seconds(1), Duration::from_millis(200))
         );
+    }
+
+    #[test]
+    fn a_fraction_is_of_the_ttl_that_won() {
+        let parameters = |part: f64| Parameters {
+            ttl: Some(Duration::from_secs(10)),
+            min_validity: Some(part.into()),
+            ..Parameters::NONE
+        };
+        let request = parameters(0.5).request("r".into()).unwrap();
+        assert_eq!(request.min_validity, Duration::from_secs(5));
+        for part in [1.0, -0.1, f64::NAN] {
+            let refused = parameters(part).request("r".into()).unwrap_err();
+            assert!(refused.to_string().contains("min_validity"), "{refused}");
+        }
     }
 }

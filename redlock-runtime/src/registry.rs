@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use redlock_core::{
-    Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, OnLost, Resource,
-};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Resource};
 
 use crate::chain;
 use crate::config::{Config, HttpSettings};
@@ -151,6 +149,20 @@ impl Registry {
         self.shared.pools.get(pool)?.memory.as_ref()
     }
 
+    /// Ends the leases that have no majority any more, whenever a node may have forgotten locks.
+    pub(crate) fn recheck_at_new_epochs(&self) {
+        for pool in self.shared.pools.values() {
+            // The node outlives nothing of the registry.
+            let held = Arc::downgrade(&self.shared.held);
+            pool.node.on_new_epoch(Arc::new(move || {
+                let entries = held.upgrade().map(|held| held.entries());
+                for entry in entries.into_iter().flatten() {
+                    entry.lease.recheck();
+                }
+            }));
+        }
+    }
+
     pub(crate) fn nodes(&self) -> NodeSet {
         self.shared
             .pools
@@ -167,14 +179,20 @@ impl Registry {
     pub(crate) async fn acquire(&self, wanted: Wanted) -> Result<Lease, LockError> {
         let shared = &*self.shared;
         let parameters = wanted.parameters.above(shared.defaults);
-        let on_lost = parameters.on_lost.unwrap_or(OnLost::Cancel);
-        let request = parameters.request(wanted.resource.clone());
+        let policies = (
+            parameters.on_lost.unwrap_or_default(),
+            parameters.on_cancel.unwrap_or_default(),
+        );
         let fail = |kind| {
             Err(LockError::new(
                 kind,
-                Subject::Resource(request.resource.clone()),
+                Subject::Resource(wanted.resource.clone()),
                 self.http(),
             ))
+        };
+        let request = match parameters.request(wanted.resource.clone()) {
+            Ok(request) => request,
+            Err(invalid) => return fail(LockErrorKind::Invalid(invalid)),
         };
         if let Err(invalid) = check_max_ttl(request.ttl, shared.limits.max_ttl) {
             return fail(LockErrorKind::Invalid(invalid));
@@ -184,6 +202,7 @@ impl Registry {
             Err(kind) => return fail(kind),
         };
 
+        let epochs = epochs_of(&nodes);
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.is_below_held();
         // Outlives everything below that may have to be undone on the nodes.
@@ -225,12 +244,21 @@ impl Registry {
             core.release().await;
             return fail(LockErrorKind::ShuttingDown);
         };
+        // A node that forgot between its grant and the entry told those that were entered before.
+        if epochs_of(&nodes) != epochs {
+            core.recheck();
+        }
         tracing::debug!(
             site = wanted.site.map(tracing::field::debug),
             resource = %request.resource, token = core.token_id(),
             "locked",
         );
-        Ok(Lease::new(core, place, Arc::clone(&shared.limits), on_lost))
+        Ok(Lease::new(
+            core,
+            place,
+            Arc::clone(&shared.limits),
+            policies,
+        ))
     }
 
     fn is_below_held(&self) -> bool {
@@ -263,6 +291,13 @@ impl Registry {
             }
         }
     }
+}
+
+/// Another number whenever one of the nodes began a new epoch.
+fn epochs_of(nodes: &NodeSet) -> u32 {
+    nodes
+        .iter()
+        .fold(0, |sum, node| sum.wrapping_add(node.epoch()))
 }
 
 fn set_of<'a>(

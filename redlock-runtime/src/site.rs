@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use redlock_core::{OnLost, RetryLimit};
+use redlock_core::{OnLost, Renewal, RetryLimit};
 
-use crate::parameters::Parameters;
+use crate::parameters::{MinValidity, OnCancel, Parameters};
 
 /// One function under `#[redlock]`, as the attribute describes it.
 #[derive(Clone, Copy)]
@@ -81,6 +81,30 @@ impl Site {
     #[must_use]
     pub const fn clock_drift_factor(mut self, factor: f64) -> Self {
         self.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    #[must_use]
+    pub const fn min_validity(mut self, least: MinValidity) -> Self {
+        self.parameters.min_validity = Some(least);
+        self
+    }
+
+    #[must_use]
+    pub const fn max_hold(mut self, renewal: Renewal) -> Self {
+        self.parameters.max_hold = Some(renewal);
+        self
+    }
+
+    #[must_use]
+    pub const fn fencing(mut self, fencing: bool) -> Self {
+        self.parameters.fencing = Some(fencing);
+        self
+    }
+
+    #[must_use]
+    pub const fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
+        self.parameters.on_cancel = Some(on_cancel);
         self
     }
 

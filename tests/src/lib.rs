@@ -22,7 +22,8 @@
 //! # }
 //! ```
 //!
-//! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted.
+//! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
+//!   clocks can be moved.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.

@@ -65,6 +65,14 @@ impl Nodes {
         keys
     }
 
+    /// The same without the keys that a client keeps for itself, as in
+    /// [`assert_no_lock_keys`](Self::assert_no_lock_keys).
+    pub fn lock_keys(&self) -> Vec<Vec<u8>> {
+        let mut keys = self.all_keys();
+        keys.retain(|key| !is_auxiliary(key));
+        keys
+    }
+
     /// Waits until no node that is neither down nor frozen has any key; panics after `within`,
     /// with the keys that are left.
     #[track_caller]
@@ -76,10 +84,7 @@ impl Nodes {
     /// `redlock:`, such as restart markers and fencing counters.
     #[track_caller]
     pub fn assert_no_lock_keys(&self, within: Duration) -> impl Future<Output = ()> {
-        self.assert_no_keys_but(within, |key| {
-            let auxiliary = b"redlock:";
-            key.windows(auxiliary.len()).any(|part| part == auxiliary)
-        })
+        self.assert_no_keys_but(within, is_auxiliary)
     }
 
     /// The same without the keys that `allowed` accepts.
@@ -110,6 +115,11 @@ impl Nodes {
     fn reachable(&self) -> impl Iterator<Item = &RedisNode> {
         self.iter().filter(|node| node.is_reachable())
     }
+}
+
+fn is_auxiliary(key: &[u8]) -> bool {
+    let auxiliary = b"redlock:";
+    key.windows(auxiliary.len()).any(|part| part == auxiliary)
 }
 
 impl Index<usize> for Nodes {

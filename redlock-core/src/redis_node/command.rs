@@ -184,14 +184,12 @@ pub(super) struct Tongue {
 /// The bytes of `operation`, encoded once for all nodes that understand the same.
 pub(super) fn encoded<'a>(operation: &'a Operation, tongue: &Tongue) -> &'a [u8] {
     // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
-    let form =
-        match (operation.want(), tongue.dialect) {
-            (Want::Acquire { .. }, _) if operation.counters().is_some() => {
-                if tongue.marker.is_some() { 2 } else { 0 }
-            }
-            (Want::Acquire { .. }, Dialect::NamesHolder) => 1,
-            _ => 0,
-        };
+    let (is_fenced, is_marked) = (operation.counters().is_some(), tongue.marker.is_some());
+    let form = match (operation.want(), tongue.dialect) {
+        (Want::Acquire { .. }, _) if is_fenced && is_marked => 2,
+        (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
+        _ => 0,
+    };
     operation.encoded(form, |operation| encode(operation, tongue))
 }
 

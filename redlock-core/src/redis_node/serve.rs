@@ -107,7 +107,7 @@ impl<'a> Serve<'a> {
         };
         let quarantine = warden.as_ref().map(|_| {
             let detail = "connected, and being looked at";
-            NodeError::unsent(NodeErrorKind::Quarantined, detail)
+            NodeError::unsent(NodeErrorKind::NotConnected, detail)
         });
         let owed = inbox.open(&connected.writer, &tongue, quarantine.clone());
         let mut serve = Self {

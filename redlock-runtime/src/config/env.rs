@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 
-use super::file::{File, Policy, Pool};
+use redlock_core::Vetting;
+
+use super::file::{CancelPolicy, File, Guard, LostPolicy, Pool};
 use super::pool::PoolUrl;
-use super::span::Span;
+use super::span::{Hold, Least, Span};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -12,9 +14,12 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 22] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
+    "REDLOCK_POOLS_<NAME>_VETTING",
+    "REDLOCK_POOLS_<NAME>_TRUST_AOF",
+    "REDLOCK_RESTART_GUARD",
     "REDLOCK_DEFAULT_POOLS",
     "REDLOCK_KEY_PREFIX",
     "REDLOCK_MAX_TTL",
@@ -24,7 +29,11 @@ const KNOWN: [&str; 15] = [
     "REDLOCK_DEFAULTS_RETRY_COUNT",
     "REDLOCK_DEFAULTS_RETRY_DELAY",
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
+    "REDLOCK_DEFAULTS_MIN_VALIDITY",
+    "REDLOCK_DEFAULTS_MAX_HOLD",
+    "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
+    "REDLOCK_DEFAULTS_ON_CANCEL",
     "REDLOCK_SHUTDOWN_GRACE",
     "REDLOCK_SHUTDOWN_DEADLINE",
     "REDLOCK_HTTP_CONTENDED_STATUS",
@@ -64,9 +73,37 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "DEFAULTS_ON_LOST" => {
             file.defaults.on_lost = Some(match value {
-                "cancel" => Policy::Cancel,
-                "continue" => Policy::Continue,
+                "cancel" => LostPolicy::Cancel,
+                "continue" => LostPolicy::Continue,
                 other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
+            });
+        }
+        "DEFAULTS_ON_CANCEL" => {
+            file.defaults.on_cancel = Some(match value {
+                "release" => CancelPolicy::Release,
+                "expire" => CancelPolicy::Expire,
+                other => return Err(format!("`{other}` is neither `release` nor `expire`")),
+            });
+        }
+        "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
+        "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
+        "DEFAULTS_FENCING" => {
+            file.defaults.fencing = Some(match value {
+                "true" => true,
+                "false" => false,
+                other => return Err(format!("`{other}` is neither `true` nor `false`")),
+            });
+        }
+        "RESTART_GUARD" => {
+            file.restart_guard = Some(match value {
+                "standard" => Guard::Standard,
+                "strict" => Guard::Strict,
+                "off" => Guard::Off,
+                other => {
+                    return Err(format!(
+                        "`{other}` is none of `standard`, `strict` and `off`"
+                    ));
+                }
             });
         }
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
@@ -74,14 +111,37 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
         rest if is_of_a_service(rest) => {}
         rest => {
-            let pool = rest
-                .strip_prefix("POOLS_")
-                .and_then(|rest| rest.strip_suffix("_URL"));
-            let pool = pool.filter(|pool| !pool.is_empty()).ok_or_else(|| {
-                format!("there is no such variable; there are {}", KNOWN.join(", "))
-            })?;
-            let url = PoolUrl::new(value);
-            file.pools.insert(pool.to_ascii_lowercase(), Pool { url });
+            let of_pool = |end| {
+                let pool = rest.strip_prefix("POOLS_")?.strip_suffix(end)?;
+                (!pool.is_empty()).then(|| pool.to_ascii_lowercase())
+            };
+            if let Some(pool) = of_pool("_URL") {
+                let pool_of = Pool {
+                    url: PoolUrl::new(value),
+                    vetting: None,
+                    trust_aof: None,
+                };
+                file.pools.insert(pool, pool_of);
+            } else if let Some(pool) = of_pool("_VETTING") {
+                let vetting = match value {
+                    "refuse" => Vetting::Refuse,
+                    "warn" => Vetting::Warn,
+                    other => return Err(format!("`{other}` is neither `refuse` nor `warn`")),
+                };
+                file.pool_settings.entry(pool).or_default().vetting = Some(vetting);
+            } else if let Some(pool) = of_pool("_TRUST_AOF") {
+                let trusts = match value {
+                    "true" => true,
+                    "false" => false,
+                    other => return Err(format!("`{other}` is neither `true` nor `false`")),
+                };
+                file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
+            } else {
+                return Err(format!(
+                    "there is no such variable; there are {}",
+                    KNOWN.join(", ")
+                ));
+            }
         }
     }
     Ok(())
@@ -117,6 +177,9 @@ mod tests {
             .with_env([
                 ("REDLOCK_POOLS_A_URL", "redis://h:1"),
                 ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
+                ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
+                ("REDLOCK_POOLS_EU_WEST_TRUST_AOF", "true"),
+                ("REDLOCK_RESTART_GUARD", "strict"),
                 ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
                 ("REDLOCK_KEY_PREFIX", "env"),
                 ("REDLOCK_DEFAULTS_TTL", "5s"),
@@ -128,6 +191,10 @@ mod tests {
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "eu_west"]);
         assert_eq!(config.default_pools.as_ref().unwrap(), &["a", "eu_west"]);
         assert_eq!(config.key_prefix, "env");
+        let settings = config.pool_settings["eu_west"];
+        assert_eq!(settings.vetting, Some(Vetting::Warn));
+        assert_eq!(settings.trust_aof, Some(true));
+        assert!(config.restart_guard.is_some());
         assert_eq!(
             config.max_ttl,
             Duration::from_secs(1),
@@ -143,6 +210,10 @@ mod tests {
             let name = name.replace("<NAME>", "A");
             let value = match &*name {
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
+                "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
+                "REDLOCK_POOLS_A_VETTING" => "warn",
+                "REDLOCK_DEFAULTS_FENCING" | "REDLOCK_POOLS_A_TRUST_AOF" => "true",
+                "REDLOCK_RESTART_GUARD" => "off",
                 _ => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();
@@ -165,9 +236,13 @@ mod tests {
     fn a_variable_reaches_the_pool_that_the_file_spells_otherwise() {
         let file = Config::from_toml("[pools.EU-West]\nurl = 'redis://h:1'").unwrap();
         let config = file
-            .with_env([("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2")])
+            .with_env([
+                ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
+                ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
+            ])
             .unwrap();
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["EU-West"]);
+        assert!(config.pool_settings.keys().eq(["EU-West"]));
         assert_eq!(format!("{:?}", config.pools["EU-West"]), "PoolUrl(h:2)");
     }
 
@@ -179,6 +254,9 @@ mod tests {
             ("REDLOCK_DEFAULTS_TTL", "soon", "no duration"),
             ("REDLOCK_DEFAULTS_RETRY_COUNT", "-1", "not a number"),
             ("REDLOCK_DEFAULTS_ON_LOST", "x", "neither"),
+            ("REDLOCK_POOLS_A_VETTING", "x", "neither"),
+            ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "neither"),
+            ("REDLOCK_RESTART_GUARD", "x", "none of"),
         ] {
             let error = Config::new()
                 .with_env([(name, value)])

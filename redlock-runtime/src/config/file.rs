@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use redlock_core::{OnLost, RetryLimit};
+use redlock_core::guard::RestartGuard;
+use redlock_core::{OnLost, RetryLimit, Vetting};
 use serde::Deserialize;
 
 use super::Config;
-use super::pool::PoolUrl;
-use super::span::Span;
+use super::pool::{PoolSettings, PoolUrl};
+use super::span::{Hold, Least, Span};
+use crate::parameters::OnCancel;
 
 /// What one source says; `None` leaves it to the one below.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) pools: BTreeMap<String, Pool>,
+    /// From variables, which name one setting of a pool at a time.
+    #[serde(skip)]
+    pub(super) pool_settings: BTreeMap<String, PoolSettings>,
+    pub(super) restart_guard: Option<Guard>,
     pub(super) default_pools: Option<Vec<String>>,
     pub(super) key_prefix: Option<String>,
     pub(super) max_ttl: Option<Span>,
@@ -28,6 +34,34 @@ pub(super) struct File {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pool {
     pub(super) url: PoolUrl,
+    #[serde(default)]
+    pub(super) vetting: Option<Vets>,
+    #[serde(default)]
+    pub(super) trust_aof: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Guard {
+    Standard,
+    Strict,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Vets {
+    Refuse,
+    Warn,
+}
+
+impl From<Vets> for Vetting {
+    fn from(vetting: Vets) -> Self {
+        match vetting {
+            Vets::Refuse => Self::Refuse,
+            Vets::Warn => Self::Warn,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -37,14 +71,25 @@ pub(super) struct Defaults {
     pub(super) retry_count: Option<u32>,
     pub(super) retry_delay: Option<Span>,
     pub(super) clock_drift_factor: Option<f64>,
-    pub(super) on_lost: Option<Policy>,
+    pub(super) min_validity: Option<Least>,
+    pub(super) max_hold: Option<Hold>,
+    pub(super) fencing: Option<bool>,
+    pub(super) on_lost: Option<LostPolicy>,
+    pub(super) on_cancel: Option<CancelPolicy>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Policy {
+pub(super) enum LostPolicy {
     Cancel,
     Continue,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CancelPolicy {
+    Release,
+    Expire,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,9 +127,28 @@ impl File {
             }
         }
         let span = |span: Option<Span>| span.map(|Span(duration)| duration);
-        config
-            .pools
-            .extend(self.pools.into_iter().map(|(name, pool)| (name, pool.url)));
+        let mut settings = self.pool_settings;
+        for (name, pool) in self.pools {
+            let own = PoolSettings {
+                vetting: pool.vetting.map(Vetting::from),
+                trust_aof: pool.trust_aof,
+            };
+            if own != PoolSettings::default() {
+                let settings = settings.entry(name.clone()).or_default();
+                *settings = settings.over(own);
+            }
+            config.pools.insert(name, pool.url);
+        }
+        for (name, own) in settings {
+            let settings = config.pool_settings.entry(name).or_default();
+            *settings = own.over(*settings);
+        }
+        let guard = self.restart_guard.map(|guard| match guard {
+            Guard::Standard => RestartGuard::Standard,
+            Guard::Strict => RestartGuard::Strict,
+            Guard::Off => RestartGuard::Off,
+        });
+        config.restart_guard = guard.or(config.restart_guard);
         config.default_pools = self.default_pools.or(config.default_pools);
         set(&mut config.key_prefix, self.key_prefix);
         set(&mut config.max_ttl, span(self.max_ttl));
@@ -101,9 +165,16 @@ impl File {
             limit: self.defaults.retry_count.map(RetryLimit::Count),
             retry_delay: span(self.defaults.retry_delay),
             clock_drift_factor: self.defaults.clock_drift_factor,
+            min_validity: self.defaults.min_validity.map(|Least(least)| least),
+            max_hold: self.defaults.max_hold.map(|Hold(renewal)| renewal),
+            fencing: self.defaults.fencing,
             on_lost: self.defaults.on_lost.map(|policy| match policy {
-                Policy::Cancel => OnLost::Cancel,
-                Policy::Continue => OnLost::Continue,
+                LostPolicy::Cancel => OnLost::Cancel,
+                LostPolicy::Continue => OnLost::Continue,
+            }),
+            on_cancel: self.defaults.on_cancel.map(|policy| match policy {
+                CancelPolicy::Release => OnCancel::Release,
+                CancelPolicy::Expire => OnCancel::Expire,
             }),
         };
         config.defaults = defaults.above(config.defaults);
@@ -115,7 +186,10 @@ impl File {
 mod tests {
     use std::time::Duration;
 
+    use redlock_core::Renewal;
+
     use super::*;
+    use crate::parameters::MinValidity;
 
     #[test]
     fn every_key_of_the_file_arrives() {
@@ -126,8 +200,11 @@ mod tests {
             max_ttl = "10m"
             node_timeout = 75
             connect_timeout = "2s"
+            restart_guard = "strict"
             [pools.a]
             url = "redis://h:1"
+            vetting = "warn"
+            trust_aof = true
             [pools.b]
             url = "memory://b"
             [defaults]
@@ -135,7 +212,11 @@ mod tests {
             retry_count = 5
             retry_delay = "50ms"
             clock_drift_factor = 0.02
+            min_validity = 0.5
+            max_hold = "unlimited"
+            fencing = true
             on_lost = "continue"
+            on_cancel = "expire"
             [shutdown]
             grace = "3s"
             deadline = "4s"
@@ -156,11 +237,25 @@ mod tests {
         assert_eq!(config.shutdown_grace, Duration::from_secs(3));
         assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
         assert_eq!(config.http.contended_status, 409);
+        assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
+        let settings = PoolSettings {
+            vetting: Some(Vetting::Warn),
+            trust_aof: Some(true),
+        };
+        assert_eq!(config.pool_settings["a"], settings);
+        assert_eq!(config.pool_settings.len(), 1);
         assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
         assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
         assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
         assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
+        assert_eq!(
+            config.defaults.min_validity,
+            Some(MinValidity::Fraction(0.5))
+        );
+        assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
+        assert_eq!(config.defaults.fencing, Some(true));
         assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
+        assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
     }
 
     #[test]
@@ -175,6 +270,12 @@ mod tests {
             ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
             ("[defaults]\nttl = -1", "line 2", "negative"),
             ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
+            ("restart_guard = \"maybe\"", "line 1", "strict"),
+            (
+                "[pools.a]\nurl = \"redis://h\"\nvetting = \"ask\"",
+                "line 3",
+                "refuse",
+            ),
             ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
             ("[pools.a]", "line 1", "url"),
         ] {

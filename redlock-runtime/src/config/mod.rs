@@ -10,12 +10,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, RetryLimit};
+use redlock_core::guard::RestartGuard;
+use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, Renewal, RetryLimit, Vetting};
 
-pub(crate) use pool::PoolAddress;
 pub use pool::PoolUrl;
+pub(crate) use pool::{PoolAddress, PoolSettings};
 
-use crate::parameters::Parameters;
+use crate::parameters::{MinValidity, OnCancel, Parameters};
 use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
@@ -37,6 +38,8 @@ const DEFAULT_FILE: &str = "redlock.toml";
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) pools: BTreeMap<String, PoolUrl>,
+    pub(crate) pool_settings: BTreeMap<String, PoolSettings>,
+    pub(crate) restart_guard: Option<RestartGuard>,
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: Parameters,
     pub(crate) key_prefix: String,
@@ -88,6 +91,8 @@ impl Config {
     pub fn new() -> Self {
         Self {
             pools: BTreeMap::new(),
+            pool_settings: BTreeMap::new(),
+            restart_guard: None,
             default_pools: None,
             defaults: Parameters::NONE,
             key_prefix: String::new(),
@@ -163,6 +168,9 @@ impl Config {
             if let Some(pool) = read.pools.remove(&spelled(name)) {
                 read.pools.insert(name.clone(), pool);
             }
+            if let Some(settings) = read.pool_settings.remove(&spelled(name)) {
+                read.pool_settings.insert(name.clone(), settings);
+            }
         }
         Ok(read.over(self))
     }
@@ -171,6 +179,33 @@ impl Config {
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));
+        self
+    }
+
+    /// What becomes of this pool where its server is one that a lock cannot rely on: a replica, one
+    /// that evicts keys. It is refused by default.
+    #[must_use]
+    pub fn vetting(mut self, pool: impl Into<String>, vetting: Vetting) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.vetting = Some(vetting);
+        self
+    }
+
+    /// This pool's server forgets nothing when it restarts, so that it may vote at once: it has
+    /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
+    /// takes its place.
+    #[must_use]
+    pub fn trust_aof(mut self, pool: impl Into<String>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.trust_aof = Some(true);
+        self
+    }
+
+    /// What is done about nodes that may have forgotten locks: [`RestartGuard::Standard`] for two
+    /// or more Redis pools by default, [`RestartGuard::Off`] for one.
+    #[must_use]
+    pub fn restart_guard(mut self, guard: RestartGuard) -> Self {
+        self.restart_guard = Some(guard);
         self
     }
 
@@ -224,7 +259,39 @@ impl Config {
         self
     }
 
-    /// The longest ttl that any lock may have: 5 min by default.
+    /// The least validity that an acquisition has to leave, where the lock does not say: none by
+    /// default. A [`Duration`], or a part of the ttl such as `0.66`.
+    #[must_use]
+    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
+        self.defaults.min_validity = Some(least.into());
+        self
+    }
+
+    /// For how long leases are renewed by themselves, where the lock does not say: not at all by
+    /// default. A [`Duration`], or [`Renewal::Unlimited`].
+    #[must_use]
+    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
+        self.defaults.max_hold = Some(held.into());
+        self
+    }
+
+    /// Whether locks that do not say take a fencing token: no by default.
+    #[must_use]
+    pub fn fencing(mut self, fencing: bool) -> Self {
+        self.defaults.fencing = Some(fencing);
+        self
+    }
+
+    /// What happens to a lock whose body was cut off in the middle, where it does not say:
+    /// released at once by default.
+    #[must_use]
+    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
+        self.defaults.on_cancel = Some(on_cancel);
+        self
+    }
+
+    /// The longest ttl that any lock may have: 5 min by default. A node that may have forgotten
+    /// locks does not vote for so long, so it has to be the same in all processes.
     #[must_use]
     pub fn max_ttl(mut self, max_ttl: Duration) -> Self {
         self.max_ttl = max_ttl;

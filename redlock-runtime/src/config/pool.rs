@@ -2,13 +2,29 @@
 
 use std::fmt;
 
-use redlock_core::{Invalid, RedisAddress};
+use redlock_core::{Invalid, RedisAddress, Vetting};
 use serde::Deserialize;
 
 /// A pool's URL, with whatever password it has. `Debug` shows the server only.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct PoolUrl(String);
+
+/// How a pool's server is looked at; `None` leaves it to the layer below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PoolSettings {
+    pub(crate) vetting: Option<Vetting>,
+    pub(crate) trust_aof: Option<bool>,
+}
+
+impl PoolSettings {
+    pub(super) fn over(self, below: Self) -> Self {
+        Self {
+            vetting: self.vetting.or(below.vetting),
+            trust_aof: self.trust_aof.or(below.trust_aof),
+        }
+    }
+}
 
 /// Where a pool is.
 pub(crate) enum PoolAddress {

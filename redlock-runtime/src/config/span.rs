@@ -1,9 +1,13 @@
-//! Durations in configuration: an integer of milliseconds, or text with a unit.
+//! Durations in configuration: an integer of milliseconds, or text with a unit; and what else may
+//! stand in the place of one.
 
 use std::fmt;
 use std::time::Duration;
 
+use redlock_core::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::parameters::MinValidity;
 
 /// `60000` or `"60s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,5 +45,70 @@ impl<'de> Deserialize<'de> for Span {
             }
         }
         deserializer.deserialize_any(Either)
+    }
+}
+
+/// A duration, or a part of the ttl such as `0.66`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Least(pub(super) MinValidity);
+
+impl Least {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text.parse::<f64>() {
+            Ok(part) if text.contains('.') => Ok(Self(part.into())),
+            _ => Span::parse(text).map(|Span(span)| Self(span.into())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Least {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "a time such as \"5s\", or a part of the ttl such as 0.66"
+        )]
+        enum Either {
+            Time(Span),
+            Part(f64),
+        }
+        Ok(Self(match Either::deserialize(deserializer)? {
+            Either::Time(Span(span)) => span.into(),
+            Either::Part(part) => part.into(),
+        }))
+    }
+}
+
+/// A duration, or `unlimited`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold(pub(super) Renewal);
+
+impl Hold {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text == "unlimited" {
+            return Ok(Self(Renewal::Unlimited));
+        }
+        let Span(span) = Span::parse(text).map_err(|why| format!("{why}, or `unlimited`"))?;
+        Ok(Self(Renewal::For(span)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hold {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged, expecting = "a time such as \"10m\", or \"unlimited\"")]
+        enum Either {
+            Time(Span),
+            Word(Word),
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Word {
+            Unlimited,
+        }
+        Ok(Self(match Either::deserialize(deserializer)? {
+            Either::Time(Span(span)) => Renewal::For(span),
+            Either::Word(Word::Unlimited) => Renewal::Unlimited,
+        }))
     }
 }

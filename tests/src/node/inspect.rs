@@ -74,6 +74,12 @@ impl RedisNode {
         self.query::<()>(&[b"SCRIPT", b"FLUSH"]);
     }
 
+    /// The server's wall clock (`TIME`): the time since 1970.
+    pub fn time(&self) -> Duration {
+        let (seconds, micros): (u64, u64) = self.query(&[b"TIME"]);
+        Duration::from_secs(seconds) + Duration::from_micros(micros)
+    }
+
     /// A field of `INFO all`, such as `run_id` or `cmdstat_set`.
     pub fn info(&self, field: &str) -> Option<String> {
         let info: String = self.query(&[b"INFO", b"all"]);

@@ -1,12 +1,14 @@
 //! One `redis-server` process.
 
 mod binary;
+mod clock;
 mod inspect;
 mod options;
 
 pub use inspect::Pttl;
 pub use options::NodeOptions;
 
+use self::clock::MovableClock;
 use crate::ports;
 use crate::process::{NoLine, Process};
 use crate::spawner;
@@ -37,6 +39,7 @@ pub struct RedisNode {
     port: u16,
     process: Mutex<Process>,
     frozen: AtomicBool,
+    clock: Option<Mutex<MovableClock>>,
     dir: TempDir,
 }
 
@@ -56,6 +59,9 @@ impl RedisNode {
     /// The same for a caller without a tokio runtime.
     pub fn start_blocking(options: NodeOptions) -> Self {
         let dir = TempDir::new();
+        let clock = options
+            .movable_clock
+            .then(|| Mutex::new(MovableClock::new(dir.path())));
         for _ in 0..PORT_ATTEMPTS {
             let port = ports::next();
             match launch(&options, port, dir.path()) {
@@ -65,6 +71,7 @@ impl RedisNode {
                         port,
                         process: Mutex::new(process),
                         frozen: AtomicBool::new(false),
+                        clock,
                         dir,
                     };
                 }
@@ -179,6 +186,24 @@ impl RedisNode {
         }
     }
 
+    /// Lets the server's wall clock jump ahead, as when an operator or a bad NTP peer sets it. Its
+    /// keys expire so much earlier. Needs [`NodeOptions::movable_clock`]; a restart changes nothing.
+    pub fn advance_clock(&self, by: Duration) {
+        self.jump_clock(micros(by));
+    }
+
+    /// Sets the server's wall clock back. Its keys expire so much later.
+    pub fn set_back_clock(&self, by: Duration) {
+        self.jump_clock(-micros(by));
+    }
+
+    fn jump_clock(&self, micros: i64) {
+        let clock = self.clock.as_ref();
+        let clock = clock.expect("the node was started with `movable_clock()`");
+        let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.jump(micros);
+    }
+
     /// Whether the process exists; a frozen one does.
     pub fn is_running(&self) -> bool {
         self.process().is_running()
@@ -205,6 +230,10 @@ impl Drop for RedisNode {
     }
 }
 
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).expect("a clock is moved by less than its range")
+}
+
 enum LaunchError {
     PortTaken,
     Failed(String),
@@ -216,6 +245,9 @@ fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, Launc
     let binary = binary::redis_server();
     let mut command = spawner::tied(binary);
     command.args(options.command_line(port, dir));
+    if options.movable_clock {
+        clock::preload(&mut command, dir);
+    }
     let process = Process::start(command)
         .map_err(|error| LaunchError::Failed(format!("cannot start `{binary}`: {error}")))?;
     let ready = process.wait_for_line(START_STOP_TIMEOUT, |line| {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct NodeOptions {
     append_only: bool,
     pub(super) unix_socket: bool,
+    pub(super) movable_clock: bool,
     pub(super) password: Option<String>,
     extra: Vec<(String, String)>,
 }
@@ -46,6 +47,15 @@ impl NodeOptions {
     #[must_use]
     pub fn unix_socket(mut self) -> Self {
         self.unix_socket = true;
+        self
+    }
+
+    /// Gives the server a wall clock that the test moves, with
+    /// [`RedisNode::advance_clock`](crate::RedisNode::advance_clock) and
+    /// [`RedisNode::set_back_clock`](crate::RedisNode::set_back_clock). Linux only.
+    #[must_use]
+    pub fn movable_clock(mut self) -> Self {
+        self.movable_clock = true;
         self
     }
 

@@ -2,77 +2,16 @@
 
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Client, NodeErrorKind, NodeOutcome, NodeStatus, RedisOptions, Released,
-    Unavailable,
-};
+use redlock_core::{AcquireError, NodeErrorKind, NodeStatus, RedisOptions, Released, Unavailable};
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::fixture::{SOON, client, connect, connect_with, impatient, once, start, until_voting};
-use crate::still_clock::StillClock;
 
 fn unavailable(error: AcquireError) -> Unavailable {
     match error {
         AcquireError::Unavailable(unavailable) => unavailable,
         other => panic!("{other}"),
     }
-}
-
-#[tokio::test]
-async fn a_dead_minority_changes_nothing() {
-    for dead in 1..=2 {
-        let nodes = Nodes::start(5).await;
-        // Down before the first connection.
-        for node in nodes.iter().take(dead) {
-            node.kill();
-        }
-        let set = connect(nodes.urls()).await;
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        lease.extend(Duration::from_secs(90)).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
-        nodes.assert_no_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
-async fn a_minority_killed_under_a_lease_changes_nothing() {
-    let (nodes, set) = start(5).await;
-    for victim in 0..2 {
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        nodes[victim].kill();
-        lease.extend(Duration::from_secs(90)).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
-        nodes.assert_no_keys(SOON).await;
-    }
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-}
-
-#[tokio::test]
-async fn a_dead_majority_is_unavailable_names_each_reason_and_leaves_no_key() {
-    let (nodes, set) = start(5).await;
-    for (node, connected) in nodes.iter().zip(set.iter()).take(3) {
-        node.kill();
-        until_voting(connected, false).await;
-    }
-    // On a clock that stands still, only what needs no timeout completes.
-    let client = Client::new(StillClock::default().environment());
-    let error = unavailable(client.acquire(&set, &once("r")).await.unwrap_err());
-    let text = error.to_string();
-    assert!(
-        text.starts_with("2 of 5 nodes voted, 3 needed; a: "),
-        "{text}"
-    );
-    assert_eq!(error.nodes.len(), 3, "{text}");
-    for (node, name) in error.nodes.iter().zip(["a", "b", "c"]) {
-        assert_eq!(&*node.name, name);
-        assert!(matches!(node.outcome, NodeOutcome::Failed(_)), "{text}");
-    }
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -86,84 +25,6 @@ async fn a_refused_connection_is_called_so() {
         .unwrap_err()
         .to_string();
     assert_eq!(error, "0 of 1 nodes voted, 1 needed; a: connection refused");
-}
-
-#[tokio::test]
-async fn a_hung_minority_is_not_waited_for() {
-    let (nodes, set) = start(5).await;
-    nodes[0].freeze();
-    nodes[1].freeze();
-    let client = Client::new(StillClock::default().environment());
-    for _ in 0..20 {
-        let lease = client.acquire(&set, &once("r")).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
-    }
-    nodes.assert_no_keys(SOON).await;
-    // What was sent to the hung nodes lands when they wake, and undoes itself.
-    nodes[0].thaw();
-    nodes[1].thaw();
-    until_voting(&set[0], true).await;
-    until_voting(&set[1], true).await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_node_that_hung_before_the_first_connection_is_not_waited_for() {
-    let nodes = Nodes::start(3).await;
-    nodes[0].freeze();
-    let set = connect(nodes.urls()).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert_eq!(lease.release().await, Released::Confirmed);
-    nodes[0].thaw();
-    until_voting(&set[0], true).await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_hung_majority_is_unavailable_and_its_late_votes_are_undone() {
-    let (nodes, set) = start(3).await;
-    nodes[0].freeze();
-    nodes[1].freeze();
-    // The node timeout is what ends it, and nothing before or after.
-    let clock = StillClock::default();
-    let client = Client::new(clock.environment());
-    let set_there = set.clone();
-    let acquiring = tokio::spawn(async move { client.acquire(&set_there, &once("r")).await });
-    eventually("the healthy vote", SOON, || async {
-        nodes[2]
-            .get("r")
-            .map(|_| ())
-            .ok_or_else(|| "not there yet".to_owned())
-    })
-    .await;
-    clock.advance(Duration::from_millis(49));
-    tokio::task::yield_now().await;
-    assert!(!acquiring.is_finished());
-    clock.advance(Duration::from_millis(1));
-    let error = unavailable(acquiring.await.unwrap().unwrap_err());
-    let text = error.to_string();
-    assert_eq!(error.waited, Duration::from_millis(50), "{text}");
-    assert_eq!(
-        nodes[2].get("r"),
-        None,
-        "those that answer have undone it by now"
-    );
-    assert!(
-        text.contains("a: no answer in") && text.contains("b: no answer in"),
-        "{text}"
-    );
-    nodes[0].thaw();
-    nodes[1].thaw();
-    // Proof that the late SETs were served: what was submitted behind them is.
-    for node in set.iter() {
-        until_voting(node, true).await;
-    }
-    let lease = crate::fixture::client()
-        .acquire(&set, &once("other"))
-        .await
-        .unwrap();
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]

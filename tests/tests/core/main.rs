@@ -1,12 +1,14 @@
 //! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
 //! when it is not.
 
-mod cancellation;
 mod contention;
+mod epochs;
 mod faults;
+mod fencing;
 mod fixture;
 mod leases;
 mod lone_caller;
 mod pauses;
+mod renewal;
 mod servers;
 mod still_clock;

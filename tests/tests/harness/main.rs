@@ -1,5 +1,7 @@
 //! Tests of the harness itself: a fault that does not happen would let every other test pass.
 
+#[cfg(target_os = "linux")]
+mod clock;
 mod nodes;
 #[cfg(target_os = "linux")]
 mod processes;

@@ -49,7 +49,7 @@ async fn the_body_runs_under_the_resource_verbatim_and_leaves_no_key() {
     let call = spawn_on(&redlock, charge(42, stage));
     director.begun.await.unwrap();
     until_held_everywhere(&nodes, "order:42").await;
-    assert_eq!(nodes.all_keys(), [b"order:42"]);
+    assert_eq!(nodes.lock_keys(), [b"order:42"]);
     let tokens = nodes.values_of("order:42");
     assert!(tokens.iter().all(|token| *token == tokens[0]));
     for node in &nodes {
@@ -68,7 +68,7 @@ async fn the_body_runs_under_the_resource_verbatim_and_leaves_no_key() {
 
     director.end.send(()).unwrap();
     assert_eq!(call.await.unwrap().unwrap(), 84);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     assert!(redlock.registry().held().is_empty());
 }
 
@@ -100,7 +100,7 @@ async fn a_second_caller_is_refused_and_another_resource_is_not() {
     );
     director.end.send(()).unwrap();
     call.await.unwrap().unwrap();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn the_bodys_own_error_is_returned_as_it_is_and_no_key_is_left() {
     let (nodes, redlock) = start(3).await;
     let error = registry(&redlock).scope(decline(1)).await.unwrap_err();
     assert!(matches!(error, AppError::Declined), "{error:?}");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_panic_goes_on_and_no_key_is_left() {
     let (nodes, redlock) = start(3).await;
     let panic = spawn_on(&redlock, panics(7)).await.unwrap_err();
     assert!(panic.is_panic());
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     assert!(redlock.registry().held().is_empty());
 }
 
@@ -129,7 +129,7 @@ async fn a_dropped_call_leaves_no_key() {
     until_held_everywhere(&nodes, "order:3").await;
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     assert!(redlock.registry().held().is_empty());
 }
 
@@ -172,7 +172,7 @@ async fn a_dead_minority_changes_nothing_and_a_dead_majority_is_unavailable() {
     for name in ["; a: ", "; b: ", "; c: "] {
         assert!(text.contains(name), "{text}");
     }
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn a_hung_node_costs_nobody_a_timeout_and_its_late_votes_are_undone() {
             .unwrap();
     }
     nodes[0].thaw();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn a_key_prefix_comes_before_the_resource() {
     assert_eq!(nodes[0].keys(), [b"shop:order:6"]);
     drop(director.end);
     call.await.unwrap().unwrap();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[redlock(resource = "step:{id}")]
@@ -231,7 +231,7 @@ async fn a_call_dropped_at_any_await_leaves_no_key() {
             assert_eq!(done.unwrap(), 8);
             completed += 1;
         }
-        nodes.assert_no_keys(SOON).await;
+        nodes.assert_no_lock_keys(SOON).await;
         assert!(redlock.registry().held().is_empty());
     }
     assert!(completed > 0, "the later awaits were never reached");

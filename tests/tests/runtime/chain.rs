@@ -38,5 +38,5 @@ async fn current_is_the_innermost_lease_of_the_call_chain_and_not_of_a_spawned_t
         .await;
     let named = |name: &str| Some(name.to_owned());
     assert_eq!(seen, [named("outer"), named("inner"), named("outer"), None]);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }

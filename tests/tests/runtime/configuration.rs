@@ -131,7 +131,7 @@ async fn default_pools_are_all_unless_named() {
         })
         .await;
         lease.release().await;
-        nodes.assert_no_keys(crate::fixture::SOON).await;
+        nodes.assert_no_lock_keys(crate::fixture::SOON).await;
     }
 }
 

@@ -63,7 +63,7 @@ async fn the_body_is_cancelled_when_validity_ends_and_the_caller_gets_lost() {
         "{error}"
     );
     assert!(dropped.load(Ordering::SeqCst), "the body's values are gone");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn continue_lets_the_body_finish() {
     let call = crate::fixture::spawn_on(&redlock, goes_on(Arc::clone(&lost)));
     // Held, and then gone by itself.
     crate::fixture::until_held_everywhere(&nodes, "r").await;
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     assert!(!call.is_finished());
     lost.notify_one();
     assert_eq!(call.await.unwrap().unwrap(), "finished without the lock");
@@ -83,7 +83,7 @@ async fn continue_lets_the_body_finish() {
 async fn a_body_that_ends_in_a_late_poll_returns_its_value() {
     let (nodes, redlock) = start(3).await;
     assert_eq!(registry(&redlock).scope(ends_late()).await.unwrap(), "late");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -96,5 +96,5 @@ async fn a_body_is_not_polled_again_after_the_deadline() {
         .unwrap_err();
     assert!(is_expired(&error), "{error}");
     assert!(!went_on.load(Ordering::SeqCst));
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }

@@ -3,7 +3,9 @@
 mod attribute;
 mod chain;
 mod configuration;
+mod cut_off;
 mod fixture;
 mod loss;
 mod object_style;
+mod parameters;
 mod shutdown;

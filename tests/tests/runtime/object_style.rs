@@ -24,7 +24,7 @@ async fn acquire_extend_release() {
             lease.release().await;
         })
         .await;
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn a_lease_that_is_dropped_is_released() {
     let (nodes, redlock) = start(3).await;
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     drop(lease);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn run_gives_the_body_the_lease_and_takes_the_lock_away_behind_it() {
         .unwrap();
     assert_eq!(inside.0, Resource::from("r"));
     assert!(!inside.1.is_zero());
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn run_cancels_the_body_when_the_lease_ends() {
         .await
         .unwrap_err();
     assert!(error.is_lost(), "{error}");
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn several_resources_are_locked_together() {
             lease.release().await;
         })
         .await;
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
             );
         })
         .await;
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -116,5 +116,5 @@ async fn any_bytes_are_a_resource() {
         .unwrap();
     assert_eq!(nodes[0].keys(), [name]);
     lease.release().await;
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }

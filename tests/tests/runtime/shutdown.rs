@@ -69,7 +69,7 @@ async fn new_calls_are_refused_and_a_body_in_its_grace_period_finishes() {
     );
     assert!(report.unconfirmed.is_empty(), "{report:?}");
     // Not eventually: the report says that every node has served everything.
-    assert!(nodes.all_keys().is_empty());
+    assert!(nodes.lock_keys().is_empty());
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() 
     director.begun.await.unwrap();
     let report = redlock.shutdown().await;
     assert_eq!(report.cancelled.len(), 1, "{report:?}");
-    assert!(nodes.all_keys().is_empty());
+    assert!(nodes.lock_keys().is_empty());
     let error = call.await.unwrap().unwrap_err();
     assert!(
         matches!(error.kind(), LockErrorKind::Lost(Over::Revoked)),
@@ -96,7 +96,7 @@ async fn a_bare_lease_is_told_and_released() {
     let report = redlock.shutdown().await;
     assert_eq!(report.released.len(), 1, "{report:?}");
     assert_eq!(lease.lost().await, Over::Revoked);
-    assert!(nodes.all_keys().is_empty());
+    assert!(nodes.lock_keys().is_empty());
     lease.release().await;
 }
 
@@ -118,7 +118,7 @@ async fn a_call_below_a_held_lease_is_still_admitted() {
     director.end.send(()).unwrap();
     call.await.unwrap().unwrap();
     shutting_down.await.unwrap();
-    assert!(nodes.all_keys().is_empty());
+    assert!(nodes.lock_keys().is_empty());
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
     assert!(nodes[0].get("r").is_some(), "released under a running body");
     go.store(true, Ordering::SeqCst);
     call.await.unwrap().unwrap();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_hung_node_does_not_hold_the_shutdown_up_beyond_its_deadline() {
     assert_eq!(report.unconfirmed, ["a"], "{report:?}");
     assert_eq!(report.released.len(), 1, "{report:?}");
     nodes[0].thaw();
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
     drop(lease);
 }
 
@@ -180,7 +180,7 @@ fn dropping_the_handle_outside_of_a_runtime_waits_until_nothing_is_left() {
         .block_on(registry(&redlock).scope(lock("r").acquire()))
         .unwrap();
     drop(redlock);
-    assert!(nodes.all_keys().is_empty());
+    assert!(nodes.lock_keys().is_empty());
     drop(lease);
 }
 
@@ -190,7 +190,7 @@ async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     drop(redlock);
     assert_eq!(lease.lost().await, Over::Revoked);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_shutdown_whose_future_is_dropped_goes_on() {
         let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
         redlock_tests::drop_after(polls, redlock.shutdown()).await;
         assert_eq!(lease.lost().await, Over::Revoked);
-        nodes.assert_no_keys(SOON).await;
+        nodes.assert_no_lock_keys(SOON).await;
     }
 }
 
@@ -243,7 +243,7 @@ async fn an_acquisition_under_way_is_waited_for() {
     drop(outcome);
     let report = shutting_down.await.unwrap();
     assert_eq!(report.under_way, 0, "{report}");
-    assert!(nodes.all_keys().is_empty(), "{report}");
+    assert!(nodes.lock_keys().is_empty(), "{report}");
 }
 
 #[tokio::test]
@@ -260,5 +260,5 @@ async fn an_acquisition_that_nobody_polls_is_reported() {
         "{report}"
     );
     drop(acquiring);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }

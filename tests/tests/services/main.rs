@@ -3,6 +3,7 @@
 mod answers;
 mod disconnect;
 mod exclusion;
+mod fenced_store;
 mod fleet;
 mod quickstart;
 mod shutdown;

@@ -15,7 +15,11 @@ const TTL: Duration = Duration::from_secs(30);
     retry_count = 3,
     retry_delay = 200,
     clock_drift_factor = 0.02,
+    min_validity = 0.66,
+    max_hold = "1h",
+    fencing = true,
     on_lost = "cancel",
+    on_cancel = "release",
     guard = lease,
     name = "charge",
     crate = ::redlock_runtime,
@@ -24,7 +28,7 @@ async fn literals(id: u64) -> Result<String, LockError> {
     Ok(format!("{id}{}", lease.resource()))
 }
 
-#[redlock(resource = "a", ttl = "1m30s", retry_delay = "1500us", retry_count = 0, clock_drift_factor = 0, on_lost = "continue")]
+#[redlock(resource = "a", ttl = "1m30s", retry_delay = "1500us", retry_count = 0, clock_drift_factor = 0, min_validity = "5s", max_hold = "unlimited", fencing = false, on_lost = "continue", on_cancel = "expire")]
 async fn strings() -> Result<(), LockError> {
     Ok(())
 }
@@ -35,12 +39,14 @@ async fn strings() -> Result<(), LockError> {
     retry_count = retries + 1,
     retry_delay = Duration::from_millis(id),
     clock_drift_factor = factor / 2.0,
+    min_validity = factor / 3.0,
+    max_hold = TTL * 2,
 )]
 async fn expressions(id: u64, retries: u32, factor: f64) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = if id > 5 { "high" } else { "low" }, ttl = ttl)]
+#[redlock(resource = if id > 5 { "high" } else { "low" }, ttl = ttl, min_validity = ttl / 2)]
 async fn branches(id: u64, ttl: Duration) -> Result<(), LockError> {
     Ok(())
 }

@@ -33,6 +33,8 @@ pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+// As a node has it: or not.
+#[allow(clippy::unnecessary_wraps)]
 pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
     Some(Marker::new(Some(run_id), until).to_bytes())
 }

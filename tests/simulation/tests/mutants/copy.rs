@@ -27,11 +27,11 @@ impl Copy {
             copy_all(&copy.workspace.join(source), &copy.root.join(source));
         }
         let manifest = read(&copy.workspace.join("Cargo.toml"));
-        let members = manifest
-            .lines()
-            .find(|line| line.starts_with("members = "))
-            .expect("the workspace lists its members on one line");
-        let alone = manifest.replace(members, &format!("members = {SOURCES:?}"));
+        let (head, rest) = manifest
+            .split_once("members = [")
+            .expect("the workspace lists its members");
+        let (_, tail) = rest.split_once(']').expect("the list ends");
+        let alone = format!("{head}members = {SOURCES:?}{tail}");
         // Quick to build, and still ten times as fast as without any optimisation.
         let profile = "\n[profile.mutant]\ninherits = \"dev\"\ndebug = false\nopt-level = 1\n";
         write(&copy.root.join("Cargo.toml"), &(alone + profile));

@@ -1,0 +1,274 @@
+//! Which nodes an extension may count.
+//!
+//! A node that says "still yours" proves that the lock was never anyone else's only where our key
+//! has been on it all the time. A key that comes late does not: the node may have served another
+//! holder in between, and a majority that includes it would hide that the lock was lost meanwhile.
+//! So the nodes whose grants were known in time are *firm*, and another one becomes firm by a round
+//! that began once its grant was known and that the firm ones won.
+
+use std::sync::Arc;
+
+use crate::quorum::majority;
+use crate::round::{Round, seats_in};
+
+/// The firm seats of a claim.
+#[derive(Default)]
+pub(crate) struct Possession {
+    /// Not before the first extension: until then the acquisition knows.
+    firm: Option<u64>,
+    /// The last time that keys were put back, and where.
+    restoration: Option<(Arc<Round>, u64)>,
+    /// The extension that was judged last, and the one before it: a node that is always slower
+    /// than the majority is heard when the next one is.
+    last: Option<Judged>,
+    before: Option<Arc<Round>>,
+}
+
+/// An extension that was judged. Its stragglers are still being counted in the round.
+struct Judged {
+    round: Arc<Round>,
+    /// Those that become firm by granting it, however late: none where it proved nothing.
+    promoted: u64,
+}
+
+/// Which seats count in one extension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Electorate {
+    pub(crate) firm: u64,
+    /// Those that become firm if the firm ones win.
+    candidates: u64,
+}
+
+/// What an extension's votes come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// The lock has been ours all the time.
+    Proved,
+    /// So many firm nodes no longer hold our key that there can be no proof any more.
+    Lost,
+    /// Neither.
+    Open,
+}
+
+impl Possession {
+    /// Who counts in an extension that is about to begin.
+    pub(crate) fn electorate(&mut self, acquisition: &Round) -> Electorate {
+        let firm = self
+            .firm
+            .get_or_insert_with(|| acquisition.granted_in_time());
+        if let Some(last) = &self.last {
+            let (absent, held) = last.round.gone_seats();
+            *firm |= last.promoted & last.round.granted_seats();
+            *firm &= !(absent | held);
+        }
+        let firm = *firm;
+        let mut granted = acquisition.granted_seats();
+        if let Some((round, seats)) = &self.restoration {
+            granted |= round.granted_seats() & seats;
+            // A key that may still arrive there proves nothing.
+            granted &= !(seats & !round.answered_seats());
+        }
+        Electorate {
+            firm,
+            candidates: granted & !firm,
+        }
+    }
+
+    /// Takes note of an extension's votes: `granted` by nodes that may not have forgotten since.
+    pub(crate) fn judge(
+        &mut self,
+        electorate: Electorate,
+        configured: usize,
+        round: &Arc<Round>,
+        granted: u64,
+    ) -> Finding {
+        let (absent, held) = round.gone_seats();
+        let firm = self.firm.get_or_insert(electorate.firm);
+        *firm &= !(absent | held);
+        // Another extension may have found more of them gone meanwhile.
+        let counts = electorate.firm & *firm;
+        let finding = if seats_in(counts & granted) >= majority(configured) {
+            Finding::Proved
+        } else if seats_in(counts) < majority(configured) {
+            Finding::Lost
+        } else {
+            Finding::Open
+        };
+        let is_proved = finding == Finding::Proved;
+        let judged = Judged {
+            round: Arc::clone(round),
+            promoted: if is_proved { electorate.candidates } else { 0 },
+        };
+        self.before = self.last.replace(judged).map(|last| last.round);
+        finding
+    }
+
+    /// Where the key may be put back, now that `round` is a proof: where it is gone, as that round
+    /// or the one before it says, and no other `SET` of ours may still be on its way.
+    pub(crate) fn restorable(&self, acquisition: &Round, round: &Round) -> u64 {
+        let (mut gone, _) = round.gone_seats();
+        if let Some(before) = &self.before {
+            gone |= before.gone_seats().0 & !round.answered_seats();
+        }
+        let under_way = self
+            .restoration
+            .as_ref()
+            .map_or(0, |(round, seats)| seats & !round.answered_seats());
+        if under_way == 0 {
+            gone & acquisition.answered_seats()
+        } else {
+            // One at a time.
+            0
+        }
+    }
+
+    pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
+        self.restoration = Some((round, seats));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Answer, NodeError, NodeErrorKind};
+    use crate::round::Goal;
+
+    fn round(granted: &[usize]) -> Arc<Round> {
+        let round = Round::new(3, Goal::All);
+        for seat in granted {
+            round.vote(*seat, Answer::GRANTED);
+        }
+        round
+    }
+
+    /// An extension on three nodes: who granted, and where the key was gone.
+    fn extend(
+        possession: &mut Possession,
+        electorate: Electorate,
+        granted: &[usize],
+        gone: &[usize],
+    ) -> (Finding, Arc<Round>) {
+        let round = round(granted);
+        for seat in gone {
+            round.vote(*seat, Answer::Absent);
+        }
+        let finding = possession.judge(electorate, 3, &round, round.granted_seats());
+        (finding, round)
+    }
+
+    #[test]
+    fn a_grant_that_comes_late_counts_once_the_firm_ones_have_won_a_round_behind_it() {
+        let acquisition = round(&[0, 1]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        assert_eq!((first.firm, first.candidates), (0b011, 0));
+        // The third grant comes after the first extension was sent.
+        acquisition.vote(2, Answer::GRANTED);
+        let (finding, _) = extend(&mut possession, first, &[0, 2], &[]);
+        assert_eq!(finding, Finding::Open, "one firm node, and one that is not");
+        let second = possession.electorate(&acquisition);
+        assert_eq!((second.firm, second.candidates), (0b011, 0b100));
+        let (finding, _) = extend(&mut possession, second, &[0, 1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
+        let third = possession.electorate(&acquisition);
+        let (finding, _) = extend(&mut possession, third, &[1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
+    }
+
+    #[test]
+    fn a_firm_node_that_lost_the_key_is_firm_no_more() {
+        let acquisition = round(&[0, 1]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        acquisition.vote(2, Answer::GRANTED);
+        let (finding, _) = extend(&mut possession, first, &[0, 2], &[1]);
+        assert_eq!(finding, Finding::Lost);
+    }
+
+    #[test]
+    fn a_key_that_was_put_back_counts_once_that_is_known_and_proved() {
+        let acquisition = round(&[0, 1, 2]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        let (finding, proof) = extend(&mut possession, first, &[1, 2], &[0]);
+        assert_eq!(finding, Finding::Proved);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+        let putting_back = round(&[]);
+        possession.restored(Arc::clone(&putting_back), 0b001);
+
+        // Under way: neither counted nor sent again.
+        let second = possession.electorate(&acquisition);
+        assert_eq!((second.firm, second.candidates), (0b110, 0));
+        let (finding, unproved) = extend(&mut possession, second, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Open);
+        assert_eq!(possession.restorable(&acquisition, &unproved), 0);
+
+        putting_back.vote(0, Answer::GRANTED);
+        let third = possession.electorate(&acquisition);
+        assert_eq!((third.firm, third.candidates), (0b110, 0b001));
+        let (finding, _) = extend(&mut possession, third, &[0, 1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
+        let fourth = possession.electorate(&acquisition);
+        let (finding, _) = extend(&mut possession, fourth, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Proved);
+    }
+
+    #[test]
+    fn an_extension_that_overlaps_a_restoration_does_not_count_what_that_put_there() {
+        let acquisition = round(&[0, 1, 2]);
+        let mut possession = Possession::default();
+        let one = possession.electorate(&acquisition);
+        let other = possession.electorate(&acquisition);
+        let (finding, _) = extend(&mut possession, one, &[1, 2], &[0]);
+        assert_eq!(finding, Finding::Proved);
+        possession.restored(round(&[0]), 0b001);
+        // The other one's question reached the node behind the restoration.
+        let (finding, _) = extend(&mut possession, other, &[0, 1], &[]);
+        assert_eq!(finding, Finding::Open);
+    }
+
+    #[test]
+    fn a_node_that_is_always_slower_than_the_majority_is_heard_a_round_later() {
+        let acquisition = round(&[0, 1, 2]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        let (_, proof) = extend(&mut possession, first, &[1, 2], &[]);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0);
+        proof.vote(0, Answer::Absent);
+        let second = possession.electorate(&acquisition);
+        assert_eq!(second.firm, 0b110, "firm no more");
+        let (finding, proof) = extend(&mut possession, second, &[1, 2], &[]);
+        assert_eq!(finding, Finding::Proved);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+    }
+
+    #[test]
+    fn a_node_becomes_firm_by_a_late_answer_too_but_not_to_a_round_that_proved_nothing() {
+        let acquisition = round(&[0, 1]);
+        let mut possession = Possession::default();
+        possession.electorate(&acquisition);
+        acquisition.vote(2, Answer::GRANTED);
+        for (granted, finding, firm) in [
+            (&[0][..], Finding::Open, 0b011),
+            (&[0, 1], Finding::Proved, 0b111),
+        ] {
+            let electorate = possession.electorate(&acquisition);
+            let (found, extension) = extend(&mut possession, electorate, granted, &[]);
+            assert_eq!(found, finding);
+            extension.vote(2, Answer::GRANTED);
+            assert_eq!(possession.electorate(&acquisition).firm, firm);
+        }
+    }
+
+    #[test]
+    fn nothing_is_put_back_where_the_acquisition_may_still_arrive() {
+        let acquisition = round(&[0, 1]);
+        let mut possession = Possession::default();
+        let electorate = possession.electorate(&acquisition);
+        let (_, proof) = extend(&mut possession, electorate, &[0, 1], &[2]);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0);
+        let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
+        acquisition.vote(2, Answer::Failed(error));
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b100);
+    }
+}

@@ -1,0 +1,300 @@
+//! Attempts, their ends, and what becomes of keys.
+
+use super::state::{Age, Awaited, Possession};
+use super::{
+    Acquire, Action, Counting, Decision, Exclusion, Extend, Extension, Guard, Keys, Network, Owner,
+    Phase, Promise, Quorum, Release, Restoring, Standing, State,
+};
+
+impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
+    pub(super) fn client_steps(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        match state.attempts[a].phase {
+            Phase::Idle => self.start(state, a, to),
+            Phase::Trying => {
+                self.establish(state, a, to);
+                self.end(state, a, to);
+            }
+            Phase::Valid => {
+                self.extend(state, a, to);
+                if self.release == Release::UnderTheBody && !state.columns[0].cells[a].release {
+                    let mut next = *state;
+                    for column in &mut next.columns {
+                        column.cells[a].release = true;
+                    }
+                    to(Action::ReleaseEarly(a), next);
+                }
+                self.end(state, a, to);
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// Where a promise is about one lease, it is A's; the others are there to be in its way.
+    pub(super) fn is_watched(&self, a: usize) -> bool {
+        a == 0 || !matches!(self.promise, Promise::Unbroken | Promise::NobodyBetween)
+    }
+
+    /// Notes whether A's lease has lost their majority in the step that led to
+    /// `next`.
+    pub(super) fn with_gaps(&self, mut next: State<NODES, ATTEMPTS>) -> State<NODES, ATTEMPTS> {
+        if self.promise == Promise::Unbroken {
+            let ours = next.columns.iter().filter(|column| column.is_of(0)).count();
+            let attempt = &mut next.attempts[0];
+            let is_broken = attempt.phase == Phase::Valid && ours <= NODES / 2;
+            if is_broken && attempt.possession == Possession::Whole {
+                attempt.possession = Possession::Broken;
+            }
+        }
+        next
+    }
+
+    /// What is under way between `a` and node `n`. In order, only the oldest of it can arrive.
+    pub(super) fn deliveries(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let cell = &state.columns[n].cells[a];
+        let in_order = self.network == Network::InOrder;
+        if cell.acquire == Acquire::Underway {
+            self.acquire(state, a, n, to);
+            if in_order {
+                return;
+            }
+        }
+        if cell.extend == Extend::Underway {
+            self.prolong(state, a, n, to);
+            if in_order {
+                return;
+            }
+        }
+        if cell.restores != 0 {
+            self.restore(state, a, n, to);
+            if in_order {
+                return;
+            }
+        }
+        if cell.release {
+            self.release(state, a, n, to);
+        }
+    }
+
+    /// Attempts are alike, so they may as well start in the order of their names.
+    fn start(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        if a > 0 {
+            let one_before = state.attempts[a - 1].phase;
+            let is_retry = self.owner == Owner::EachClient && a == 1;
+            if one_before == Phase::Idle || is_retry && one_before != Phase::Over {
+                return;
+            }
+        }
+        let everywhere = (1_usize << NODES) - 1;
+        let fewest = match self.quorum {
+            Quorum::OfConnected => 1,
+            Quorum::Majority | Quorum::Half => everywhere,
+        };
+        for nodes in fewest..=everywhere {
+            let mut next = *state;
+            next.attempts[a].phase = Phase::Trying;
+            if self.promise == Promise::NobodyBetween {
+                next.attempts[a].after = state.succeeded();
+            }
+            for n in (0..NODES).filter(|n| nodes >> n & 1 == 1) {
+                next.columns[n].cells[a].acquire = Acquire::Underway;
+            }
+            to(Action::Start(a, nodes.count_ones() as usize), next);
+        }
+    }
+
+    fn acquire(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let mut next = *state;
+        if column.key != 0 || column.waits() {
+            // Otherwise it is as good as lost.
+            if self.network == Network::InOrder || self.restoring == Restoring::OneAtATime {
+                next.columns[n].cells[a].acquire = Acquire::Refused;
+                to(Action::Refuse(a, n), next);
+            }
+            return;
+        }
+        let attempt = &state.attempts[a];
+        let age = if attempt.won == 0 && attempt.phase != Phase::Over {
+            Age::Current
+        } else {
+            Age::Old
+        };
+        next.columns[n].set(a, age);
+        let cell = &mut next.columns[n].cells[a];
+        cell.acquire = Acquire::Granted;
+        let standing = cell.standing;
+        if attempt.phase == Phase::Valid {
+            cell.standing = self.standing(Standing::Landed);
+        }
+        to(Action::Grant(a, n), next);
+        if attempt.phase == Phase::Valid && self.counting == Counting::FirmOnly {
+            next.columns[n].cells[a].standing = self.without_answer(standing);
+            to(Action::Grant(a, n), next);
+        }
+    }
+
+    /// What becomes of a node's standing where the answer to a `SET` is lost.
+    pub(super) fn without_answer(&self, standing: Standing) -> Standing {
+        match self.restoring {
+            Restoring::OneAtATime => Standing::Unanswered,
+            Restoring::Never | Restoring::Freely => standing,
+        }
+    }
+
+    fn establish(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let acquires = || state.columns.iter().map(|column| column.cells[a].acquire);
+        let granted = acquires().filter(|one| *one == Acquire::Granted).count();
+        let sent = acquires().filter(|one| *one != Acquire::Unsent).count();
+        let needed = match self.quorum {
+            Quorum::Majority => NODES / 2 + 1,
+            Quorum::Half => NODES / 2,
+            Quorum::OfConnected => sent / 2 + 1,
+        };
+        if granted < needed {
+            return;
+        }
+        let mut next = *state;
+        next.attempts[a].phase = Phase::Valid;
+        next.attempts[a].succeeded = true;
+        for column in &mut next.columns {
+            if column.cells[a].acquire == Acquire::Granted {
+                column.cells[a].standing = self.standing(Standing::Firm);
+            }
+        }
+        to(Action::Establish(a), next);
+    }
+
+    /// Kept only where it matters.
+    pub(super) fn standing(&self, standing: Standing) -> Standing {
+        match self.counting {
+            Counting::EveryYes => Standing::Out,
+            Counting::NoStragglers | Counting::FirmOnly => standing,
+        }
+    }
+
+    /// The deadline, a failure, or the end of the body.
+    fn end(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let failed = state.attempts[a].phase == Phase::Trying;
+        let mut next = *state;
+        let attempt = &mut next.attempts[a];
+        attempt.phase = Phase::Over;
+        attempt.extending = false;
+        attempt.on_late_key = false;
+        attempt.between = 0;
+        attempt.possession = Possession::Whole;
+        for column in &mut next.columns {
+            if column.is_of(a) {
+                column.age = Age::Old;
+            }
+            let cell = &mut column.cells[a];
+            if self.release_matters() {
+                cell.release |= match self.release {
+                    Release::NotAfterFailure => !failed,
+                    Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
+                    Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
+                };
+            }
+            cell.awaited = Awaited::No;
+            cell.standing = Standing::Out;
+            // To prolong a key of an attempt that is over changes nothing.
+            if self.extension == Extension::Compare && self.network == Network::AnyOrder {
+                cell.extend = Extend::Unsent;
+            }
+        }
+        to(Action::End(a), next);
+    }
+
+    /// A release in time does what an expiry does, which may come as soon as the lease is over.
+    fn release_matters(&self) -> bool {
+        self.promise == Promise::NothingLeft
+            || self.owner == Owner::EachClient
+            || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
+    }
+
+    fn release(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let same_token =
+            self.owner == Owner::EachClient && a < 2 && (column.is_of(0) || column.is_of(1));
+        let mut next = *state;
+        next.columns[n].cells[a].release = false;
+        if column.is_of(a) || same_token || self.release == Release::PlainDelete {
+            next.columns[n].clear();
+        }
+        to(Action::Release(a, n), next);
+    }
+
+    pub(super) fn losses(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        if column.key == 0 {
+            return;
+        }
+        let owner = usize::from(column.key) - 1;
+        let may_vanish = self.keys == Keys::Lost
+            || match state.attempts[owner].phase {
+                Phase::Over => true,
+                Phase::Trying => self.decision == Decision::AnyTime,
+                Phase::Valid => column.age == Age::Old,
+                Phase::Idle => false,
+            };
+        if may_vanish && self.promise != Promise::NothingLeft {
+            let mut next = *state;
+            next.columns[n].clear();
+            to(Action::Vanish(owner, n), next);
+        }
+        if state.restarts < self.restarts {
+            let mut next = *state;
+            next.restarts += 1;
+            next.columns[n].clear();
+            for (cell, attempt) in next.columns[n].cells.iter_mut().zip(&state.attempts) {
+                let has_begun = matches!(attempt.phase, Phase::Trying | Phase::Valid);
+                if self.guard != Guard::Off && has_begun {
+                    cell.awaited = Awaited::Yes;
+                }
+            }
+            to(Action::Restart(n), next);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! How a fencing token is taken from a majority of counters, with no assumption on time.
+//!
+//! Every attempt sends one acquisition to each node. A node that grants it counts up and answers
+//! its counter. The attempt takes the highest answer of a majority as its token T, asks the granting
+//! nodes that are below T to *confirm* it, which they do while the attempt's key is still there, and
+//! holds the lease once a majority of the granting nodes is known to stand at T.
+//!
+//! Keys vanish at any moment: expired early, evicted, deleted, released by mistake. So two leases
+//! may well be held at once here; that is what the token is for. A release can do nothing that a
+//! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
+//! Nor is there a handing over by compare-and-swap, which is a vanishing and a grant in one step.
+//!
+//! The model is a little more generous than the protocol, so that an implementation may be too: a
+//! grant that comes in after T was chosen may still be confirmed and counted.
+
+mod property;
+mod state;
+mod steps;
+
+pub use state::{Action, Attempt, Cell, Column, Phase, Standing, State, Vote};
+
+use crate::search::Model;
+
+/// What a majority is, and the rules for taking a token.
+#[derive(Clone, Copy, Debug)]
+pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
+    /// What makes a token safe to use.
+    pub confirm: Confirm,
+    /// How often an acquisition may run.
+    pub acquisition: Acquisition,
+    /// What a restart does to a counter.
+    pub counters: Counters,
+    /// What the client's clock adds.
+    pub hints: Hints,
+    /// Whether keys that are missing are put back.
+    pub restoring: Restoring,
+    /// How much of the network is spelt out.
+    pub messages: Messages,
+    /// What is to hold.
+    pub promise: Promise,
+}
+
+/// How an attempt makes sure of its token T.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// The rule: nodes that granted and answered at most T; below T they confirm, and only while
+    /// the key there is still the attempt's.
+    WhereGranted,
+    /// Unsafe: T is used as it is.
+    Never,
+    /// Unsafe: asked to confirm, but the answers are not waited for.
+    NotAwaited,
+    /// Unsafe: a node that granted raises its counter without a look at the key.
+    KeyNotChecked,
+    /// Unsafe: any node may raise its counter to T, and counts then.
+    AnyMajority,
+    /// Unsafe: a node that answered more than T counts as well.
+    HigherCounts,
+}
+
+/// How often one acquisition may run at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquisition {
+    /// The rule: no `SET` is sent twice with the same owner token.
+    Once,
+    /// Unsafe: a client library sent it again, and the copy may run at any time.
+    Resent,
+}
+
+/// What nodes do with their counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    /// They keep them, whatever becomes of the lock keys.
+    Kept,
+    /// A restart loses the counter with everything else, and the node votes again at once.
+    LostAtRestart,
+    /// A restart loses the counter, and the node votes again only when every attempt that had begun
+    /// by then is over. Of that, the model asks for this much: the node grants none of them.
+    LostAndGuarded,
+}
+
+/// The client's clock reading in an acquisition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hints {
+    /// None: `c = c + 1`.
+    None,
+    /// `c = max(c + 1, hint)` with any of these, another at each node: wild clocks, clamped by
+    /// nodes whose own clocks differ.
+    Any(&'static [u8]),
+    /// Right clocks: an attempt that starts later has a hint that is this much higher.
+    Clock(u8),
+}
+
+/// Whether an attempt sets its key again where it is missing, with the same owner token. The `SET`
+/// may arrive at any time after it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restoring {
+    /// Never.
+    Never,
+    /// Sent once the lease is held; leaves the counter alone.
+    OnceHeld,
+    /// Sent once the lease is held; counts up, as an acquisition does.
+    OnceHeldAndCounting,
+    /// Unsafe: sent by an attempt that still waits for confirmations.
+    BeforeHeld,
+}
+
+/// How much of the network the model spells out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Messages {
+    /// Starts, refusals, answers on their way, and deliveries without effect are steps.
+    Literal,
+    /// A client that reads an answer late cannot be told from one whose answer is late, and a
+    /// message without effect from a lost one. So an answer is there once it is given, and what
+    /// would have no effect is not delivered.
+    Reduced,
+}
+
+/// What is to hold of any two leases, A and B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// What users are told: no two tokens are equal, and if A was held before the first node
+    /// granted B, then A's token is lower.
+    Users,
+    /// The same, and at each node that counts for both, the lower token was granted first. This
+    /// decides the order of any two leases, as two majorities share a node.
+    GrantOrder,
+    /// What is left without counters but with right clocks: no two tokens are equal, and if A was
+    /// held before B started, then A's token is lower.
+    StartOrder,
+    /// Too much: if A was held before B was, then A's token is lower.
+    HeldOrder,
+    /// Too much: if A was held before *some* node that counts for B granted it, A's token is lower.
+    SomeGrantAfter,
+    /// Too much: at each node that granted both, whether it counts or not, the lower token was
+    /// granted first.
+    AnySharedNode,
+}
+
+/// Situations that a check has to reach to be worth something. See [`Model::landmarks`].
+pub mod landmark {
+    /// A token that all the majority answered: one round trip.
+    pub const ONE_ROUND: u32 = 1;
+    /// A token that some node had to confirm.
+    pub const CONFIRMED: u32 = 2;
+    /// Two leases taken.
+    pub const TWO_LEASES: u32 = 4;
+    /// Three leases taken.
+    pub const THREE_LEASES: u32 = 8;
+    /// A node refused to confirm, or would, because the key is no longer the attempt's.
+    pub const CONFIRM_TOO_LATE: u32 = 16;
+    /// A holder's key was granted away at a node that counts for it.
+    pub const STALE_HOLDER: u32 = 32;
+    /// A restored key, at a node that never granted the attempt.
+    pub const KEY_IS_BACK: u32 = 64;
+}
+
+impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
+    /// The rules as they are: nothing unsafe, no clocks, the network in short.
+    pub const fn rules() -> Self {
+        Self {
+            confirm: Confirm::WhereGranted,
+            acquisition: Acquisition::Once,
+            counters: Counters::Kept,
+            hints: Hints::None,
+            restoring: Restoring::Never,
+            messages: Messages::Reduced,
+            promise: Promise::GrantOrder,
+        }
+    }
+}
+
+impl<const NODES: usize, const ATTEMPTS: usize> Model for Fencing<NODES, ATTEMPTS> {
+    type State = State<NODES, ATTEMPTS>;
+    type Action = Action;
+
+    fn initial(&self) -> Self::State {
+        let mut state = State::default();
+        if !self.has_starts() {
+            for attempt in &mut state.attempts {
+                attempt.phase = Phase::Trying;
+            }
+        }
+        state
+    }
+
+    fn steps(&self, state: &Self::State, to: &mut impl FnMut(Action, Self::State)) {
+        self.all_steps(state, to);
+    }
+
+    fn canonical(&self, state: &Self::State) -> Self::State {
+        let mut state = *state;
+        state.columns.sort_unstable();
+        state
+    }
+
+    fn violation(&self, state: &Self::State) -> Option<String> {
+        self.broken_promise(state)
+    }
+
+    fn landmarks(&self, state: &Self::State) -> u32 {
+        property::landmarks(state)
+    }
+}

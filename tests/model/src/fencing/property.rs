@@ -1,0 +1,130 @@
+//! What is to hold, and what has to be reached.
+
+use super::state::name;
+use super::steps::{key_of, was_granted};
+use super::{Fencing, Phase, Promise, Standing, State, Vote, landmark};
+
+impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
+    pub(super) fn broken_promise(&self, state: &State<NODES, ATTEMPTS>) -> Option<String> {
+        let is_held = |a: &usize| state.attempts[*a].phase == Phase::Held;
+        for a in (0..ATTEMPTS).filter(is_held) {
+            for b in (0..ATTEMPTS).filter(is_held).filter(|b| *b != a) {
+                let (first, second) = (state.attempts[a].token, state.attempts[b].token);
+                if first == second {
+                    return Some(format!(
+                        "{} and {} both have token {first}",
+                        name(a),
+                        name(b)
+                    ));
+                }
+                if first > second
+                    && let Some(why) = self.comes_first(state, a, b)
+                {
+                    return Some(format!(
+                        "{} {why} {}, but its token {first} is above {second}",
+                        name(a),
+                        name(b),
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// Why `a` must have the lower token.
+    fn comes_first(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        b: usize,
+    ) -> Option<&'static str> {
+        let began_after = state.attempts[b].before >> a & 1 == 1;
+        let counts = |n: usize, attempt: usize| {
+            let vote = state.columns[n].cells[attempt].vote;
+            vote == Vote::Counted
+        };
+        let granted_after = |n: usize| state.columns[n].cells[b].earlier >> a & 1 == 1;
+        match self.promise {
+            Promise::Users => began_after.then_some("was held before the first grant of"),
+            Promise::StartOrder => began_after.then_some("was held before the start of"),
+            Promise::GrantOrder => {
+                let shared = |n: usize| counts(n, a) && counts(n, b) && granted_after(n);
+                let shared = (0..NODES).any(shared);
+                (began_after || shared).then_some("was granted earlier, at a shared node, than")
+            }
+            Promise::HeldOrder => {
+                let held_after = state.attempts[b].held_before >> a & 1 == 1;
+                held_after.then_some("was held before")
+            }
+            Promise::SomeGrantAfter => {
+                let after = |n: usize| state.columns[n].cells[b].after >> a & 1 == 1;
+                let some = (0..NODES).any(|n| counts(n, b) && after(n));
+                some.then_some("was held before some grant of")
+            }
+            Promise::AnySharedNode => {
+                let shared = (0..NODES).any(granted_after);
+                shared.then_some("was granted earlier, at some node, than")
+            }
+        }
+    }
+}
+
+pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
+    state: &State<NODES, ATTEMPTS>,
+) -> u32 {
+    let mut seen = 0;
+    let leases = state.held().count_ones();
+    if leases >= 2 {
+        seen |= landmark::TWO_LEASES;
+    }
+    if leases >= 3 {
+        seen |= landmark::THREE_LEASES;
+    }
+    for (a, attempt) in state.attempts.iter().enumerate() {
+        let cells = || state.columns.iter().map(|column| column.cells[a]);
+        match attempt.phase {
+            Phase::Confirming => {
+                let majority = NODES / 2 + 1;
+                let at_token = |answered: u8| answered == attempt.token;
+                if cells().filter(|cell| at_token(cell.answered)).count() >= majority {
+                    seen |= landmark::ONE_ROUND;
+                } else if cells()
+                    .filter(|cell| at_token(cell.answered) || cell.standing == Standing::Confirmed)
+                    .count()
+                    >= majority
+                {
+                    seen |= landmark::CONFIRMED;
+                }
+                let too_late = |n: usize| {
+                    let column = &state.columns[n];
+                    column.cells[a].standing == Standing::Underway
+                        && was_granted(column.cells[a].vote)
+                        && column.key != key_of(a)
+                };
+                if (0..NODES).any(too_late) {
+                    seen |= landmark::CONFIRM_TOO_LATE;
+                }
+            }
+            Phase::Held => {
+                let taken = |n: usize| {
+                    let column = &state.columns[n];
+                    column.cells[a].vote == Vote::Counted
+                        && column.key != 0
+                        && column.key != key_of(a)
+                };
+                if (0..NODES).any(taken) {
+                    seen |= landmark::STALE_HOLDER;
+                }
+                let back = |n: usize| {
+                    let column = &state.columns[n];
+                    column.key == key_of(a) && !was_granted(column.cells[a].vote)
+                };
+                if (0..NODES).any(back) {
+                    seen |= landmark::KEY_IS_BACK;
+                }
+            }
+            Phase::Idle | Phase::Trying => {}
+        }
+    }
+    seen
+}

@@ -1,0 +1,197 @@
+//! What decides how things can go on.
+
+use std::fmt;
+
+/// All nodes and all attempts. What concerns one node stands in one column, so that sorting the
+/// columns is all that it takes to tell two states that differ in the nodes' names only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State<const NODES: usize, const ATTEMPTS: usize> {
+    /// One for each node.
+    pub columns: [Column<ATTEMPTS>; NODES],
+    /// What each attempt knows of itself.
+    pub attempts: [Attempt; ATTEMPTS],
+}
+
+impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPTS> {
+    fn default() -> Self {
+        Self {
+            columns: [Column {
+                key: 0,
+                counter: 0,
+                refuses: 0,
+                cells: [Cell::default(); ATTEMPTS],
+            }; NODES],
+            attempts: [Attempt::default(); ATTEMPTS],
+        }
+    }
+}
+
+/// One node, and what goes on between it and each attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Column<const ATTEMPTS: usize> {
+    /// Whose key is there: the attempt's number + 1, or 0.
+    pub key: u8,
+    /// The node's counter.
+    pub counter: u8,
+    /// The attempts that it will not grant because it restarted since they began. A bit for each.
+    pub refuses: u8,
+    /// One for each attempt.
+    pub cells: [Cell; ATTEMPTS],
+}
+
+/// What goes on between one node and one attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// The acquisition and its answer.
+    pub vote: Vote,
+    /// The counter in the answer.
+    pub answered: u8,
+    /// The confirmation and its answer.
+    pub standing: Standing,
+    /// The attempts that this node had granted before it granted this one. A bit for each.
+    pub earlier: u8,
+    /// The attempts that held their lease when this node granted this one. A bit for each; kept
+    /// only where the promise asks for it.
+    pub after: u8,
+}
+
+/// An acquisition on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Vote {
+    /// On its way to the node, perhaps for ever.
+    #[default]
+    Underway,
+    /// Somebody else's key was there.
+    Refused,
+    /// Granted; the answer is on its way.
+    Granted,
+    /// Granted, and the attempt may know.
+    Heard,
+    /// The lease rests on it.
+    Counted,
+    /// Granted, but the lease rests on others.
+    Spare,
+}
+
+/// A confirmation on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Standing {
+    /// Not asked for.
+    #[default]
+    Unasked,
+    /// On its way to the node, perhaps for ever.
+    Underway,
+    /// The node stands at the token; the answer is on its way.
+    Raised,
+    /// The node stands at the token, and the attempt may know.
+    Confirmed,
+    /// The key was no longer there.
+    Refused,
+}
+
+/// What an attempt knows of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attempt {
+    /// How far it has come.
+    pub phase: Phase,
+    /// Its token, once it has chosen one.
+    pub token: u8,
+    /// The attempts that held their lease when this one began: when it started, or when a node
+    /// first granted it, as the promise has it. A bit for each.
+    pub before: u8,
+    /// The attempts that held their lease when this one came to hold its own. A bit for each.
+    pub held_before: u8,
+}
+
+/// How far an attempt has come. One that fails, or whose client dies, gets no further.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Nothing was sent.
+    #[default]
+    Idle,
+    /// Waiting for a majority of grants.
+    Trying,
+    /// It has a token, and waits until a majority stands there.
+    Confirming,
+    /// It holds the lease.
+    Held,
+}
+
+impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
+    /// The attempts that hold a lease. A bit for each.
+    pub(super) fn held(&self) -> u8 {
+        (0..ATTEMPTS)
+            .filter(|attempt| self.attempts[*attempt].phase == Phase::Held)
+            .fold(0, |held, attempt| held | 1 << attempt)
+    }
+
+    /// Whether any node has granted `attempt`.
+    pub(super) fn has_begun(&self, attempt: usize) -> bool {
+        let underway = |column: &Column<ATTEMPTS>| {
+            matches!(column.cells[attempt].vote, Vote::Underway | Vote::Refused)
+        };
+        !self.columns.iter().all(underway)
+    }
+}
+
+/// A step.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the texts below say what they are")]
+pub enum Action {
+    Start(usize),
+    Grant(usize, usize, u8),
+    GrantAgain(usize, usize, u8),
+    Refuse(usize, usize),
+    Hear(usize, usize, u8),
+    Choose(usize, u8),
+    Confirm(usize, usize, u8),
+    RefuseConfirm(usize, usize),
+    HearConfirm(usize, usize),
+    Hold(usize, u8),
+    Restore(usize, usize),
+    Vanish(usize, usize),
+    Restart(usize),
+}
+
+/// A, B, C, …
+pub(super) fn name(attempt: usize) -> char {
+    ('A'..='Z').nth(attempt).unwrap_or('?')
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Start(a) => write!(f, "{} sends its acquisition to all nodes", name(a)),
+            Self::Grant(a, n, c) => write!(f, "node {} grants {}, counter {c}", n + 1, name(a)),
+            Self::GrantAgain(a, n, c) => write!(
+                f,
+                "node {} runs {}'s acquisition again and grants it, counter {c}",
+                n + 1,
+                name(a)
+            ),
+            Self::Refuse(a, n) => write!(f, "node {} refuses {}", n + 1, name(a)),
+            Self::Hear(a, n, c) => write!(f, "{} hears {c} from node {}", name(a), n + 1),
+            Self::Choose(a, token) => write!(
+                f,
+                "{} has a majority, its token will be {token}; nodes below are asked to confirm",
+                name(a)
+            ),
+            Self::Confirm(a, n, c) => write!(
+                f,
+                "node {} confirms {}'s token, counter {c}",
+                n + 1,
+                name(a)
+            ),
+            Self::RefuseConfirm(a, n) => {
+                write!(f, "node {} does not confirm {}'s token", n + 1, name(a))
+            }
+            Self::HearConfirm(a, n) => {
+                write!(f, "{} hears node {}'s confirmation", name(a), n + 1)
+            }
+            Self::Hold(a, token) => write!(f, "{} holds the lease with token {token}", name(a)),
+            Self::Restore(a, n) => write!(f, "node {} restores {}'s key", n + 1, name(a)),
+            Self::Vanish(a, n) => write!(f, "{}'s key vanishes from node {}", name(a), n + 1),
+            Self::Restart(n) => write!(f, "node {} restarts empty", n + 1),
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! What can happen next.
+
+use super::{
+    Acquisition, Action, Confirm, Counters, Fencing, Hints, Messages, Phase, Promise, Restoring,
+    Standing, State, Vote,
+};
+
+/// Counters beyond this are of no interest: only acquisitions that run again and again get there.
+const MOST: u8 = 40;
+
+/// The same for restorings that count up.
+const MOST_BY_RESTORING: u8 = 5;
+
+impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
+    const MAJORITY: usize = NODES / 2 + 1;
+
+    pub(super) fn has_starts(&self) -> bool {
+        self.messages == Messages::Literal
+            || self.counters == Counters::LostAndGuarded
+            || matches!(self.hints, Hints::Clock(_))
+    }
+
+    pub(super) fn all_steps(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        for a in 0..ATTEMPTS {
+            match state.attempts[a].phase {
+                Phase::Idle => {
+                    self.start(state, a, to);
+                    continue;
+                }
+                Phase::Trying => self.choose(state, a, to),
+                Phase::Confirming => self.hold(state, a, to),
+                Phase::Held => {}
+            }
+            for n in 0..NODES {
+                self.acquire(state, a, n, to);
+                self.confirm(state, a, n, to);
+                self.hear(state, a, n, to);
+                self.restore(state, a, n, to);
+            }
+        }
+        for n in 0..NODES {
+            self.lose(state, n, to);
+        }
+    }
+
+    /// Attempts are alike, so they may as well start in the order of their names.
+    fn start(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        if a > 0 && state.attempts[a - 1].phase == Phase::Idle {
+            return;
+        }
+        let mut next = *state;
+        next.attempts[a].phase = Phase::Trying;
+        if self.promise == Promise::StartOrder {
+            next.attempts[a].before = state.held();
+        }
+        to(Action::Start(a), next);
+    }
+
+    fn acquire(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let again = column.cells[a].vote != Vote::Underway;
+        if again && (self.acquisition == Acquisition::Once || column.counter >= MOST) {
+            return;
+        }
+        if column.key != 0 || column.refuses >> a & 1 == 1 {
+            if self.messages == Messages::Literal && !again {
+                let mut next = *state;
+                next.columns[n].cells[a].vote = Vote::Refused;
+                to(Action::Refuse(a, n), next);
+            }
+            return;
+        }
+        // Without starts, attempts are named in the order of their first grants.
+        if !self.has_starts() && a > 0 && !state.has_begun(a - 1) {
+            return;
+        }
+        let one_clock;
+        let hints = match self.hints {
+            Hints::None => &[0][..],
+            Hints::Any(hints) => hints,
+            Hints::Clock(apart) => {
+                one_clock = [apart * (u8::try_from(a).unwrap_or(0) + 1)];
+                &one_clock
+            }
+        };
+        for hint in hints {
+            let counter = (column.counter + 1).max(*hint);
+            let mut next = *state;
+            next.columns[n].key = key_of(a);
+            next.columns[n].counter = counter;
+            if again {
+                // The attempt has had its answer.
+                to(Action::GrantAgain(a, n, counter), next);
+                continue;
+            }
+            if self.promise != Promise::StartOrder && !state.has_begun(a) {
+                next.attempts[a].before = state.held();
+            }
+            self.grant(&mut next, state, a, n);
+            to(Action::Grant(a, n, counter), next);
+        }
+    }
+
+    /// The answer, and what is remembered of the order of things.
+    fn grant(
+        &self,
+        next: &mut State<NODES, ATTEMPTS>,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+    ) {
+        let attempt = state.attempts[a];
+        let counter = next.columns[n].counter;
+        let earlier = (0..ATTEMPTS)
+            .filter(|other| *other != a && was_granted(state.columns[n].cells[*other].vote))
+            .fold(0, |earlier, other| earlier | 1 << other);
+        let cell = &mut next.columns[n].cells[a];
+        cell.earlier = earlier;
+        if self.promise == Promise::SomeGrantAfter {
+            cell.after = state.held();
+        }
+        if attempt.phase == Phase::Held {
+            self.spare(next, a, n);
+            return;
+        }
+        cell.answered = counter;
+        cell.vote = Vote::Granted;
+        if self.messages == Messages::Reduced {
+            self.heard(next, a, n);
+        }
+    }
+
+    /// The attempt knows of a grant; if it has chosen its token, it asks for it here too.
+    fn heard(&self, next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
+        let attempt = next.attempts[a];
+        let cell = &mut next.columns[n].cells[a];
+        cell.vote = Vote::Heard;
+        if attempt.phase == Phase::Confirming
+            && self.confirm != Confirm::Never
+            && cell.answered < attempt.token
+        {
+            cell.standing = Standing::Underway;
+        }
+    }
+
+    fn hear(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let cell = state.columns[n].cells[a];
+        if cell.vote == Vote::Granted {
+            let mut next = *state;
+            self.heard(&mut next, a, n);
+            to(Action::Hear(a, n, cell.answered), next);
+        }
+        if cell.standing == Standing::Raised {
+            let mut next = *state;
+            next.columns[n].cells[a].standing = Standing::Confirmed;
+            to(Action::HearConfirm(a, n), next);
+        }
+    }
+
+    /// Any majority of the grants may be the first that the attempt knows of.
+    fn choose(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let cell = |n: usize| state.columns[n].cells[a];
+        let mut chosen = 0_u64;
+        for majority in 0_usize..1 << NODES {
+            let members = || (0..NODES).filter(|n| majority >> n & 1 == 1);
+            if members().count() < Self::MAJORITY || members().any(|n| cell(n).vote != Vote::Heard)
+            {
+                continue;
+            }
+            let token = members().map(|n| cell(n).answered).max().unwrap_or(0);
+            if chosen >> token & 1 == 1 {
+                continue;
+            }
+            chosen |= 1 << token;
+            let mut next = *state;
+            next.attempts[a].phase = Phase::Confirming;
+            next.attempts[a].token = token;
+            for n in 0..NODES {
+                let asked = match self.confirm {
+                    Confirm::Never => false,
+                    Confirm::AnyMajority => cell(n).vote != Vote::Heard || cell(n).answered < token,
+                    _ => cell(n).vote == Vote::Heard && cell(n).answered < token,
+                };
+                if asked {
+                    next.columns[n].cells[a].standing = Standing::Underway;
+                }
+            }
+            to(Action::Choose(a, token), next);
+        }
+    }
+
+    fn confirm(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        if column.cells[a].standing != Standing::Underway {
+            return;
+        }
+        let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority);
+        let mut next = *state;
+        if unchecked || column.key == key_of(a) {
+            let counter = column.counter.max(state.attempts[a].token);
+            next.columns[n].counter = counter;
+            next.columns[n].cells[a].standing = match (state.attempts[a].phase, self.messages) {
+                // Nobody waits for it any more.
+                (Phase::Held, _) => Standing::Unasked,
+                (_, Messages::Reduced) => Standing::Confirmed,
+                (_, Messages::Literal) => Standing::Raised,
+            };
+            to(Action::Confirm(a, n, counter), next);
+        } else if self.messages == Messages::Literal {
+            next.columns[n].cells[a].standing = Standing::Refused;
+            to(Action::RefuseConfirm(a, n), next);
+        }
+    }
+
+    fn counts(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> bool {
+        let cell = state.columns[n].cells[a];
+        let token = state.attempts[a].token;
+        let heard = cell.vote == Vote::Heard;
+        let confirmed = cell.standing == Standing::Confirmed;
+        match self.confirm {
+            Confirm::Never | Confirm::NotAwaited => heard,
+            Confirm::AnyMajority => confirmed || heard && cell.answered == token,
+            Confirm::HigherCounts => heard && (confirmed || cell.answered >= token),
+            Confirm::WhereGranted | Confirm::KeyNotChecked => {
+                heard && (confirmed || cell.answered == token)
+            }
+        }
+    }
+
+    fn hold(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let counted = (0..NODES).filter(|n| self.counts(state, a, *n)).count();
+        if counted < Self::MAJORITY {
+            return;
+        }
+        let mut next = *state;
+        next.attempts[a].phase = Phase::Held;
+        next.attempts[a].held_before = state.held();
+        for n in 0..NODES {
+            let counts = self.counts(state, a, n);
+            let cell = &mut next.columns[n].cells[a];
+            if cell.standing != Standing::Underway {
+                cell.standing = Standing::Unasked;
+            }
+            if counts {
+                cell.vote = Vote::Counted;
+                cell.answered = 0;
+            } else if was_granted(cell.vote) {
+                self.spare(&mut next, a, n);
+            }
+        }
+        to(Action::Hold(a, state.attempts[a].token), next);
+    }
+
+    /// A grant that the lease does not rest on: what it answered can matter no more.
+    fn spare(&self, next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
+        let cell = &mut next.columns[n].cells[a];
+        cell.vote = Vote::Spare;
+        cell.answered = 0;
+        if self.promise != Promise::AnySharedNode {
+            cell.earlier = 0;
+            cell.after = 0;
+        }
+    }
+
+    fn restore(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let phase = state.attempts[a].phase;
+        let was_sent = match self.restoring {
+            Restoring::Never => false,
+            Restoring::OnceHeld => phase == Phase::Held,
+            Restoring::OnceHeldAndCounting => {
+                phase == Phase::Held && column.counter < MOST_BY_RESTORING
+            }
+            Restoring::BeforeHeld => matches!(phase, Phase::Confirming | Phase::Held),
+        };
+        if !was_sent || column.key != 0 {
+            return;
+        }
+        let mut next = *state;
+        next.columns[n].key = key_of(a);
+        if self.restoring == Restoring::OnceHeldAndCounting {
+            next.columns[n].counter += 1;
+        }
+        to(Action::Restore(a, n), next);
+    }
+
+    fn lose(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        if column.key != 0 {
+            let mut next = *state;
+            next.columns[n].key = 0;
+            to(Action::Vanish(usize::from(column.key) - 1, n), next);
+        }
+        if self.counters != Counters::Kept && column.counter != 0 {
+            let mut next = *state;
+            next.columns[n].key = 0;
+            next.columns[n].counter = 0;
+            if self.counters == Counters::LostAndGuarded {
+                next.columns[n].refuses = (0..ATTEMPTS)
+                    .filter(|a| state.attempts[*a].phase != Phase::Idle)
+                    .fold(0, |begun, a| begun | 1 << a);
+            }
+            to(Action::Restart(n), next);
+        }
+    }
+}
+
+pub(super) fn key_of(attempt: usize) -> u8 {
+    u8::try_from(attempt + 1).unwrap_or(u8::MAX)
+}
+
+pub(super) fn was_granted(vote: Vote) -> bool {
+    !matches!(vote, Vote::Underway | Vote::Refused)
+}

@@ -1,0 +1,132 @@
+//! The quorum as it is designed: two leases are never valid at once, as long as no key vanishes
+//! before the lease is over that it stands for.
+
+use redlock_model::exclusion::{
+    Exclusion, Extension, Guard, Network, Promise, Restoring, landmark as reached,
+};
+use redlock_model::verdict::holds;
+
+const TWO: Exclusion<3, 2> = Exclusion::rules();
+const THREE: Exclusion<3, 3> = Exclusion::rules();
+
+const BASE: u32 = reached::SUCCESSION | reached::LEFTOVER_KEY | reached::ALL_OVER;
+
+#[test]
+fn one_lease_at_a_time() {
+    holds(&THREE, 11_000, BASE | reached::SPLIT);
+    holds(&Exclusion::<4, 3>::rules(), 39_000, BASE | reached::SPLIT);
+    holds(&Exclusion::<5, 3>::rules(), 100_000, BASE | reached::SPLIT);
+}
+
+#[test]
+fn an_extended_lease_excludes_although_keys_that_it_did_not_reach_expire() {
+    let landmarks = BASE | reached::EXTENDED | reached::OLD_KEY_EXPIRED;
+    holds(&Exclusion { rounds: 1, ..THREE }, 40_000, landmarks);
+    holds(&Exclusion { rounds: 3, ..TWO }, 10_000, landmarks);
+}
+
+#[test]
+fn nodes_that_restart_empty_do_not_matter_under_the_guard() {
+    let landmarks = BASE | reached::EXTENDED | reached::GUARDED;
+    let restarts = 1;
+    holds(
+        &Exclusion {
+            rounds: 1,
+            restarts,
+            ..THREE
+        },
+        180_000,
+        landmarks,
+    );
+    let restarts = 3;
+    holds(
+        &Exclusion {
+            rounds: 3,
+            restarts,
+            ..TWO
+        },
+        80_000,
+        landmarks,
+    );
+}
+
+/// Delayed at will, and arriving long after the lease is over.
+#[test]
+fn restoring_keys_does_not_let_two_in() {
+    let restoring = Restoring::Freely;
+    let landmarks = BASE | reached::EXTENDED | reached::RESTORED;
+    let model = Exclusion {
+        rounds: 1,
+        restoring,
+        ..THREE
+    };
+    holds(&model, 200_000, landmarks | reached::SPLIT);
+    let landmarks = landmarks | reached::RESTS_ON_LATE_KEY;
+    holds(
+        &Exclusion {
+            rounds: 2,
+            restoring,
+            ..TWO
+        },
+        48_000,
+        landmarks,
+    );
+}
+
+#[test]
+fn restoring_keys_is_safe_where_the_restart_guard_holds_it_back_too() {
+    let restoring = Restoring::Freely;
+    let landmarks = BASE | reached::EXTENDED | reached::RESTORED | reached::GUARDED;
+    let guarded = Exclusion {
+        restoring,
+        guard: Guard::On,
+        ..TWO
+    };
+    let model = Exclusion {
+        rounds: 2,
+        restarts: 2,
+        ..guarded
+    };
+    holds(&model, 400_000, landmarks | reached::RESTS_ON_LATE_KEY);
+    let three = Exclusion {
+        rounds: 1,
+        restarts: 1,
+        restoring,
+        ..THREE
+    };
+    holds(&three, 650_000, landmarks);
+}
+
+/// What re-creating keys does wrong needs a lost key: see `possession.rs`.
+#[test]
+fn an_extension_that_makes_keys_again_excludes_as_long_as_none_is_lost() {
+    let extension = Extension::Recreate;
+    let model = Exclusion {
+        rounds: 1,
+        extension,
+        ..THREE
+    };
+    holds(&model, 1_700_000, BASE | reached::EXTENDED);
+}
+
+/// Nothing has to expire for that. A restored key is no exception.
+#[test]
+fn no_key_is_left_once_everything_has_arrived_in_order() {
+    let promise = Promise::NothingLeft;
+    let network = Network::InOrder;
+    let model = Exclusion {
+        promise,
+        network,
+        ..THREE
+    };
+    holds(&model, 100_000, reached::ALL_OVER | reached::SUCCESSION);
+    let restoring = Restoring::Freely;
+    let model = Exclusion {
+        promise,
+        network,
+        rounds: 2,
+        restoring,
+        ..TWO
+    };
+    holds(&model, 40_000, reached::ALL_OVER | reached::RESTORED);
+}

@@ -1,0 +1,130 @@
+//! Each rule of the quorum left out, and what happens then: a shortest counterexample.
+
+use redlock_model::exclusion::{
+    Counting, Decision, Exclusion, Extension, Guard, Network, Owner, Promise, Quorum, Release,
+    Restoring,
+};
+use redlock_model::verdict::breaks;
+
+const TWO: Exclusion<3, 2> = Exclusion::rules();
+/// What harms the holder without its knowing needs a third to profit from it.
+const THREE: Exclusion<3, 3> = Exclusion::rules();
+
+#[test]
+fn half_of_the_nodes_are_no_quorum() {
+    let quorum = Quorum::Half;
+    let rules = Exclusion::<4, 2>::rules();
+    breaks(&Exclusion { quorum, ..rules }, 8);
+    let rules = Exclusion::<2, 2>::rules();
+    breaks(&Exclusion { quorum, ..rules }, 6);
+}
+
+#[test]
+fn a_majority_of_connected_nodes_is_no_quorum() {
+    let quorum = Quorum::OfConnected;
+    breaks(&Exclusion { quorum, ..TWO }, 6);
+}
+
+#[test]
+fn an_acquisition_that_took_longer_than_the_ttl_must_not_succeed() {
+    let decision = Decision::AnyTime;
+    breaks(&Exclusion { decision, ..TWO }, 9);
+}
+
+#[test]
+fn a_plain_delete_releases_somebody_elses_lock() {
+    let release = Release::PlainDelete;
+    breaks(&Exclusion { release, ..THREE }, 11);
+}
+
+#[test]
+fn a_release_under_a_running_body_lets_the_next_one_in() {
+    let release = Release::UnderTheBody;
+    breaks(&Exclusion { release, ..TWO }, 10);
+}
+
+#[test]
+fn a_late_release_of_the_attempt_before_undoes_a_retry_with_the_same_token() {
+    let owner = Owner::EachClient;
+    breaks(&Exclusion { owner, ..THREE }, 11);
+}
+
+#[test]
+fn an_extension_by_set_takes_what_another_was_granted() {
+    let extension = Extension::Overwrite;
+    breaks(
+        &Exclusion {
+            extension,
+            rounds: 1,
+            ..TWO
+        },
+        13,
+    );
+}
+
+#[test]
+fn a_node_that_restarted_empty_must_not_vote_at_once() {
+    let guard = Guard::Off;
+    breaks(
+        &Exclusion {
+            guard,
+            restarts: 1,
+            ..TWO
+        },
+        9,
+    );
+}
+
+/// A restored key is a vote. The attempt that the node granted before its restart may still win by
+/// that grant.
+#[test]
+fn a_key_restored_at_a_node_that_must_not_vote_yet_lets_two_in() {
+    let model = Exclusion {
+        guard: Guard::OnForAcquisitions,
+        restoring: Restoring::Freely,
+        rounds: 2,
+        restarts: 1,
+        ..TWO
+    };
+    breaks(&model, 21);
+    // Not to count it before another round was won does not help, it only takes longer.
+    let model = Exclusion {
+        counting: Counting::FirmOnly,
+        restoring: Restoring::OneAtATime,
+        rounds: 3,
+        ..model
+    };
+    breaks(&model, 26);
+}
+
+#[test]
+fn a_release_that_overtakes_its_set_leaves_the_key() {
+    let model = Exclusion {
+        promise: Promise::NothingLeft,
+        network: Network::AnyOrder,
+        ..Exclusion::<3, 1>::rules()
+    };
+    breaks(&model, 8);
+}
+
+#[test]
+fn a_release_to_those_only_that_are_known_to_have_granted_leaves_keys() {
+    let model = Exclusion {
+        promise: Promise::NothingLeft,
+        network: Network::InOrder,
+        release: Release::OnlyWhereGranted,
+        ..Exclusion::<3, 1>::rules()
+    };
+    breaks(&model, 5);
+}
+
+#[test]
+fn an_attempt_that_fails_without_a_release_leaves_keys() {
+    let model = Exclusion {
+        promise: Promise::NothingLeft,
+        network: Network::InOrder,
+        release: Release::NotAfterFailure,
+        ..Exclusion::<3, 1>::rules()
+    };
+    breaks(&model, 5);
+}

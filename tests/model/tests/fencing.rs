@@ -1,0 +1,103 @@
+//! The fencing token as it is designed: what holds, with no assumption on time.
+
+use redlock_model::fencing::{
+    Counters, Fencing, Hints, Messages, Promise, Restoring, landmark as reached,
+};
+use redlock_model::verdict::holds;
+
+const TWO: Fencing<3, 2> = Fencing::rules();
+const THREE: Fencing<3, 3> = Fencing::rules();
+
+/// Tokens of one round trip and confirmed ones, confirmations that come too late, and leases beside
+/// each other: without these, a check of the order would check nothing.
+const TWO_LEASES: u32 = reached::ONE_ROUND
+    | reached::CONFIRMED
+    | reached::TWO_LEASES
+    | reached::CONFIRM_TOO_LATE
+    | reached::STALE_HOLDER;
+const THREE_LEASES: u32 = TWO_LEASES | reached::THREE_LEASES;
+
+#[test]
+fn tokens_are_unique_and_in_the_order_of_grants() {
+    holds(&THREE, 600_000, THREE_LEASES);
+}
+
+#[test]
+fn spelling_out_every_message_changes_nothing() {
+    let messages = Messages::Literal;
+    holds(&Fencing { messages, ..TWO }, 39_000, TWO_LEASES);
+    let hints = Hints::Any(&[0, 3]);
+    let with_hints = Fencing {
+        hints,
+        messages,
+        ..TWO
+    };
+    holds(&with_hints, 500_000, TWO_LEASES);
+}
+
+#[test]
+fn even_and_larger_sets_of_nodes_keep_the_order() {
+    holds(
+        &Fencing::<2, 3>::rules(),
+        1_000,
+        THREE_LEASES & !reached::STALE_HOLDER,
+    );
+    holds(&Fencing::<5, 2>::rules(), 90_000, TWO_LEASES);
+    holds(&Fencing::<4, 3>::rules(), 4_900_000, THREE_LEASES);
+}
+
+/// As wild as they like: nodes apply other hints to one attempt, and later attempts have lower ones.
+#[test]
+fn wild_hints_do_no_harm() {
+    let hints = Hints::Any(&[0, 3]);
+    holds(&Fencing { hints, ..THREE }, 6_000_000, THREE_LEASES);
+}
+
+/// Set again at any node and at any time after the lease was made, also long after it was over.
+#[test]
+fn restoring_a_key_after_the_lease_was_made_does_no_harm() {
+    let restoring = Restoring::OnceHeld;
+    let landmarks = THREE_LEASES | reached::KEY_IS_BACK;
+    holds(&Fencing { restoring, ..THREE }, 3_000_000, landmarks);
+    // Nor would it if it counted up. It need not, so it leaves the counter alone.
+    let restoring = Restoring::OnceHeldAndCounting;
+    let landmarks = TWO_LEASES | reached::KEY_IS_BACK;
+    holds(&Fencing { restoring, ..TWO }, 500_000, landmarks);
+}
+
+/// Two attempts at most overlap here, and the order of starts is kept even by nodes that vote at
+/// once after they lost their counters. For three, see `hints_alone_do_not_replace_a_counter_where_attempts_overlap` in
+/// `fencing_unsafe.rs`, and below.
+#[test]
+fn right_clocks_make_up_for_lost_counters_between_two_attempts() {
+    let model = Fencing {
+        counters: Counters::LostAtRestart,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..TWO
+    };
+    holds(&model, 19_000, TWO_LEASES);
+}
+
+#[test]
+fn right_clocks_and_the_restart_guard_make_up_for_lost_counters() {
+    let model = Fencing {
+        counters: Counters::LostAndGuarded,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..THREE
+    };
+    holds(&model, 6_500_000, THREE_LEASES);
+}
+
+/// One node sees each attempt once. Its guard is off by default.
+#[test]
+fn right_clocks_make_up_for_the_lost_counter_of_a_single_node() {
+    let model = Fencing {
+        counters: Counters::LostAtRestart,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..Fencing::<1, 4>::rules()
+    };
+    holds(&model, 1_000, reached::ONE_ROUND | reached::THREE_LEASES);
+}

@@ -1,0 +1,99 @@
+//! Each rule of the fencing token left out, and what happens then: a shortest counterexample.
+//!
+//! The promise is what users are told, nothing finer. Run with `--nocapture` to read the traces.
+
+use redlock_model::fencing::{
+    Acquisition, Confirm, Counters, Fencing, Hints, Messages, Promise, Restoring,
+};
+use redlock_model::verdict::breaks;
+
+const TWO: Fencing<3, 2> = Fencing {
+    promise: Promise::Users,
+    ..Fencing::rules()
+};
+
+#[test]
+fn a_token_that_nobody_confirms_is_given_twice() {
+    let confirm = Confirm::Never;
+    let found = breaks(&Fencing { confirm, ..TWO }, 10);
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+#[test]
+fn a_confirmation_that_is_not_awaited_is_none() {
+    let confirm = Confirm::NotAwaited;
+    breaks(&Fencing { confirm, ..TWO }, 10);
+}
+
+#[test]
+fn a_counter_raised_without_a_look_at_the_key_is_too_late() {
+    let confirm = Confirm::KeyNotChecked;
+    breaks(&Fencing { confirm, ..TWO }, 12);
+}
+
+#[test]
+fn a_token_written_back_to_just_any_majority_is_given_twice() {
+    let confirm = Confirm::AnyMajority;
+    let found = breaks(&Fencing { confirm, ..TWO }, 12);
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// A straggler's grant that answered more than T was granted after somebody with T, perhaps.
+#[test]
+fn a_node_that_answered_more_than_the_token_must_not_count() {
+    let confirm = Confirm::HigherCounts;
+    breaks(&Fencing { confirm, ..TWO }, 14);
+}
+
+#[test]
+fn a_set_that_is_sent_twice_brings_back_a_key_that_was_lost() {
+    let acquisition = Acquisition::Resent;
+    breaks(&Fencing { acquisition, ..TWO }, 15);
+    // With every message spelt out as well.
+    let messages = Messages::Literal;
+    let model = Fencing {
+        acquisition,
+        messages,
+        ..TWO
+    };
+    breaks(&model, 23);
+}
+
+/// The same thing under another name.
+#[test]
+fn a_key_restored_before_the_token_is_confirmed_breaks_the_order() {
+    let restoring = Restoring::BeforeHeld;
+    breaks(&Fencing { restoring, ..TWO }, 15);
+}
+
+#[test]
+fn a_node_that_forgets_its_counter_gives_a_token_again() {
+    let counters = Counters::LostAtRestart;
+    breaks(&Fencing { counters, ..TWO }, 9);
+}
+
+/// The guard keeps old attempts out, not old numbers: without a hint the counter begins at 1.
+#[test]
+fn the_restart_guard_alone_does_not_replace_a_counter() {
+    let model = Fencing {
+        counters: Counters::LostAndGuarded,
+        promise: Promise::StartOrder,
+        ..TWO
+    };
+    breaks(&model, 11);
+}
+
+/// Where attempts overlap, an early one may be counted on from a late one's hint, however far apart
+/// hints are: C leaves 24, and A is answered 25. If another node then loses its counter and votes at
+/// once, C may leave 24 there too, and B is answered 25. So hints need the guard.
+#[test]
+fn hints_alone_do_not_replace_a_counter_where_attempts_overlap() {
+    let model = Fencing::<3, 3> {
+        counters: Counters::LostAtRestart,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..Fencing::rules()
+    };
+    let found = breaks(&model, 18);
+    assert!(found.violation.contains("both have token"), "{found}");
+}

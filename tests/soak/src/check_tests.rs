@@ -1,0 +1,160 @@
+//! Histories made by hand: the check is able to fail, and does not where nothing is wrong.
+
+use super::*;
+
+fn check(lines: &str) -> Vec<Violation> {
+    let mut history = History::default();
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        history.read_line(line);
+    }
+    let mut found = violations(&history, &[]);
+    found.sort_by_key(ToString::to_string);
+    found
+}
+
+fn id(worker: u32, number: u32) -> LeaseId {
+    LeaseId { worker, number }
+}
+
+#[test]
+fn leases_one_after_the_other_are_fine() {
+    let found = check(
+        "enter 1.1 r 100 110 400 7
+         leave 1.1 200 valid
+         enter 2.1 r 150 210 500 8
+         until 2.1 900 renewed
+         leave 2.1 800 valid
+         enter 1.2 r 700 800 900 -
+         leave 1.2 850 valid
+         enter 1.3 other 700 710 900 1
+         leave 1.3 850 valid",
+    );
+    assert_eq!(found, []);
+}
+
+#[test]
+fn overlap_is_found() {
+    let found = check(
+        "enter 1.1 r 100 110 400 7
+         enter 2.1 r 200 299 600 8
+         leave 1.1 300 valid
+         leave 2.1 500 valid",
+    );
+    assert_eq!(found, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
+}
+
+#[test]
+fn a_short_lease_inside_a_long_one_and_one_behind_it_are_both_found() {
+    let found = check(
+        "enter 1.1 r 100 110 900 -
+         enter 2.1 r 200 210 300 -
+         leave 2.1 220 valid
+         enter 2.2 r 300 310 400 -
+         leave 2.2 320 valid
+         leave 1.1 800 valid",
+    );
+    let overlap = |number| Violation::Overlap(id(1, 1), id(2, number), 10);
+    assert_eq!(found, [overlap(1), overlap(2)]);
+}
+
+#[test]
+fn a_killed_holder_keeps_the_lock_until_the_last_deadline_that_it_wrote() {
+    let killed = "enter 1.1 r 100 110 400 -
+                  until 1.1 600 extended\n";
+    let within = check(&format!("{killed}enter 2.1 r 500 599 900 -"));
+    assert_eq!(within, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
+    assert_eq!(check(&format!("{killed}enter 2.1 r 500 600 900 -")), []);
+}
+
+#[test]
+fn a_lease_that_was_over_when_it_was_there_overlaps_nothing() {
+    let found = check(
+        "enter 1.1 r 100 110 400 7
+         enter 2.1 r 20 200 200 6
+         leave 2.1 200 expired
+         leave 1.1 300 valid",
+    );
+    assert_eq!(found, []);
+}
+
+#[test]
+fn a_token_given_out_twice_is_found() {
+    let found = check(
+        "enter 1.1 r 100 110 400 7
+         leave 1.1 200 valid
+         enter 2.1 r 210 220 400 7
+         leave 2.1 300 valid",
+    );
+    assert_eq!(found, [Violation::SameToken(id(1, 1), id(2, 1))]);
+}
+
+#[test]
+fn tokens_out_of_order_are_found() {
+    // The second attempt began while the first holder was inside: the order is of the holders.
+    let found = check(
+        "enter 1.1 r 100 110 400 8
+         leave 1.1 200 valid
+         enter 2.1 r 105 220 400 7
+         leave 2.1 300 valid",
+    );
+    assert_eq!(found, [Violation::TokenOrder(id(1, 1), id(2, 1))]);
+}
+
+#[test]
+fn the_token_of_a_lease_that_was_over_at_once_is_in_order_too() {
+    let over_at_once = |began: u32| {
+        format!(
+            "enter 1.1 r 100 110 400 8
+             leave 1.1 200 valid
+             enter 2.1 r {began} 500 500 7
+             leave 2.1 500 expired",
+        )
+    };
+    let found = check(&over_at_once(111));
+    assert_eq!(found, [Violation::TokenOrder(id(1, 1), id(2, 1))]);
+    assert_eq!(
+        check(&over_at_once(110)),
+        [],
+        "it may have been granted first"
+    );
+}
+
+#[test]
+fn a_valid_holder_whom_the_store_refuses_is_found() {
+    let found = check(
+        "enter 1.1 r 100 110 400 7
+         unfit 1.1 9
+         leave 1.1 300 valid",
+    );
+    assert_eq!(found, [Violation::Unfit(id(1, 1), 9)]);
+}
+
+#[test]
+fn a_store_that_takes_late_writes_is_found() {
+    let write = |token, is_accepted| Write {
+        resource: "r".to_owned(),
+        token,
+        is_accepted,
+    };
+    let refused = [
+        write(7, true),
+        write(9, true),
+        write(9, true),
+        write(7, false),
+    ];
+    assert_eq!(violations(&History::default(), &refused), []);
+    let taken = [write(9, true), write(7, true)];
+    let found = violations(&History::default(), &taken);
+    assert_eq!(found, [Violation::Store(write(7, true))]);
+}
+
+#[test]
+fn what_is_no_history_is_found() {
+    for line in ["enter 1.1 r", "leave 1.1 300 valid", "broken by accident"] {
+        assert!(
+            matches!(check(line)[..], [Violation::Worker(_)]),
+            "{line}: {:?}",
+            check(line)
+        );
+    }
+}

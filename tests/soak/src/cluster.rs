@@ -1,0 +1,250 @@
+//! The nodes, each behind a proxy, and what can be done to them.
+
+use std::time::Duration;
+
+use redlock_tests::{NodeOptions, Nodes, Proxy, RedisNode};
+use tokio::time::{Instant, sleep};
+
+use crate::plan::LONGEST_TTL;
+
+/// How long a node stays away that has lost its memory.
+///
+/// A node that comes back empty at once breaks exclusion by itself, even a single one: a holder may
+/// have a bare majority, and the forgetful node then votes for someone else. So it stays down for
+/// longer than any ttl, which is the "delayed restart" of Redlock's specification. By then every
+/// lease that it granted has ended, or has been extended by a majority without it.
+///
+/// A library that keeps such nodes away by itself makes this superfluous.
+const AMNESIA: Duration = LONGEST_TTL.saturating_add(Duration::from_millis(500));
+
+/// A fault of one node. Those with a duration end after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NodeFault {
+    /// `SIGSTOP`, and `SIGCONT` later.
+    Freeze,
+    /// `SIGKILL`, and a start with its file of every change.
+    RestartKept,
+    /// `SIGKILL`, and a start without it.
+    RestartEmpty,
+    /// The same without the delay that makes it harmless.
+    RestartEmptyAtOnce,
+    /// Connections are closed and refused.
+    Cut,
+    /// Connections are closed.
+    Sever,
+    LoseRequests,
+    LoseAnswers,
+    /// What is sent arrives late.
+    HoldRequests,
+    HoldAnswers,
+    Delay,
+    ScriptFlush,
+    ClientKill,
+    /// The fencing counters of one node are ahead of the others'.
+    CountersAhead,
+}
+
+impl NodeFault {
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Freeze,
+        Self::RestartKept,
+        Self::RestartEmpty,
+        Self::Cut,
+        Self::Sever,
+        Self::LoseRequests,
+        Self::LoseAnswers,
+        Self::HoldRequests,
+        Self::HoldAnswers,
+        Self::Delay,
+        Self::ScriptFlush,
+        Self::ClientKill,
+        Self::CountersAhead,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Freeze => "node frozen",
+            Self::RestartKept => "node killed, restarted with its data",
+            Self::RestartEmpty => "node killed, restarted empty",
+            Self::RestartEmptyAtOnce => "node killed, restarted empty at once",
+            Self::Cut => "network cut",
+            Self::Sever => "connections severed",
+            Self::LoseRequests => "requests lost",
+            Self::LoseAnswers => "answers lost",
+            Self::HoldRequests => "requests held back",
+            Self::HoldAnswers => "answers held back",
+            Self::Delay => "network delayed",
+            Self::ScriptFlush => "SCRIPT FLUSH",
+            Self::ClientKill => "CLIENT KILL",
+            Self::CountersAhead => "fencing counters moved ahead",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) nodes: Nodes,
+    proxies: Vec<Proxy>,
+}
+
+impl Cluster {
+    /// All nodes write every change to disk before they answer, so that a kill loses nothing that
+    /// is not taken away on purpose.
+    pub(crate) async fn start(count: u32) -> Self {
+        let options = NodeOptions::default().append_only();
+        let nodes = Nodes::start_with(count as usize, options).await;
+        let mut proxies = Vec::new();
+        for node in &nodes {
+            proxies.push(Proxy::start(node).await);
+        }
+        Self { nodes, proxies }
+    }
+
+    /// Through the proxies.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.proxies.iter().map(Proxy::url).collect()
+    }
+
+    /// Lets `fault` happen to the node at `seat` and undoes it after `span`, or as soon as `ended`
+    /// completes.
+    pub(crate) async fn inflict(
+        &self,
+        seat: usize,
+        fault: NodeFault,
+        span: Duration,
+        ended: impl Future<Output = ()>,
+    ) {
+        let (node, proxy) = (&self.nodes[seat], &self.proxies[seat]);
+        let began = Instant::now();
+        match fault {
+            NodeFault::Freeze => node.freeze(),
+            NodeFault::RestartKept | NodeFault::RestartEmpty | NodeFault::RestartEmptyAtOnce => {
+                node.kill();
+            }
+            NodeFault::Cut => proxy.cut().await,
+            NodeFault::Sever => proxy.sever().await,
+            NodeFault::LoseRequests => proxy.swallow_to_server(),
+            NodeFault::LoseAnswers => proxy.swallow_to_client(),
+            NodeFault::HoldRequests => proxy.hold_to_server(),
+            NodeFault::HoldAnswers => proxy.hold_to_client(),
+            NodeFault::Delay => proxy.delay(span / 20),
+            NodeFault::ScriptFlush => node.script_flush(),
+            NodeFault::ClientKill => {
+                node.command(["CLIENT", "KILL", "TYPE", "normal"]);
+            }
+            NodeFault::CountersAhead => move_counters(node, span / 2),
+        }
+        let lasts = !matches!(
+            fault,
+            NodeFault::Sever
+                | NodeFault::ScriptFlush
+                | NodeFault::ClientKill
+                | NodeFault::CountersAhead
+                | NodeFault::RestartEmptyAtOnce
+        );
+        if lasts {
+            tokio::select! {
+                () = sleep(span) => {}
+                () = ended => {}
+            }
+        }
+        match fault {
+            NodeFault::Freeze => node.thaw(),
+            NodeFault::RestartKept => node.restart().await,
+            NodeFault::RestartEmpty => {
+                // Also when it all ends: this one must not be hurried.
+                sleep(AMNESIA.saturating_sub(began.elapsed())).await;
+                restart_empty(node).await;
+            }
+            NodeFault::RestartEmptyAtOnce => restart_empty(node).await,
+            NodeFault::Cut
+            | NodeFault::LoseRequests
+            | NodeFault::LoseAnswers
+            | NodeFault::HoldRequests
+            | NodeFault::HoldAnswers
+            | NodeFault::Delay => proxy.restore().await,
+            NodeFault::Sever
+            | NodeFault::ScriptFlush
+            | NodeFault::ClientKill
+            | NodeFault::CountersAhead => {}
+        }
+    }
+
+    /// The lock keys that are still there when `within` has passed, or none as soon as there are
+    /// none. Markers and counters that the library keeps for itself are no lock keys.
+    pub(crate) async fn keys_left(&self, within: Duration) -> Vec<String> {
+        let deadline = Instant::now() + within;
+        loop {
+            let mut left = Vec::new();
+            for node in &self.nodes {
+                for key in node.keys() {
+                    let name = key.escape_ascii().to_string();
+                    if !name.contains("redlock:") {
+                        left.push(format!("{name} on {node}, {:?}", node.pttl(&key)));
+                    }
+                }
+            }
+            if left.is_empty() || Instant::now() >= deadline {
+                return left;
+            }
+            // A key's expiry sends no event to us.
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Does what a client does whose clock is ahead, and whose attempt fails: with one clock on one host,
+/// the nodes' counters would otherwise hardly ever disagree. Less ahead than a node that lost its
+/// counters stays away, so that the time has caught up by then.
+fn move_counters(node: &RedisNode, ahead: Duration) {
+    let script = "local time = redis.call('TIME') \
+                  local count = time[1] * 1000000 + time[2] + ARGV[1] \
+                  for _, key in ipairs(redis.call('KEYS', 'redlock:fence:*')) do \
+                    if tonumber(redis.call('GET', key)) < count then \
+                      redis.call('SET', key, string.format('%.0f', count), 'KEEPTTL') \
+                    end \
+                  end";
+    let micros = ahead.as_micros().to_string();
+    node.command(["EVAL", script, "0", &micros]);
+}
+
+async fn restart_empty(node: &RedisNode) {
+    let file = node.dir().join("appendonlydir");
+    std::fs::remove_dir_all(&file)
+        .unwrap_or_else(|error| panic!("cannot remove {}: {error}", file.display()));
+    node.restart().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_key_that_stays_is_found_and_a_counter_is_none() {
+        let cluster = Cluster::start(2).await;
+        cluster.nodes[0].set("redlock:fence:{r}", "7", None);
+        assert_eq!(cluster.keys_left(Duration::ZERO).await, [""; 0]);
+        cluster.nodes[1].set("r", "token", None);
+        let left = cluster.keys_left(Duration::ZERO).await;
+        assert!(
+            matches!(&left[..], [key] if key.starts_with("r on node")),
+            "{left:?}"
+        );
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_node_is_well_after_every_fault_and_only_some_lose_its_keys() {
+        let cluster = Cluster::start(1).await;
+        let node = &cluster.nodes[0];
+        for fault in NodeFault::ALL {
+            node.set("r", "token", None);
+            let at_once = std::future::ready(());
+            cluster
+                .inflict(0, fault, Duration::from_millis(50), at_once)
+                .await;
+            assert!(node.is_reachable(), "{fault:?}");
+            let forgets = fault == NodeFault::RestartEmpty;
+            assert_eq!(node.get("r").is_none(), forgets, "{fault:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which fault comes when.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::cluster::{Cluster, NodeFault};
+use crate::options::{Options, Sabotage};
+
+/// Kinds in random order, each once before any comes again: a short run has every kind as well.
+#[derive(Debug)]
+pub(crate) struct Deck<T> {
+    kinds: Vec<T>,
+    left: Vec<T>,
+    rng: StdRng,
+}
+
+impl<T: Copy> Deck<T> {
+    pub(crate) fn new(kinds: &[T], rng: StdRng) -> Self {
+        Self {
+            kinds: kinds.to_vec(),
+            left: Vec::new(),
+            rng,
+        }
+    }
+
+    pub(crate) fn deal(&mut self) -> T {
+        if self.left.is_empty() {
+            self.left.clone_from(&self.kinds);
+            self.left.shuffle(&mut self.rng);
+        }
+        self.left.pop().expect("a deck has kinds")
+    }
+}
+
+/// How often each fault was injected.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Toll(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+
+impl Toll {
+    pub(crate) fn add(&self, fault: &'static str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(fault).or_default() += 1;
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Completes when `stopped` says so, or when whoever would say it has gone.
+pub(crate) async fn stop(mut stopped: watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// Injects faults into every node, each on its own: a majority may be away at once, which costs
+/// availability and nothing else. When it has stopped, all nodes are well again.
+pub(crate) fn trouble_nodes(
+    cluster: &Arc<Cluster>,
+    options: &Options,
+    toll: &Toll,
+    stopped: &watch::Receiver<bool>,
+) -> JoinSet<()> {
+    let (kinds, longest_pause): (&[NodeFault], u64) = match options.sabotage {
+        Some(Sabotage::Amnesia) => (&[NodeFault::RestartEmptyAtOnce], 500),
+        _ => (&NodeFault::ALL, 3300),
+    };
+    let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
+    let deck = Arc::new(Mutex::new(deck));
+    let mut injectors = JoinSet::new();
+    for seat in 0..cluster.nodes.len() {
+        let (cluster, toll) = (Arc::clone(cluster), toll.clone());
+        let (deck, stopped) = (Arc::clone(&deck), stopped.clone());
+        let mut rng = StdRng::seed_from_u64(options.seed ^ (seat as u64 + 1) << 8);
+        injectors.spawn(async move {
+            loop {
+                let pause = Duration::from_millis(rng.random_range(200..longest_pause));
+                tokio::select! {
+                    () = sleep(pause) => {}
+                    () = stop(stopped.clone()) => return,
+                }
+                let fault = deck.lock().unwrap_or_else(PoisonError::into_inner).deal();
+                let span = Duration::from_millis(rng.random_range(50..1500));
+                toll.add(fault.name());
+                let ended = stop(stopped.clone());
+                cluster.inflict(seat, fault, span, ended).await;
+            }
+        });
+    }
+    injectors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deck_deals_every_kind_before_any_comes_again() {
+        let mut deck = Deck::new(&[1, 2, 3, 4], StdRng::seed_from_u64(5));
+        for _ in 0..10 {
+            let mut round: Vec<i32> = (0..4).map(|_| deck.deal()).collect();
+            round.sort_unstable();
+            assert_eq!(round, [1, 2, 3, 4]);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A holder: takes the lock as its plan says, works, writes to the store, and leaves.
+
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_runtime::{Lock, LockError, LockErrorKind, lock, redlock};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::event::{Event, Kind, Longer};
+use crate::journal::{Grip, Journal, Visit};
+use crate::options::Sabotage;
+use crate::plan::{Cut, Ending, Patience, Plan, Stall, Style};
+use crate::store;
+
+/// How often a body looks at its deadline.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What all holders of a worker share.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) store: PathBuf,
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+/// One holder, and what its caller may want to know after it has cut it off.
+#[derive(Clone)]
+pub(crate) struct Holder {
+    pub(crate) place: Arc<Place>,
+    pub(crate) plan: Arc<Plan>,
+    /// It has been in its body.
+    has_entered: Arc<AtomicBool>,
+}
+
+/// The payload of panics that are part of a plan.
+pub(crate) struct Planned;
+
+impl Holder {
+    pub(crate) fn new(place: &Arc<Place>, plan: Plan) -> Self {
+        Self {
+            place: Arc::clone(place),
+            plan: Arc::new(plan),
+            has_entered: Arc::default(),
+        }
+    }
+
+    /// To be run as a task of its own, because some panic.
+    pub(crate) async fn perform(self) {
+        let Some(Cut::Drop(after)) = self.plan.cut else {
+            return self.acquire_and_work().await;
+        };
+        if timeout(after, self.acquire_and_work()).await.is_err() {
+            self.was_cut();
+        }
+    }
+
+    /// Counts a caller that went away.
+    pub(crate) fn was_cut(&self) {
+        let kind = if self.has_entered.load(Ordering::Relaxed) {
+            Kind::CutHolding
+        } else {
+            Kind::CutWaiting
+        };
+        self.place.journal.write(&Event::Count(kind));
+    }
+
+    async fn acquire_and_work(&self) {
+        let plan = &*self.plan;
+        if self.place.sabotage == Some(Sabotage::NoLock) {
+            return self.work(Grip::pretended(plan.ttl, plan.is_fenced)).await;
+        }
+        let outcome = match plan.stall {
+            Some(Stall::Acquisition(stall)) => stalled(self.under_lock(), stall).await,
+            _ => self.under_lock().await,
+        };
+        if let Err(error) = outcome {
+            self.failed(&error);
+        }
+    }
+
+    async fn under_lock(&self) -> Result<(), LockError> {
+        match self.plan.style {
+            Style::Bare => self.bare().await,
+            Style::Run => {
+                let body = |lease| self.work(Grip::Lease(lease));
+                self.lock().run(body).await
+            }
+            Style::Attribute => self.annotated().await,
+        }
+    }
+
+    async fn bare(&self) -> Result<(), LockError> {
+        let lease = self.lock().acquire().await?;
+        self.work(Grip::Lease(lease.handle())).await;
+        match self.plan.ending {
+            Ending::Release => lease.release().await,
+            Ending::Drop | Ending::Panic => drop(lease),
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Lock {
+        let plan = &*self.plan;
+        let mut lock = lock(plan.resource.as_str())
+            .ttl(plan.ttl)
+            .fencing(plan.is_fenced)
+            .min_validity(plan.min_validity)
+            .on_lost(plan.on_lost)
+            .on_cancel(plan.on_cancel)
+            .retry_delay(plan.retry_delay);
+        lock = match plan.patience {
+            Patience::Retries(count) => lock.retry_count(count),
+            Patience::Wait(budget) => lock.wait(budget),
+        };
+        if let Some(held) = plan.max_hold {
+            lock = lock.max_hold(held);
+        }
+        lock
+    }
+
+    async fn annotated(&self) -> Result<(), LockError> {
+        let (resource, ttl) = (self.plan.resource.as_str(), self.plan.ttl);
+        let retries = match self.plan.patience {
+            Patience::Retries(count) => count,
+            Patience::Wait(_) => 1,
+        };
+        match self.plan.max_hold {
+            None => fenced(self, resource, ttl, retries).await,
+            Some(held) => renewed(self, resource, ttl, held).await,
+        }
+    }
+
+    /// The body. Whatever cuts it off, it is dropped before the lease is released.
+    async fn work(&self, grip: Grip) {
+        let plan = &*self.plan;
+        let mut visit = Visit::enter(&self.place.journal, &plan.resource, grip.clone());
+        self.has_entered.store(true, Ordering::Relaxed);
+        // What a store does for a holder that reads first: the token is known before the work.
+        self.write(&visit, &grip).await;
+
+        let began = Instant::now();
+        let half = began + plan.hold / 2;
+        self.spend(&mut visit, half).await;
+        if let (Some(ttl), Grip::Lease(lease)) = (plan.extension, &grip) {
+            let outcome = match plan.stall {
+                Some(Stall::Extension(stall)) => stalled(lease.extend(ttl), stall).await,
+                _ => lease.extend(ttl).await,
+            };
+            match outcome {
+                Ok(()) => visit.look(Longer::Extended),
+                Err(_) => self.count(Kind::NotExtended),
+            }
+        }
+        self.spend(&mut visit, began + plan.hold).await;
+        // Without a look at the lease: it is for the store to refuse this where it comes too late.
+        self.write(&visit, &grip).await;
+        if plan.ending == Ending::Panic {
+            self.count(Kind::Panicked);
+            // Unlike `panic!`, without a message on stderr.
+            std::panic::resume_unwind(Box::new(Planned));
+        }
+    }
+
+    async fn spend(&self, visit: &mut Visit, until: Instant) {
+        if self.plan.blocks {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+            return;
+        }
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            sleep(left.min(LOOK)).await;
+            visit.look(Longer::Renewed);
+        }
+    }
+
+    async fn write(&self, visit: &Visit, grip: &Grip) {
+        let Some(token) = grip.token() else { return };
+        match store::write(&self.place.store, &self.plan.resource, token).await {
+            Ok(Ok(())) => {}
+            Ok(Err(highest)) => visit.was_refused(highest),
+            Err(error) => self.broken(format!("the store cannot be reached: {error}")),
+        }
+    }
+
+    fn failed(&self, error: &LockError) {
+        match error.kind() {
+            LockErrorKind::Contended(_) => self.count(Kind::Contended),
+            LockErrorKind::Unavailable(_) => self.count(Kind::Unavailable),
+            // The body has written so when it left.
+            LockErrorKind::Lost(_) => {}
+            _ => self.broken(format!("{error} {:?}", self.plan)),
+        }
+    }
+
+    fn count(&self, kind: Kind) {
+        self.place.journal.write(&Event::Count(kind));
+    }
+
+    pub(crate) fn broken(&self, text: String) {
+        self.place.journal.write(&Event::Broken(text));
+    }
+}
+
+/// Polls `work` once, which sends what it has to send, and then not until `stall` has passed: a caller
+/// that is held up between request and answer, while the nodes count on.
+async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
+    let mut work = pin!(work);
+    let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
+    if let Poll::Ready(output) = first.await {
+        return output;
+    }
+    sleep(stall).await;
+    work.await
+}
+
+#[redlock(
+    resource = "{resource}",
+    ttl = ttl,
+    retry_count = retries,
+    retry_delay = 20,
+    fencing = true,
+    guard = lease
+)]
+async fn fenced(
+    holder: &Holder,
+    resource: &str,
+    ttl: Duration,
+    retries: u32,
+) -> Result<(), LockError> {
+    holder.work(Grip::Lease(lease.handle())).await;
+    Ok(())
+}
+
+#[redlock(
+    resource = "{resource}",
+    ttl = ttl,
+    max_hold = held,
+    fencing = true,
+    on_cancel = "expire",
+    guard = lease
+)]
+async fn renewed(
+    holder: &Holder,
+    resource: &str,
+    ttl: Duration,
+    held: Duration,
+) -> Result<(), LockError> {
+    holder.work(Grip::Lease(lease.handle())).await;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What the command line says.
+
+use std::time::Duration;
+
+pub(crate) const USAGE: &str = "\
+usage: redlock-soak [options]
+  --minutes N, --seconds N   how long faults are injected (1 minute)
+  --processes N              worker processes (4)
+  --tasks N                  concurrent tasks in each (4)
+  --resources N              resources that they all want (4)
+  --nodes N                  redis-servers, each behind a proxy (5)
+  --seed N                   of the random choices (1); timing is real and does not repeat
+  --sabotage no-lock         workers only say that they hold the lock
+  --sabotage amnesia         nodes come back empty at once, all the time, and nothing guards that
+exit code: 0 where nothing was violated, 1 where something was, 2 for these options";
+
+/// Something that makes the soak find violations: proof that it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    NoLock,
+    Amnesia,
+}
+
+impl Sabotage {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        match name {
+            "no-lock" => Ok(Self::NoLock),
+            "amnesia" => Ok(Self::Amnesia),
+            _ => Err(format!("no sabotage is called `{name}`")),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NoLock => "no-lock",
+            Self::Amnesia => "amnesia",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) time: Duration,
+    pub(crate) processes: u32,
+    pub(crate) tasks: u32,
+    pub(crate) resources: u32,
+    pub(crate) nodes: u32,
+    pub(crate) seed: u64,
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(60),
+            processes: 4,
+            tasks: 4,
+            resources: 4,
+            nodes: 5,
+            seed: 1,
+            sabotage: None,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut words = words.into_iter();
+        while let Some(option) = words.next() {
+            let value = words
+                .next()
+                .ok_or_else(|| format!("`{option}` needs a value"))?;
+            let number = || -> Result<u64, String> {
+                let number = value.parse().ok().filter(|number| *number > 0);
+                number.ok_or_else(|| format!("`{option}` needs a number above 0, not `{value}`"))
+            };
+            // More of anything than this is a slip of the finger.
+            let few = || {
+                let number = number()?;
+                let few = u32::try_from(number).ok().filter(|few| *few <= 100);
+                few.ok_or_else(|| format!("`{option}` of {number} is above 100"))
+            };
+            match option.as_str() {
+                "--minutes" => options.time = Duration::from_secs(60 * u64::from(few()?)),
+                "--seconds" => options.time = Duration::from_secs(number()?),
+                "--processes" => options.processes = few()?,
+                "--tasks" => options.tasks = few()?,
+                "--resources" => options.resources = few()?,
+                "--nodes" => options.nodes = few()?,
+                "--seed" => options.seed = number()?,
+                "--sabotage" => options.sabotage = Some(Sabotage::parse(&value)?),
+                _ => return Err(format!("unknown option `{option}`")),
+            }
+        }
+        Ok(options)
+    }
+
+    pub(crate) fn resource_names(&self) -> impl Iterator<Item = String> {
+        (0..self.resources).map(resource_name)
+    }
+}
+
+pub(crate) fn resource_name(number: u32) -> String {
+    format!("soak:{number}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options = parse("--minutes 5 --processes 3 --seed 9 --sabotage no-lock").unwrap();
+        assert_eq!(options.time, Duration::from_secs(300));
+        assert_eq!((options.processes, options.seed), (3, 9));
+        assert_eq!(options.sabotage, Some(Sabotage::NoLock));
+        assert_eq!(parse("").unwrap(), Options::default());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for line in [
+            "--nodes",
+            "--nodes 0",
+            "--nodes many",
+            "--nodes 101",
+            "--sabotage coffee",
+            "--speed 1",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! One soak, from the first server to the report.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::check::{Violation, violations};
+use crate::clock::{Moment, now};
+use crate::cluster::Cluster;
+use crate::event::{How, Kind};
+use crate::faults::{Toll, trouble_nodes};
+use crate::fleet::Fleet;
+use crate::history::{History, Journals, Workdir};
+use crate::options::Options;
+use crate::plan::LONGEST_TTL;
+use crate::report::Report;
+use crate::store::Store;
+use crate::worker::Orders;
+
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// How long it may take, after the faults, until every resource was acquired again under load.
+const LIVELY: Duration = Duration::from_secs(30);
+
+/// How long keys may stay after the last holder: to the end of the longest ttl, and some time for
+/// busy servers.
+const LEAK: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(3));
+
+/// What was read of the journals so far.
+#[derive(Default)]
+struct Reading {
+    journals: Arc<Mutex<Journals>>,
+    history: History,
+}
+
+impl Reading {
+    fn catch_up(&mut self) -> io::Result<&History> {
+        let mut journals = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
+        journals.read_into(&mut self.history)?;
+        Ok(&self.history)
+    }
+}
+
+/// Runs it all. Dropping the future ends every process that it started.
+pub(crate) async fn run(options: &Options) -> io::Result<Report> {
+    let mut workdir = Workdir::new()?;
+    let mut reading = Reading::default();
+    let socket = workdir.path().join("store");
+    let store = Store::serve(&socket)?;
+    let cluster = Arc::new(Cluster::start(options.nodes).await);
+    let orders = Orders {
+        worker: 0,
+        seed: options.seed,
+        tasks: options.tasks,
+        resources: options.resources,
+        sabotage: options.sabotage,
+        journal: workdir.path().join("worker"),
+        store: socket,
+        urls: cluster.urls(),
+    };
+    let fleet = Fleet::start(options.processes, orders, Arc::clone(&reading.journals)).await?;
+
+    let began = Instant::now();
+    let toll = Toll::default();
+    let (end, ended) = watch::channel(false);
+    let injectors = trouble_nodes(&cluster, options, &toll, &ended);
+    let fleet = tokio::spawn(fleet.suffer(toll.clone(), ended));
+    while began.elapsed() < options.time {
+        let next = began.elapsed().as_secs() / PROGRESS.as_secs() + 1;
+        let next = PROGRESS.saturating_mul(u32::try_from(next).unwrap_or(u32::MAX));
+        sleep_until(began + next.min(options.time)).await;
+        print_progress(began.elapsed(), reading.catch_up()?, &toll, &store);
+    }
+    let faulty = began.elapsed();
+    end.send_replace(true);
+    injectors.join_all().await;
+    let fleet = fleet.await.expect("the workers' troubles end in order");
+
+    let mut found = Vec::new();
+    let calm = now();
+    let recovery = recover(options, calm, &mut reading, &mut found).await?;
+    let wrong = fleet.stop().await;
+    found.extend(wrong.into_iter().map(Violation::Worker));
+    let left = cluster.keys_left(LEAK).await;
+    found.extend(left.into_iter().map(Violation::Leak));
+
+    reading.catch_up()?;
+    let writes = store.writes();
+    found.extend(violations(&reading.history, &writes));
+    workdir.is_kept = !found.is_empty();
+    let kept = workdir.is_kept.then(|| workdir.path().to_owned());
+    let journals = reading
+        .journals
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    Ok(Report {
+        options: options.clone(),
+        faulty,
+        recovery,
+        toll: toll.counts(),
+        details: Report::details(&found, &journals),
+        found,
+        history: reading.history,
+        writes,
+        kept,
+    })
+}
+
+/// Waits until every resource was acquired by somebody since `calm`; returns how long that took.
+async fn recover(
+    options: &Options,
+    calm: Moment,
+    reading: &mut Reading,
+    found: &mut Vec<Violation>,
+) -> io::Result<Duration> {
+    let began = Instant::now();
+    loop {
+        let entered = &reading.catch_up()?.last_entered;
+        let stuck: Vec<_> = options
+            .resource_names()
+            .filter(|name| entered.get(name).is_none_or(|last| *last < calm))
+            .collect();
+        if stuck.is_empty() {
+            return Ok(began.elapsed());
+        }
+        if began.elapsed() > LIVELY {
+            found.extend(stuck.into_iter().map(Violation::Stuck));
+            return Ok(began.elapsed());
+        }
+        // Other processes write the journals, and send no event to us.
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn print_progress(elapsed: Duration, history: &History, toll: &Toll, store: &Store) {
+    let faults: u64 = toll.counts().values().sum();
+    println!(
+        "{:>4} s: {} acquired, {} contended, {} unavailable, {} expired, {} cut off, {faults} faults, \
+         {} late writes refused",
+        elapsed.as_secs(),
+        history.leases.len(),
+        history.count(Kind::Contended),
+        history.count(Kind::Unavailable),
+        history.ended(How::Expired),
+        history.count(Kind::CutWaiting) + history.count(Kind::CutHolding),
+        store.refused(),
+    );
+}

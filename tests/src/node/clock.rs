@@ -1,0 +1,79 @@
+//! A server's wall clock, which a test can move.
+//!
+//! A small library is preloaded into the server: `clock.c`, built by `cc`, which Rust needs for
+//! linking anyway. (Debian's libfaketime and a server with jemalloc hang each other.)
+
+use crate::temp_dir::TempDir;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+const SOURCE: &str = include_str!("clock.c");
+
+/// The library, built once a process. The failure is stored as text, so that every test shows it.
+static LIBRARY: LazyLock<Result<Vec<u8>, String>> = LazyLock::new(build);
+
+/// How far one server's clock is from the machine's.
+#[derive(Debug)]
+pub(super) struct MovableClock {
+    micros: i64,
+    /// The server has it mapped.
+    file: File,
+}
+
+impl MovableClock {
+    /// Puts what [`preload`] needs into the server's directory.
+    pub(super) fn new(dir: &Path) -> Self {
+        let library = LIBRARY.as_ref().unwrap_or_else(|why| panic!("{why}"));
+        fs::write(dir.join("clock.so"), library).expect("the node's directory can be written");
+        let file = File::create(dir.join("clock")).expect("the node's directory can be written");
+        let mut clock = Self { micros: 0, file };
+        clock.jump(0);
+        clock
+    }
+
+    /// Moves on from where the clock is.
+    pub(super) fn jump(&mut self, micros: i64) {
+        self.micros += micros;
+        self.file
+            .write_all_at(&self.micros.to_ne_bytes(), 0)
+            .expect("the clock's file can be written");
+    }
+}
+
+/// Lets `command` start under the clock in `dir`.
+pub(super) fn preload(command: &mut Command, dir: &Path) {
+    command
+        .env("LD_PRELOAD", dir.join("clock.so"))
+        .env("REDLOCK_CLOCK", dir.join("clock"));
+}
+
+fn build() -> Result<Vec<u8>, String> {
+    if !cfg!(target_os = "linux") {
+        return Err("a movable clock needs Linux: nothing is preloaded this way elsewhere".into());
+    }
+    let dir = TempDir::new();
+    let (source, library) = (dir.path().join("clock.c"), dir.path().join("clock.so"));
+    fs::write(&source, SOURCE).map_err(|error| format!("cannot write the clock: {error}"))?;
+    let built = Command::new("cc")
+        .args([
+            "-std=gnu11",
+            "-O1",
+            "-Wall",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+        ])
+        .args([&library, &source])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("a movable clock needs a C compiler `cc`: {error}"))?;
+    if !built.status.success() {
+        let errors = String::from_utf8_lossy(&built.stderr);
+        return Err(format!("`cc` does not build the clock:\n{errors}"));
+    }
+    fs::read(&library).map_err(|error| format!("cannot read the clock: {error}"))
+}

@@ -1,0 +1,78 @@
+//! Users that may do little.
+
+use redlock_core::NodeErrorKind::{Quarantined, Refused};
+use redlock_core::guard::Marker;
+use redlock_tests::RedisNode;
+
+use crate::fixture::{Set, client, marker, once};
+
+/// What the README says that a user needs.
+const MINIMAL: [&str; 10] = [
+    "+set",
+    "+get",
+    "+del",
+    "+pexpire",
+    "+pttl",
+    "+evalsha",
+    "+eval",
+    "+time",
+    "+info",
+    "+config|get",
+];
+
+fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
+    let user = [
+        "ACL",
+        "SETUSER",
+        "locker",
+        "reset",
+        "on",
+        ">secret",
+        "resetkeys",
+    ];
+    node.command(user.iter().chain(rules).copied());
+    format!("redis://locker:secret@{}", node.addr())
+}
+
+#[tokio::test]
+async fn the_documented_rules_are_enough() {
+    let node = RedisNode::start().await;
+    let rules = [&["~shop:*", "~redlock:*"], &MINIMAL[..]].concat();
+    let set = Set::standard([url_of_user(&node, &rules)]).await;
+    assert_eq!(set.votes(), [true]);
+    assert_eq!(Some(marker(&node).run_id), node.info("run_id"));
+    for fencing in [false, true] {
+        let mut request = once("shop:r");
+        request.fencing = fencing;
+        let lease = client().acquire(&set.node_set(), &request).await.unwrap();
+        lease.extend(request.ttl).await.unwrap();
+        lease.release().await;
+        assert_eq!(node.get("shop:r"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
+    let node = RedisNode::start().await;
+    let rules = [&["~*"], &MINIMAL[..8]].concat();
+    let url = url_of_user(&node, &rules);
+    let set = Set::attentive([url.clone()]).await;
+    assert_eq!(set.votes(), [true]);
+    assert_eq!(marker(&node).run_id, Marker::UNKNOWN);
+    // A client that comes later takes it for its own; a flush is noticed all the same.
+    assert_eq!(Set::standard([url]).await.votes(), [true]);
+    node.flushall();
+    set.until(0, Quarantined).await;
+}
+
+#[tokio::test]
+async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
+    let node = RedisNode::start().await;
+    let rules = [&["~shop:*"], &MINIMAL[..]].concat();
+    let set = Set::standard([url_of_user(&node, &rules)]).await;
+    let reason = set.until(0, Refused).await;
+    assert!(
+        reason.contains("`redlock:marker`") && reason.contains("restart_guard"),
+        "{reason}"
+    );
+}

@@ -1,0 +1,142 @@
+//! Guarded nodes over real servers.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use redlock_core::guard::{Fleet, Marker, RestartGuard};
+use redlock_core::{
+    Client, IoThread, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress, RedisNode,
+    RedisOptions, Request,
+};
+use redlock_tests::eventually;
+
+/// How long a test waits for something that takes milliseconds, on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// Short enough to wait for a quarantine.
+pub(crate) const MAX_TTL: Duration = Duration::from_secs(2);
+
+/// How often a node is checked, where a test waits for a check.
+pub(crate) const OFTEN: Duration = Duration::from_millis(50);
+
+pub(crate) const MARKER: &str = "redlock:marker";
+
+static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
+
+/// A client whose node timeout is no part of the test.
+pub(crate) fn client() -> Client {
+    Client::with_settings(IO.environment(), SOON, [])
+}
+
+pub(crate) fn once(resource: &str) -> Request {
+    Request {
+        ttl: MAX_TTL,
+        ..Request::new(resource).retries(0)
+    }
+}
+
+/// Nodes a, b, c … of one fleet.
+pub(crate) struct Set {
+    pub(crate) nodes: Vec<Arc<RedisNode>>,
+}
+
+impl Set {
+    pub(crate) async fn standard(urls: impl IntoIterator<Item = String>) -> Self {
+        Self::with(urls, RestartGuard::Standard, |_| {}).await
+    }
+
+    /// As `standard`, and each node is checked often.
+    pub(crate) async fn attentive(urls: impl IntoIterator<Item = String>) -> Self {
+        Self::with(urls, RestartGuard::Standard, |options| {
+            options.heartbeat = OFTEN;
+        })
+        .await
+    }
+
+    /// Returns once it is known of each node whether it votes.
+    pub(crate) async fn with(
+        urls: impl IntoIterator<Item = String>,
+        guard: RestartGuard,
+        change: impl FnOnce(&mut RedisOptions),
+    ) -> Self {
+        let urls: Vec<String> = urls.into_iter().collect();
+        let mut options = RedisOptions::default();
+        // On a busy machine no node is suspect for being slow.
+        options.suspect_after = SOON;
+        options.dead_after = SOON * 2;
+        options.connect_timeout = SOON;
+        options.fleet = Some(Arc::new(Fleet::new(guard, MAX_TTL, urls.len())));
+        change(&mut options);
+        let start = |(url, name): (&String, char)| {
+            let address = RedisAddress::parse(url).expect("the harness makes good URLs");
+            let (name, options) = (name.to_string(), options.clone());
+            Arc::new(RedisNode::start(name, address, options, &IO))
+        };
+        let nodes: Vec<_> = urls.iter().zip('a'..).map(start).collect();
+        for node in &nodes {
+            node.settled().await;
+        }
+        Self { nodes }
+    }
+
+    pub(crate) fn node_set(&self) -> NodeSet {
+        let nodes = self.nodes.iter();
+        nodes
+            .map(|node| Arc::clone(node) as Arc<dyn Node>)
+            .collect()
+    }
+
+    /// Which nodes vote.
+    pub(crate) fn votes(&self) -> Vec<bool> {
+        let nodes = self.nodes.iter();
+        nodes.map(|node| reason(&**node).is_none()).collect()
+    }
+
+    pub(crate) async fn until_voting(&self, index: usize) {
+        let node = &self.nodes[index];
+        eventually("a vote", SOON, || async {
+            reason(&**node).map_or(Ok(()), |reason| Err(format!("{reason:?}")))
+        })
+        .await;
+    }
+
+    /// Waits until a node votes no for a reason of this kind, and says which.
+    pub(crate) async fn until(&self, index: usize, kind: NodeErrorKind) -> String {
+        let node = &self.nodes[index];
+        eventually("the node to abstain", SOON, || async {
+            match reason(&**node) {
+                Some(reason) if reason.kind() == kind => Ok(reason.to_string()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await
+    }
+}
+
+pub(crate) fn reason(node: &dyn Node) -> Option<NodeError> {
+    match node.status() {
+        NodeStatus::Abstaining(reason) => Some(reason),
+        _ => None,
+    }
+}
+
+pub(crate) fn marker(node: &redlock_tests::RedisNode) -> Marker {
+    let text = node.get(MARKER).expect("a marker");
+    Marker::parse(&text).expect("the marker's format")
+}
+
+/// Waits until the marker on `node` is that of its present process, and no longer `before`.
+pub(crate) async fn until_marked_anew(
+    node: &redlock_tests::RedisNode,
+    before: Option<&Marker>,
+) -> Marker {
+    eventually("a marker of this process", SOON, || async {
+        let text = node.get(MARKER);
+        let marker = text.as_deref().and_then(Marker::parse);
+        let is_new = |marker: &Marker| {
+            Some(marker) != before && Some(&marker.run_id) == node.info("run_id").as_ref()
+        };
+        marker.filter(is_new).ok_or_else(|| format!("{text:?}"))
+    })
+    .await
+}

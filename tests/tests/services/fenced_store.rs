@@ -1,0 +1,127 @@
+//! The scene checks itself too; what is asserted here is what its reader sees.
+
+use crate::LONG;
+use redlock_tests::{Nodes, Service, Signal, eventually};
+use std::net::{Ipv4Addr, TcpStream};
+
+const UNFENCED: &str = "1. ";
+const FENCED: &str = "2. ";
+
+#[tokio::test]
+async fn a_late_write_does_damage_without_the_token_and_is_refused_with_it() {
+    let program = Service::build_example("fenced_store").await;
+    let nodes = Nodes::start(3).await;
+    let names = ["A", "B", "C"].map(|name| format!("REDLOCK_POOLS_{name}_URL"));
+    let mut environment: Vec<_> = names.into_iter().zip(nodes.urls()).collect();
+    environment.push((
+        "REDLOCK_NODE_TIMEOUT".into(),
+        crate::fleet::NODE_TIMEOUT.into(),
+    ));
+    let scene = Service::spawn(program, environment, "Nodes: as configured").await;
+    assert!(scene.wait(LONG).await.success(), "{scene}");
+
+    let said = scene.output();
+    let (unfenced, fenced) = said
+        .split_once(&format!("\n{FENCED}"))
+        .unwrap_or_else(|| panic!("two scenes: {said}"));
+    assert!(unfenced.contains(&format!("\n{UNFENCED}")), "{said}");
+    for (part, expected) in [
+        (unfenced, "A's caller is told: done, 70 left."),
+        (unfenced, "B's caller is told: done, 50 left."),
+        (unfenced, "\n   Balance: 70, and it should be 20."),
+        (fenced, "A writes, the store changes no row"),
+        (fenced, "A's caller is told: refused."),
+        (fenced, "B's caller is told: done, 50 left."),
+        (fenced, "\n   Balance: 50, as it should be."),
+    ] {
+        assert!(part.contains(expected), "no {expected:?} in {part}");
+    }
+    let [a, b] = tokens(fenced)[..] else {
+        panic!("two tokens: {fenced}");
+    };
+    assert!(a < b, "{fenced}");
+    assert_eq!(tokens(unfenced), []);
+    nodes.assert_no_lock_keys(LONG).await;
+}
+
+#[tokio::test]
+async fn without_configured_pools_it_starts_servers_of_its_own_and_ends_them() {
+    let program = Service::build_example("fenced_store").await;
+    let scene = Service::spawn(program, NOTHING, "Nodes: a ").await;
+    let ports = ports(&scene);
+    assert!(scene.wait(LONG).await.success(), "{scene}");
+    for port in ports {
+        assert!(!is_open(port), "port {port} is still open: {scene}");
+    }
+}
+
+#[tokio::test]
+async fn servers_and_a_frozen_holder_do_not_outlive_it() {
+    let program = Service::build_example("fenced_store").await;
+    // Only Linux' kernel takes children along when nobody else can.
+    let signals = if cfg!(target_os = "linux") {
+        &[Signal::TERM, Signal::INT, Signal::KILL][..]
+    } else {
+        &[Signal::TERM, Signal::INT]
+    };
+    // A killed program cannot remove its directory.
+    let litter = [("TMPDIR", env!("CARGO_TARGET_TMPDIR"))];
+    for &signal in signals {
+        let scene = Service::spawn(&program, litter, "Nodes: a ").await;
+        scene.wait_for_line("   SIGSTOP to A", LONG).await;
+        let holder = scene.wait_for_line("   A (pid ", LONG).await;
+        let holder: u32 = numbers_after("(pid ", &holder)[0];
+        scene.signal(signal);
+        assert!(!scene.wait(LONG).await.success(), "{scene}");
+
+        for port in ports(&scene) {
+            eventually("a server to end", LONG, async || {
+                if is_open(port) {
+                    return Err(format!("port {port} is open after {signal:?}: {scene}"));
+                }
+                Ok(())
+            })
+            .await;
+        }
+        #[cfg(target_os = "linux")]
+        eventually("the frozen holder to end", LONG, async || {
+            match std::fs::read_to_string(format!("/proc/{holder}/stat")) {
+                // Dead, and waiting for somebody to reap it.
+                Ok(stat) if !stat.contains(") Z ") => Err(stat),
+                _ => Ok(()),
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_missing_redis_server_is_said_with_the_fix() {
+    let program = Service::build_example("fenced_store").await;
+    let environment = [("REDIS_SERVER", "/no/such/redis-server")];
+    let scene = Service::spawn(program, environment, "fenced_store: REDIS_SERVER is ").await;
+    assert!(!scene.wait(LONG).await.success(), "{scene}");
+}
+
+const NOTHING: [(&str, &str); 0] = [];
+
+/// The tokens that holders show.
+fn tokens(text: &str) -> Vec<u64> {
+    numbers_after("shows the store its token ", text)
+}
+
+fn ports(scene: &Service) -> Vec<u16> {
+    let ports = numbers_after("on port ", scene.ready());
+    assert_eq!(ports.len(), 3, "{scene}");
+    ports
+}
+
+fn numbers_after<N: std::str::FromStr>(what: &str, text: &str) -> Vec<N> {
+    let after = text.split(what).skip(1);
+    let digits = after.map(|text| text.split(|c: char| !c.is_ascii_digit()).next());
+    digits.filter_map(|digits| digits?.parse().ok()).collect()
+}
+
+fn is_open(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
