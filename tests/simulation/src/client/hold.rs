@@ -23,7 +23,7 @@ impl SimulatedClient {
             self.history.look(number);
             match random.below(6) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
-                2 => self.extend(&lease, ttl, random).await,
+                2 => self.extend(&lease, number, ttl, random).await,
                 3 => drop(lease.join()),
                 4 => {
                     let limit = Some(random.micros(0, micros));
@@ -81,12 +81,16 @@ impl SimulatedClient {
         }
     }
 
-    async fn extend(&self, lease: &Lease, ttl: Duration, random: &mut Random) {
+    async fn extend(&self, lease: &Lease, number: usize, ttl: Duration, random: &mut Random) {
         let half = 10.max(u64::try_from(ttl.as_millis()).unwrap_or(10) / 2);
         let ttl = Duration::from_millis(half + random.below(half + 1)).min(self.settings.max_ttl);
         let limit = (random.below(6) == 0).then(|| random.micros(0, 20_000));
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
+        let sent = self.world.now();
         let extended = self.within(limit, lease.extend(ttl)).await;
+        if let Some(Ok(())) = extended {
+            self.history.extended(number, sent);
+        }
         self.check_settled("an extension", began, paused, DEFAULT_NODE_TIMEOUT);
         self.history.note(22, [self.id as u64, 0], || {
             format!(

@@ -32,6 +32,8 @@ pub enum Invariant {
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.
     Leftover,
+    /// An extension succeeded although someone else held the lock since it was acquired.
+    Interrupted,
     /// A lease that was over is valid again.
     Revived,
     /// A lease goes on although its client was told that too many nodes may have forgotten it.

@@ -54,7 +54,7 @@ impl Node for Link {
         }
         // Keys are seldom put back, and a release that overtakes that is what has to be seen.
         let times = if matches!(operation.want(), Want::Restore { .. }) {
-            8
+            20
         } else {
             1
         };
