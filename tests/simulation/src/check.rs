@@ -167,6 +167,30 @@ impl History {
         }
     }
 
+    /// An extension of lease `number` that began at `began` succeeded, which is to prove that nobody
+    /// else has held the lock since it was acquired; whatever clocks and operators did.
+    pub fn extended(&self, number: usize, began: Duration) {
+        let broken = {
+            let inner = self.lock();
+            let Some(lease) = inner.leases.get(number) else {
+                return;
+            };
+            let is_between = |other: &LeaseRecord| {
+                lease.returned_at < inner.attempts[other.attempt].staked_at
+                    && other.returned_at < began
+                    && share(&other.resource, &lease.resource)
+            };
+            let other = inner.leases.iter().find(|other| is_between(other));
+            other.map(|other| {
+                let (id, other) = (lease.handle.token_id(), other.handle.token_id());
+                format!("{id} was extended, and {other} has held the lock meanwhile")
+            })
+        };
+        if let Some(text) = broken {
+            self.violated(Invariant::Interrupted, text);
+        }
+    }
+
     /// The holder of lease `number` leaves it to its ttl.
     pub fn abandoned(&self, number: usize) {
         let mut inner = self.lock();

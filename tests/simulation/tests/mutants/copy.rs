@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::table::{MUTANTS, Mutant, SEEDS};
+use crate::table::{Mutant, SEEDS};
 
 /// What is copied, from the workspace's root.
 const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
@@ -40,24 +40,18 @@ impl Copy {
         copy
     }
 
-    /// Runs the seeds of the mutants on what is not changed.
-    pub(crate) fn run_unchanged(&self) {
+    /// Runs `seeds` of `profile` on what is not changed, which has to hold.
+    pub(crate) fn run_unchanged(&self, profile: &str, seeds: u64) {
         self.build().expect("the copy builds");
-        let mut profiles: Vec<_> = MUTANTS.iter().map(|mutant| mutant.profile).collect();
-        profiles.sort_unstable();
-        profiles.dedup();
-        for profile in profiles {
-            let seeds = SEEDS.to_string();
-            let output = self.simulate(&["--seeds", &seeds, "--profile", profile]);
-            let told = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "the unchanged copy fails:\n{told}");
-            println!("unchanged, {profile}: {}", last_line(&told));
-        }
+        let output = self.simulate(&["--seeds", &seeds.to_string(), "--profile", profile]);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "the unchanged copy fails:\n{told}");
+        println!("unchanged, {profile}: {}", last_line(&told));
     }
 
-    /// Builds `mutant` and runs it until it is caught. Says by which seed; an error where it is
-    /// not, or cannot be made.
-    pub(crate) fn run(&self, mutant: &Mutant) -> Result<String, String> {
+    /// Builds `mutant` and runs it until it is caught. The seed, and what it found; an error where
+    /// there is none, or the mutant cannot be made.
+    pub(crate) fn run(&self, mutant: &Mutant) -> Result<(u64, String), String> {
         let patched = self.patch(mutant);
         let built = patched.and_then(|()| self.build());
         let caught = built.and_then(|()| {
@@ -71,9 +65,11 @@ impl Copy {
             ]);
             let told = String::from_utf8_lossy(&output.stdout).into_owned();
             let caught = told.lines().find(|line| line.contains(" violates "));
-            caught
-                .map(str::to_owned)
-                .ok_or_else(|| format!("not caught: {}", last_line(&told)))
+            let seed = caught.and_then(|line| line.split(' ').nth(1)?.parse().ok());
+            match (seed, caught) {
+                (Some(seed), Some(line)) => Ok((seed, line.to_owned())),
+                _ => Err(format!("not caught: {}", last_line(&told))),
+            }
         });
         for patch in mutant.patches {
             let original = read(&self.workspace.join(patch.file));

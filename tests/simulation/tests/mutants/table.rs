@@ -18,8 +18,8 @@ pub(crate) struct Patch {
     pub(crate) replace: &'static str,
 }
 
-/// So many seeds have to do: twice as many as the mutant needs that hides best.
-pub(crate) const SEEDS: u64 = 5_000;
+/// So many seeds have to do: several times as many as the mutant needs that hides best.
+pub(crate) const SEEDS: u64 = 30_000;
 
 const ATTEMPT: &str = "redlock-core/src/attempt.rs";
 const CLAIM: &str = "redlock-core/src/claim.rs";
@@ -27,11 +27,12 @@ const EXTEND: &str = "redlock-core/src/extend.rs";
 const FLEET: &str = "redlock-core/src/guard/fleet.rs";
 const LEASE: &str = "redlock-core/src/lease.rs";
 const MEMORY: &str = "redlock-core/src/memory.rs";
+const POSSESSION: &str = "redlock-core/src/possession.rs";
 const QUORUM: &str = "redlock-core/src/quorum.rs";
 const REQUEST: &str = "redlock-core/src/request.rs";
 const ROUND: &str = "redlock-core/src/round.rs";
 const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
-const LINK: &str = "tests/simulation/src/link.rs";
+const LINK: &str = "tests/simulation/src/link/mod.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: MEMORY,
@@ -66,8 +67,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             },
             Patch {
                 file: CLAIM,
-                find: "round.vouched(&self.nodes) >= majority(self.nodes.len())",
-                replace: "round.vouched(&self.nodes) >= majority(self.nodes.len() - round.tally().failed)",
+                find: "seats_in(seats) >= majority(self.nodes.len())",
+                replace: "seats_in(seats) >= majority(self.nodes.len() - self.acquisition.tally().failed)",
             },
         ],
         profile: "faulty",
@@ -177,12 +178,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "extension-without-a-majority",
         patches: &[Patch {
-            file: EXTEND,
-            find: "if shared.claim.is_majority_of(&round) {",
-            replace: "if tally.granted > 0 {",
+            file: POSSESSION,
+            find: "seats_in(counts & granted) >= majority(configured)",
+            replace: "counts & granted != 0",
         }],
         profile: "faulty",
         breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "extension-counts-keys-that-came-late",
+        patches: &[Patch {
+            file: POSSESSION,
+            find: ".get_or_insert_with(|| acquisition.granted_in_time());",
+            replace: ".get_or_insert_with(|| acquisition.granted_seats());",
+        }],
+        profile: "wild",
+        breaks: Invariant::Interrupted,
     },
     Mutant {
         name: "extension-of-a-lease-that-is-over",
@@ -201,9 +212,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "        let tally = round.tally();\n",
-            replace: "        let tally = round.tally();
-        shared.claim.restore(std::sync::Arc::clone(&round), ttl);\n",
+            find: "match shared.claim.judge(&extension) {",
+            replace: "shared.claim.restore(&extension, ttl); match shared.claim.judge(&extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
@@ -279,7 +289,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: LINK,
             find: "if let Some(until) = one.owed_until {",
-            replace: "let is_set = matches!(one.operation.want(), Want::Acquire { .. });
+            replace:
+                "let is_set = matches!(one.operation.want(), redlock_core::Want::Acquire { .. });
                 if let Some(until) = one.owed_until.or(is_set.then_some(Duration::MAX)) {",
         }],
         profile: "faulty",

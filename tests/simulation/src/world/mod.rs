@@ -7,12 +7,16 @@
 //! between polls, and inside of a poll at the places where core reads its clock or submits to a
 //! node: there the rest of the world goes on, nested in the poll.
 
+mod pauses;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use redlock_core::{Spawn, Task};
+
+pub use pauses::Pauses;
 
 use crate::random::Random;
 
@@ -21,22 +25,6 @@ pub type Action = Box<dyn FnOnce() + Send>;
 
 /// The number of a client, from 0.
 pub type ProcessId = usize;
-
-/// Polls inside of polls, at most: each is a thread that stands still while others run.
-const DEEPEST: usize = 6;
-
-/// How often processes stand still, in chances out of 10 000.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pauses {
-    /// Before a poll.
-    pub at_polls: u64,
-    /// At a reading of the clock while an acquisition is being polled.
-    pub at_clocks: u64,
-    /// Of one thread only, before an operation is handed to a node.
-    pub at_submits: u64,
-    /// The longest of the usual pauses, in ms. One in eight is four times as long.
-    pub longest: u64,
-}
 
 /// See the [module](self).
 pub struct World {
@@ -114,41 +102,11 @@ impl State {
         }
     }
 
-    /// The tasks of `process` that waited for it go on, unless it still stands still.
-    fn unpark(&mut self, process: ProcessId) {
-        let process = &mut self.processes[process];
-        if process.paused_until.is_none() {
-            self.ready.append(&mut process.parked);
-        }
-    }
-
     fn put(&mut self, at: Duration, event: Event) -> EventKey {
         let key = (at.max(self.now), self.next_event);
         self.next_event += 1;
         self.events.insert(key, event);
         key
-    }
-
-    fn draw_pause(&mut self) -> Duration {
-        let longest = self.pauses.longest.max(1);
-        if self.random.below(8) == 0 {
-            self.random.millis(longest, 4 * longest)
-        } else {
-            self.random.micros(10, longest * 1000)
-        }
-    }
-
-    fn pause(&mut self, id: ProcessId, span: Duration) -> Duration {
-        let until = self.now.saturating_add(span);
-        let is_deaf = self.random.below(2) == 0;
-        self.pauses_taken += 1;
-        let process = &mut self.processes[id];
-        if process.paused_until.is_none() {
-            process.paused_since = self.now;
-        }
-        process.paused_until = Some(process.paused_until.map_or(until, |known| known.max(until)));
-        process.is_deaf |= is_deaf;
-        until
     }
 }
 
@@ -187,28 +145,6 @@ impl World {
     /// The common clock.
     pub fn now(&self) -> Duration {
         self.lock().now
-    }
-
-    /// Lets processes stand still so often from here on.
-    pub fn set_pauses(&self, pauses: Pauses) {
-        self.lock().pauses = pauses;
-    }
-
-    /// How many pauses there were.
-    pub fn pauses_taken(&self) -> u64 {
-        self.lock().pauses_taken
-    }
-
-    /// For how long `process` stood still, in all.
-    pub fn paused_for(&self, process: ProcessId) -> Duration {
-        self.lock().processes[process].paused_for
-    }
-
-    /// Whether `process`, or a thread of it, stands still now.
-    pub fn is_paused(&self, process: ProcessId) -> bool {
-        let state = self.lock();
-        let process = &state.processes[process];
-        process.paused_until.is_some() || process.standing > 0
     }
 
     /// Whether the run is over: what is dropped then has no effect any more.
@@ -286,52 +222,6 @@ impl World {
             world: Arc::clone(self),
             process,
         })
-    }
-
-    /// Lets `process` stand still for `span` from now.
-    pub fn pause(self: &Arc<Self>, process: ProcessId, span: Duration) {
-        let until = self.lock().pause(process, span);
-        self.resume_at(process, until);
-    }
-
-    fn resume_at(self: &Arc<Self>, process: ProcessId, until: Duration) {
-        let world = Arc::clone(self);
-        self.at(until, move || world.resume(process));
-    }
-
-    fn resume(&self, id: ProcessId) {
-        {
-            let mut state = self.lock();
-            let now = state.now;
-            let process = &mut state.processes[id];
-            if process.paused_until.is_none_or(|until| until > now) {
-                return;
-            }
-            process.paused_until = None;
-            process.paused_for += now.saturating_sub(process.paused_since);
-            state.unpark(id);
-        }
-        // In the order of arrival; what a letter makes arrive comes behind the others.
-        loop {
-            let letter = {
-                let mut state = self.lock();
-                let process = &mut state.processes[id];
-                if process.paused_until.is_some() {
-                    return;
-                }
-                process.is_deaf = false;
-                process.mail.pop_front()
-            };
-            match letter {
-                // Whatever the thread that resumes was about: this is not a part of it.
-                Some(letter) => self.observing(letter),
-                None => break,
-            }
-        }
-        let later = std::mem::take(&mut self.lock().processes[id].later);
-        for action in later {
-            self.when_awake(id, action);
-        }
     }
 
     /// Polls a task or lets an event happen, where there is one up to `until`; otherwise moves the
@@ -418,75 +308,6 @@ impl World {
     /// Lets the world go on up to `until`, or until `is_done`.
     pub fn run(self: &Arc<Self>, until: Duration, is_done: impl Fn() -> bool) {
         while !is_done() && self.step(until) {}
-    }
-
-    /// Lets the rest of the world go on in the middle of a poll. That may take longer: another
-    /// thread may stand still on top of this one.
-    fn stand_still(self: &Arc<Self>, process: ProcessId, until: Duration) {
-        let acquiring = {
-            let mut state = self.lock();
-            state.depth += 1;
-            state.processes[process].standing += 1;
-            state.acquiring.take()
-        };
-        while self.step(until) {}
-        let mut state = self.lock();
-        state.depth -= 1;
-        state.processes[process].standing -= 1;
-        state.acquiring = acquiring;
-    }
-
-    /// A thread hands an operation to a node: it may be overtaken by any other thread here.
-    /// `times` as often as usual and for as long, where races are rare.
-    pub fn before_submit(self: &Arc<Self>, process: ProcessId, times: u64) {
-        let (began, until) = {
-            let mut state = self.lock();
-            let chance = state.pauses.at_submits * times;
-            if state.depth >= DEEPEST || state.has_ended || !state.random.chance(chance) {
-                return;
-            }
-            let span = state.random.micros(1, 20_000 * times);
-            state.pauses_taken += 1;
-            (state.now, state.now + span)
-        };
-        self.stand_still(process, until);
-        let mut state = self.lock();
-        let stood = state.now.saturating_sub(began);
-        state.processes[process].paused_for += stood;
-        state.unpark(process);
-    }
-
-    /// A thread reads the clock: it may stand still here, with its whole process.
-    pub(crate) fn at_clock(self: &Arc<Self>, process: ProcessId) {
-        let (began, mut until) = {
-            let mut state = self.lock();
-            let chance = state.pauses.at_clocks;
-            if state.acquiring != Some(process)
-                || state.depth >= DEEPEST
-                || state.has_ended
-                || state.processes[process].paused_until.is_some()
-                || !state.random.chance(chance)
-            {
-                return;
-            }
-            let span = state.draw_pause();
-            (state.now, state.pause(process, span))
-        };
-        loop {
-            self.stand_still(process, until);
-            let mut state = self.lock();
-            match state.processes[process].paused_until {
-                // Somebody paused it for longer meanwhile.
-                Some(later) if later > state.now => until = later,
-                _ => {
-                    // Others of its process may have gone on before.
-                    let stood = state.now.saturating_sub(began);
-                    state.processes[process].paused_for += stood;
-                    break;
-                }
-            }
-        }
-        self.resume(process);
     }
 
     /// Polls an acquisition of `process`, in which no lock of core's is held while the clock is

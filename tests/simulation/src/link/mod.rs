@@ -5,25 +5,23 @@
 //! connection, until their ttl has passed. Bytes of a broken connection may be lost from any point
 //! on, and what is not lost may arrive much later, behind those of the next connection.
 
+mod node;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use redlock_core::guard::Sentry;
-use redlock_core::{
-    Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
-};
+use redlock_core::{Answer, EpochListener, Node, NodeError, NodeErrorKind, Operation, Reply};
 
 use crate::clock::SkewedClock;
-use crate::history::{History, Submitted};
+use crate::history::History;
 use crate::network::Network;
 use crate::server::Server;
 use crate::wire::{Request, Response, Wire};
 use crate::world::{ProcessId, World};
 
-/// When an answer has been out for so long, the node votes no at once.
-const SUSPECT_AFTER: Duration = Duration::from_millis(200);
 /// The first pause before a new connection, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
@@ -348,29 +346,6 @@ impl Link {
         }
     }
 
-    /// Why nothing can be sent now, if so.
-    fn refusal(&self, state: &State, is_release: bool) -> Option<NodeError> {
-        match state.gate {
-            Gate::Closed => {
-                let kind = NodeErrorKind::NotConnected;
-                return Some(NodeError::unsent(kind, "no connection"));
-            }
-            _ if is_release => return None,
-            Gate::Holding => {
-                let kind = NodeErrorKind::Quarantined;
-                return Some(NodeError::unsent(kind, "it may have forgotten locks"));
-            }
-            Gate::Voting => {}
-        }
-        if state.in_flight.len() >= self.most_in_flight {
-            return Some(NodeError::unsent(NodeErrorKind::Saturated, "too much"));
-        }
-        let now = self.world().now();
-        let oldest = state.in_flight.front()?;
-        (now.saturating_sub(oldest.since) >= SUSPECT_AFTER)
-            .then(|| NodeError::unsent(NodeErrorKind::TimedOut, "an answer is overdue"))
-    }
-
     /// Begins a new epoch, and tells whoever listens.
     pub(crate) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
@@ -379,76 +354,5 @@ impl Link {
         for tell in listeners {
             tell();
         }
-    }
-}
-
-impl Node for Link {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        if self.world().has_ended() {
-            return;
-        }
-        let (history, seat) = (&self.around.history, self.server.seat);
-        if history.submitting(self.process, seat, &operation) == Submitted::FirstRelease {
-            self.expect_gone(&operation);
-        }
-        // Keys are seldom put back, and a release that overtakes that is what has to be seen.
-        let times = if matches!(operation.want(), Want::Restore { .. }) {
-            8
-        } else {
-            1
-        };
-        self.world().before_submit(self.process, times);
-        let owed_until = match operation.want() {
-            Want::Release { ttl } => Some(self.world().now() + ttl),
-            _ => None,
-        };
-        let refusal = {
-            let mut state = self.lock();
-            let refusal = self.refusal(&state, owed_until.is_some());
-            match (&refusal, owed_until, state.wire.clone()) {
-                (None, _, Some(wire)) => {
-                    let one = InFlight {
-                        operation,
-                        reply: Some(reply),
-                        since: self.world().now(),
-                        epoch: self.epoch(),
-                        owed_until,
-                    };
-                    self.send(&mut state, &wire, one);
-                    return;
-                }
-                (_, Some(until), _) => state.owed.push_back(Owed { operation, until }),
-                _ => {}
-            }
-            refusal
-        };
-        if let Some(error) = refusal {
-            if error.kind() == NodeErrorKind::Quarantined {
-                history.count(|coverage| coverage.quarantined += 1);
-            }
-            reply.answer(Answer::Failed(error));
-        }
-    }
-
-    fn status(&self) -> NodeStatus {
-        match self.refusal(&self.lock(), false) {
-            None => NodeStatus::Voting,
-            Some(error) => NodeStatus::Abstaining(error),
-        }
-    }
-
-    fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Relaxed)
-    }
-
-    fn on_new_epoch(&self, listener: EpochListener) {
-        let listeners = self.listeners.lock();
-        listeners
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(listener);
     }
 }

@@ -1,0 +1,131 @@
+//! What a client does with a lease, and how it ends it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Over, Released, Request, Resource};
+
+use super::SimulatedClient;
+use crate::random::Random;
+
+impl SimulatedClient {
+    /// Holds a lease for a while, uses it, and ends it in one of the ways that there are.
+    pub(super) async fn hold(
+        &self,
+        lease: Lease,
+        number: usize,
+        request: &Request,
+        random: &mut Random,
+    ) {
+        let ttl = request.ttl;
+        let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
+        for _ in 0..random.below(5) {
+            self.history.look(number);
+            match random.below(6) {
+                0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
+                2 => self.extend(&lease, number, ttl, random).await,
+                3 => drop(lease.join()),
+                4 => {
+                    let limit = Some(random.micros(0, micros));
+                    self.within(limit, lease.lost()).await;
+                    self.history.look(number);
+                }
+                _ => self.write(number, random),
+            }
+        }
+        self.write(number, random);
+        self.history.look(number);
+        let over = lease.over();
+        self.history.count(|coverage| match over {
+            Some(Over::Expired) => coverage.expired += 1,
+            Some(Over::Taken) => coverage.taken += 1,
+            Some(Over::Forgotten) => coverage.forgotten += 1,
+            _ => {}
+        });
+        let (id, resource) = (lease.token_id().to_owned(), lease.resource().clone());
+        let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
+        match random.below(10) {
+            0..=3 => {
+                let released = lease.release().await;
+                self.released(released, &id, &resource, number);
+                self.check_settled("a release", began, paused, DEFAULT_NODE_TIMEOUT);
+            }
+            4 => {
+                let limit = Some(random.micros(0, 5000));
+                self.within(limit, lease.release()).await;
+            }
+            5 => {
+                self.history.abandoned(number);
+                lease.abandon();
+            }
+            6 => {
+                // Until it is over, or for long where it is renewed.
+                self.within(Some(ttl * 3), lease.lost()).await;
+                self.history.look(number);
+                self.sleep(random.micros(0, 10_000)).await;
+                self.history.look(number);
+                self.write(number, random);
+                drop(lease);
+            }
+            7 => {
+                let released = lease.surrender().await;
+                self.released(released, &id, &resource, number);
+            }
+            _ => {
+                self.history.count(|coverage| coverage.dropped += 1);
+                drop(lease);
+            }
+        }
+        if random.below(4) == 0 {
+            self.write(number, random);
+        }
+    }
+
+    async fn extend(&self, lease: &Lease, number: usize, ttl: Duration, random: &mut Random) {
+        let half = 10.max(u64::try_from(ttl.as_millis()).unwrap_or(10) / 2);
+        let ttl = Duration::from_millis(half + random.below(half + 1)).min(self.settings.max_ttl);
+        let limit = (random.below(6) == 0).then(|| random.micros(0, 20_000));
+        let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
+        let sent = self.world.now();
+        let extended = self.within(limit, lease.extend(ttl)).await;
+        if let Some(Ok(())) = extended {
+            self.history.extended(number, sent);
+        }
+        self.check_settled("an extension", began, paused, DEFAULT_NODE_TIMEOUT);
+        self.history.note(22, [self.id as u64, 0], || {
+            format!(
+                "c{} extends {} by {ttl:?}: {extended:?}",
+                self.id,
+                lease.token_id()
+            )
+        });
+        self.history.count(|coverage| match extended {
+            Some(Ok(())) => coverage.extended += 1,
+            _ => coverage.extension_failed += 1,
+        });
+    }
+
+    /// Sends a write to the store, which takes its time to arrive.
+    fn write(&self, number: usize, random: &mut Random) {
+        let history = Arc::clone(&self.history);
+        let delay = random.micros(0, random.clone().pick(&[1000, 10_000, 500_000]));
+        self.world.after(delay, move || history.write(number));
+    }
+
+    fn released(&self, released: Released, id: &str, resource: &Resource, number: usize) {
+        self.history.note(23, [self.id as u64, number as u64], || {
+            format!("c{} releases {id}: {released:?}", self.id)
+        });
+        if released != Released::Confirmed {
+            self.history.count(|coverage| coverage.unconfirmed += 1);
+            return;
+        }
+        self.history.count(|coverage| coverage.released += 1);
+        if let Some(token) = self.history.token_of(number) {
+            let holders = self.servers.iter().filter(|server| {
+                server.holds(resource, &token) && !self.history.is_excused(server.seat, &token)
+            });
+            self.history.check_free(id, holders.count());
+        }
+    }
+}

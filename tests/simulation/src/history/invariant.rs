@@ -1,0 +1,62 @@
+//! What must never happen.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What must hold in every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Invariant {
+    /// Two leases of one name were valid at once.
+    Exclusion,
+    /// Two leases of one name have one fencing token.
+    TokenUnique,
+    /// A later lease has a lower fencing token.
+    TokenOrder,
+    /// The store took a write of an earlier holder behind one of a later holder.
+    StoreOrder,
+    /// A release removed a key that was not its own.
+    ForeignRelease,
+    /// An operation changed a key, or lowered a counter, that it must not touch.
+    ForeignChange,
+    /// A lease claims to be valid for longer than its ttl less the drift, from its beginning.
+    Validity,
+    /// A lease rests on votes that came after its end.
+    LateVotes,
+    /// A node was asked twice to grant one token.
+    SetTwice,
+    /// A key was put back without a majority that had just vouched for the lock.
+    Unproven,
+    /// An extension began behind the release of the same lock.
+    ExtendedReleased,
+    /// A release that was confirmed left a majority with the key.
+    FalselyConfirmed,
+    /// A key stayed behind although its lock was released.
+    Leftover,
+    /// An extension succeeded although someone else held the lock since it was acquired.
+    Interrupted,
+    /// A lease that was over is valid again.
+    Revived,
+    /// A lease goes on although its client was told that too many nodes may have forgotten it.
+    Unvouched,
+    /// A call took longer than it may, or never ended.
+    Settles,
+    /// With a majority up and all faults over, an acquisition did not succeed.
+    Liveness,
+}
+
+/// One rule that was broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Which.
+    pub invariant: Invariant,
+    /// When, on the common clock.
+    pub at: Duration,
+    /// What exactly.
+    pub text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?}: {}", self.invariant, self.at, self.text)
+    }
+}

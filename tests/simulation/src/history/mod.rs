@@ -1,0 +1,245 @@
+//! What happened, on the common clock, and what must never happen.
+//!
+//! The checker knows nothing of core's decisions. It sees what every node served, what every
+//! client was told, and when; the rules are in `check.rs`.
+
+mod invariant;
+mod record;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redlock_core::{LeaseHandle, Operation, Resource};
+
+pub use invariant::{Invariant, Violation};
+pub use record::{Served, Submitted};
+
+use crate::coverage::Coverage;
+use crate::profile::Rules;
+use crate::world::{ProcessId, World};
+
+/// See the [module](self).
+pub struct History {
+    pub(crate) world: Arc<World>,
+    pub(crate) rules: Rules,
+    is_traced: bool,
+    pub(crate) inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+pub(crate) struct Inner {
+    pub(crate) attempts: Vec<Attempt>,
+    by_token: BTreeMap<Box<[u8]>, usize>,
+    pub(crate) leases: Vec<LeaseRecord>,
+    pub(crate) coverage: Coverage,
+    pub(crate) violations: Vec<Violation>,
+    /// Which lease wrote last to each resource's store, and all that ever did.
+    pub(crate) writers: BTreeMap<Vec<u8>, Vec<usize>>,
+    lines: Vec<String>,
+    digest: u64,
+    next: u64,
+}
+
+/// One owner token: an attempt, and the lease that came of it.
+pub(crate) struct Attempt {
+    pub(crate) process: ProcessId,
+    pub(crate) token: Box<[u8]>,
+    pub(crate) short_id: String,
+    pub(crate) staked_at: Duration,
+    pub(crate) seats: Vec<Seat>,
+    /// When grants reached the client.
+    pub(crate) votes: Vec<Duration>,
+    pub(crate) released_at: Option<Duration>,
+    /// Extensions, and the seats that granted each, as bits.
+    pub(crate) extensions: Vec<(Arc<Operation>, u64)>,
+}
+
+/// What one node did for one attempt.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seat {
+    pub(crate) asked: u32,
+    /// The place of the grant among all that happened.
+    pub(crate) granted: Option<u64>,
+    /// Where its counter stood while it had our key.
+    pub(crate) stands: Option<u64>,
+    /// A key may stay here: what put it there came over a connection that was given up.
+    pub(crate) is_excused: bool,
+    was_released: bool,
+    /// The node's epoch in which it last said yes.
+    pub(crate) epoch: Option<u32>,
+}
+
+pub(crate) struct LeaseRecord {
+    pub(crate) process: ProcessId,
+    pub(crate) attempt: usize,
+    pub(crate) handle: LeaseHandle,
+    pub(crate) resource: Resource,
+    pub(crate) token: Option<u64>,
+    pub(crate) returned_at: Duration,
+    pub(crate) was_over: bool,
+    pub(crate) is_abandoned: bool,
+}
+
+impl History {
+    /// Nothing has happened yet. `is_traced` keeps a line for everything that does.
+    pub fn new(world: &Arc<World>, rules: Rules, is_traced: bool) -> Arc<Self> {
+        Arc::new(Self {
+            world: Arc::clone(world),
+            rules,
+            is_traced,
+            inner: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes down what happened.
+    pub fn note(&self, kind: u64, numbers: [u64; 2], text: impl FnOnce() -> String) {
+        let now = self.world.now();
+        let line = self.is_traced.then(|| {
+            let micros = now.as_micros();
+            format!(
+                "{:>6}.{:06} {}",
+                micros / 1_000_000,
+                micros % 1_000_000,
+                text()
+            )
+        });
+        let mut inner = self.lock();
+        let nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        for number in [nanos, kind, numbers[0], numbers[1]] {
+            inner.digest = (inner.digest ^ number)
+                .wrapping_mul(0x0000_0100_0000_01b3)
+                .rotate_left(23);
+        }
+        inner.lines.extend(line);
+    }
+
+    /// A number that two runs share only if the same things happened at the same times.
+    pub fn digest(&self) -> u64 {
+        self.lock().digest
+    }
+
+    /// What was traced.
+    pub fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().lines)
+    }
+
+    /// Counts something.
+    pub fn count(&self, count: impl FnOnce(&mut Coverage)) {
+        count(&mut self.lock().coverage);
+    }
+
+    /// What the run went through.
+    pub fn coverage(&self) -> Coverage {
+        self.lock().coverage
+    }
+
+    /// The rules that were broken, the first time for each.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.lock().violations.clone()
+    }
+
+    /// A rule was broken. Only the first time is kept: the rest may follow from it.
+    pub fn violated(&self, invariant: Invariant, text: String) {
+        self.note(99, [invariant as u64, 0], || {
+            format!("VIOLATED {invariant:?}: {text}")
+        });
+        let at = self.world.now();
+        let mut inner = self.lock();
+        if inner
+            .violations
+            .iter()
+            .all(|known| known.invariant != invariant)
+        {
+            inner.violations.push(Violation {
+                invariant,
+                at,
+                text,
+            });
+        }
+    }
+
+    /// Whether keys that stay behind are looked for.
+    pub fn heeds_leftovers(&self) -> bool {
+        self.rules.leftovers
+    }
+
+    /// A connection broke.
+    pub fn broke(&self, process: ProcessId, seat: usize) {
+        self.note(4, [process as u64, seat as u64], || {
+            format!("c{process} lost n{seat}")
+        });
+        self.count(|coverage| coverage.broken += 1);
+    }
+
+    /// A release is sent again on a new connection.
+    pub fn repeated(&self, process: ProcessId, seat: usize, operation: &Operation) {
+        self.note(5, [process as u64, seat as u64], || {
+            let id = operation.token().short_id();
+            format!("c{process} -> n{seat} {id} release, owed")
+        });
+        self.count(|coverage| coverage.owed += 1);
+    }
+
+    /// A fault of the world's.
+    pub fn fault(&self, seat: usize, text: impl FnOnce() -> String) {
+        self.note(6, [seat as u64, 0], text);
+    }
+
+    /// The owner token of a lease.
+    pub fn token_of(&self, lease: usize) -> Option<Box<[u8]>> {
+        let inner = self.lock();
+        let attempt = inner.leases.get(lease)?.attempt;
+        Some(inner.attempts[attempt].token.clone())
+    }
+
+    /// Forgets all leases, so that nothing keeps anything alive in a circle.
+    pub fn forget(&self) {
+        let leases = std::mem::take(&mut self.lock().leases);
+        drop(leases);
+    }
+
+    /// A node came back with older data: keys that were released may be there again.
+    pub fn excuse_all(&self, seat: usize) {
+        for attempt in &mut self.lock().attempts {
+            attempt.seats[seat].is_excused = true;
+        }
+    }
+
+    /// Whether keys of `token` may stay at `seat`.
+    pub fn is_excused(&self, seat: usize, token: &[u8]) -> bool {
+        let mut inner = self.lock();
+        inner
+            .known(token)
+            .is_none_or(|attempt| attempt.seats[seat].is_excused)
+    }
+}
+
+impl Inner {
+    fn attempt_of(&mut self, operation: &Operation, new: impl FnOnce() -> Attempt) -> usize {
+        let token = operation.token().as_bytes();
+        if let Some(number) = self.by_token.get(token) {
+            return *number;
+        }
+        let number = self.attempts.len();
+        self.attempts.push(new());
+        self.by_token.insert(token.into(), number);
+        number
+    }
+
+    fn known(&mut self, token: &[u8]) -> Option<&mut Attempt> {
+        let number = *self.by_token.get(token)?;
+        self.attempts.get_mut(number)
+    }
+
+    /// The newest attempt of `process` with this short id.
+    pub(crate) fn attempt_named(&self, process: ProcessId, short_id: &str) -> Option<usize> {
+        self.attempts
+            .iter()
+            .rposition(|attempt| attempt.process == process && attempt.short_id == short_id)
+    }
+}

@@ -1,0 +1,234 @@
+//! What a client submits, a node serves, and a client is answered.
+
+use std::sync::Arc;
+
+use redlock_core::{Answer, Operation, Want};
+
+use super::{Attempt, History, Invariant, Seat};
+use crate::world::ProcessId;
+
+/// What a node was asked and did.
+pub struct Served<'a> {
+    /// The node.
+    pub seat: usize,
+    /// Who asked.
+    pub process: ProcessId,
+    /// Its connection had been given up.
+    pub is_late: bool,
+    /// What was asked.
+    pub operation: &'a Arc<Operation>,
+    /// What it answered.
+    pub answer: &'a Answer,
+    /// The keys' values before and after.
+    pub before: Vec<Option<Vec<u8>>>,
+    /// See [`before`](Self::before).
+    pub after: Vec<Option<Vec<u8>>>,
+    /// The counters before and after.
+    pub counted: Vec<u64>,
+    /// See [`counted`](Self::counted).
+    pub counts: Vec<u64>,
+    /// An extension let keys live for less than before.
+    pub is_shortened: bool,
+}
+
+/// What an operation is that a client submits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The first release of its token.
+    FirstRelease,
+    /// Anything else.
+    Other,
+}
+
+impl History {
+    /// A client hands an operation to a node.
+    pub fn submitting(
+        &self,
+        process: ProcessId,
+        seat: usize,
+        operation: &Arc<Operation>,
+    ) -> Submitted {
+        let want = operation.want();
+        if matches!(want, Want::Inspect) {
+            return Submitted::Other;
+        }
+        let id = operation.token().short_id();
+        self.note(1, [process as u64, seat as u64], || {
+            format!("c{process} -> n{seat} {id} {want:?}")
+        });
+        let now = self.world.now();
+        let mut broken = None;
+        let mut submitted = Submitted::Other;
+        {
+            let mut inner = self.lock();
+            let nodes = self.rules.nodes;
+            let number = inner.attempt_of(operation, || Attempt {
+                process,
+                token: operation.token().as_bytes().into(),
+                short_id: id.to_owned(),
+                staked_at: now,
+                seats: vec![Seat::default(); nodes],
+                votes: Vec::new(),
+                released_at: None,
+                extensions: Vec::new(),
+            });
+            let attempt = &mut inner.attempts[number];
+            match want {
+                Want::Release { .. } if attempt.released_at.is_none() => {
+                    attempt.released_at = Some(now);
+                    submitted = Submitted::FirstRelease;
+                }
+                Want::Extend { .. } => {
+                    let known = &attempt.extensions;
+                    if !known.iter().any(|(known, _)| Arc::ptr_eq(known, operation)) {
+                        attempt.extensions.push((Arc::clone(operation), 0));
+                        if attempt.released_at.is_some() {
+                            let text = format!("c{process} extends {id}, which it has released");
+                            broken = Some((Invariant::ExtendedReleased, text));
+                        }
+                    }
+                }
+                Want::Restore { .. } => {
+                    let votes = attempt
+                        .extensions
+                        .iter()
+                        .map(|(_, seats)| seats.count_ones());
+                    let needed = u32::try_from(nodes / 2 + 1).unwrap_or(u32::MAX);
+                    if votes.max().unwrap_or(0) < needed {
+                        let text = format!("c{process} puts {id} back without a proof");
+                        broken = Some((Invariant::Unproven, text));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some((invariant, text)) = broken {
+            self.violated(invariant, text);
+        }
+        submitted
+    }
+
+    /// A node's answer reached the client that asked.
+    pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Answer) {
+        let want = operation.want();
+        if matches!(want, Want::Inspect) {
+            return;
+        }
+        self.note(2, [seat as u64, u64::from(is_granted(answer))], || {
+            let id = operation.token().short_id();
+            format!("  <- n{seat} {id} {want:?}: {}", brief(answer))
+        });
+        if !is_granted(answer) {
+            return;
+        }
+        let now = self.world.now();
+        let mut inner = self.lock();
+        let Some(attempt) = inner.known(operation.token().as_bytes()) else {
+            return;
+        };
+        if let (Answer::Granted { epoch, .. }, false) = (answer, is_release(want)) {
+            attempt.seats[seat].epoch = Some(*epoch);
+        }
+        match want {
+            Want::Acquire { .. } => attempt.votes.push(now),
+            Want::Extend { .. } => {
+                for (known, seats) in &mut attempt.extensions {
+                    if Arc::ptr_eq(known, operation) {
+                        *seats |= 1 << seat;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A node served an operation.
+    pub fn served(&self, served: &Served<'_>) {
+        let (seat, operation, answer) = (served.seat, served.operation, served.answer);
+        let want = operation.want();
+        if matches!(want, Want::Inspect) {
+            return;
+        }
+        self.note(3, [seat as u64, served.process as u64], || {
+            let id = operation.token().short_id();
+            let late = if served.is_late { " (late)" } else { "" };
+            let (process, answer) = (served.process, brief(answer));
+            format!("     n{seat} serves c{process} {id} {want:?}: {answer}{late}")
+        });
+        let mut broken = Self::check_served(served);
+        {
+            let mut inner = self.lock();
+            inner.next += 1;
+            let place = inner.next;
+            inner.coverage.late += u64::from(served.is_late);
+            let Some(attempt) = inner.known(operation.token().as_bytes()) else {
+                return;
+            };
+            let process = attempt.process;
+            let kept = &mut attempt.seats[seat];
+            let is_ours = (served.after.iter().flatten())
+                .filter(|value| **value == operation.token().as_bytes())
+                .count()
+                == served.after.len();
+            let (mut zombies, mut confirmed, mut refused, mut restored) = (0, 0, 0, 0);
+            match want {
+                Want::Acquire { .. } => {
+                    kept.asked += 1;
+                    if kept.asked > 1 {
+                        let id = operation.token().short_id();
+                        let text = format!("n{seat} was asked twice by c{process} to grant {id}");
+                        broken.push((Invariant::SetTwice, text));
+                    }
+                    if is_granted(answer) {
+                        kept.granted = Some(place);
+                        kept.stands = served.counts.iter().max().copied();
+                        kept.is_excused |= served.is_late;
+                        zombies = u64::from(kept.was_released);
+                    }
+                }
+                Want::Confirm { counter, .. } => {
+                    if is_ours && served.counts.iter().all(|stands| *stands >= counter) {
+                        kept.stands = Some(counter);
+                    }
+                    confirmed = u64::from(is_granted(answer));
+                    refused = 1 - confirmed;
+                }
+                Want::Restore { .. } if is_granted(answer) => {
+                    kept.is_excused |= served.is_late;
+                    restored = 1;
+                }
+                Want::Release { .. } => kept.was_released = true,
+                _ => {}
+            }
+            inner.coverage.zombies += zombies;
+            inner.coverage.confirmed += confirmed;
+            inner.coverage.confirmation_refused += refused;
+            inner.coverage.restored += restored;
+        }
+        for (invariant, text) in broken {
+            self.violated(invariant, text);
+        }
+    }
+}
+
+/// Without the holder's name: it has the number of this process in it, and a trace must not.
+fn brief(answer: &Answer) -> String {
+    match answer {
+        Answer::Granted { counter: None, .. } => "granted".to_owned(),
+        Answer::Granted {
+            counter: Some(counter),
+            ..
+        } => format!("granted, at {counter}"),
+        Answer::Held(_) => "held".to_owned(),
+        Answer::Absent => "absent".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+const fn is_release(want: Want) -> bool {
+    matches!(want, Want::Release { .. })
+}
+
+pub(crate) const fn is_granted(answer: &Answer) -> bool {
+    matches!(answer, Answer::Granted { .. })
+}
