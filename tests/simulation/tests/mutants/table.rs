@@ -357,8 +357,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "quarantine-too-short",
         patches: &[Patch {
             file: FLEET,
-            find: "self.max_ttl.saturating_add(margin)",
-            replace: "self.max_ttl / 4",
+            find: "longest.saturating_add(margin)",
+            replace: "(longest + margin) / 4",
         }],
         profile: "forgetful",
         breaks: Invariant::Exclusion,
