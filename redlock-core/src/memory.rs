@@ -136,7 +136,10 @@ impl MemoryNode {
     #[doc(hidden)]
     #[must_use]
     pub fn fork(&self) -> Self {
-        let copy = Self::new(Arc::clone(&self.shared.name), Arc::clone(&self.shared.clock));
+        let copy = Self::new(
+            Arc::clone(&self.shared.name),
+            Arc::clone(&self.shared.clock),
+        );
         *copy.lock() = self.current().clone();
         copy
     }
