@@ -206,6 +206,12 @@ impl NodeError {
         Self::sent(NodeErrorKind::Server, Shown(&text[..cut]).to_string())
     }
 
+    /// The same error for an operation that was under way when it came up.
+    pub(crate) fn into_sent(mut self) -> Self {
+        self.sent = true;
+        self
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> NodeErrorKind {
         self.kind

@@ -123,6 +123,8 @@ impl Possession {
     }
 
     pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
+        // Gone there once, whichever round said so, and however late.
+        self.firm = self.firm.map(|firm| firm & !seats);
         self.restoration = Some((round, seats));
     }
 }
@@ -240,6 +242,24 @@ mod tests {
         let (finding, proof) = extend(&mut possession, second, &[1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
         assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+    }
+
+    #[test]
+    fn a_node_that_was_given_its_key_again_is_firm_no_more_whichever_answer_gets_lost() {
+        let acquisition = round(&[0, 1, 2]);
+        let mut possession = Possession::default();
+        let first = possession.electorate(&acquisition);
+        let (_, slow) = extend(&mut possession, first, &[1, 2], &[]);
+        let second = possession.electorate(&acquisition);
+        // The answer to the first comes while the second is out.
+        slow.vote(0, Answer::Absent);
+        let (_, proof) = extend(&mut possession, second, &[1, 2], &[]);
+        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+        possession.restored(round(&[]), 0b001);
+        // The answer to the second gets lost with the connection.
+        let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
+        proof.vote(0, Answer::Failed(error));
+        assert_eq!(possession.electorate(&acquisition).firm, 0b110);
     }
 
     #[test]

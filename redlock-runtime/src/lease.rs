@@ -1,7 +1,7 @@
 //! The lease as applications see it.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -158,12 +158,12 @@ impl Lease {
         }
         let mut body = Below::new(self.handle(), body);
         let is_in_body = &self.core.is_in_body;
-        is_in_body.store(true, Ordering::Relaxed);
-        let held = self
-            .handle
-            .core
-            .hold(Pin::new(&mut body), self.on_lost)
-            .await;
+        // At its first poll, and not before: where the lease is over by then, nothing was begun.
+        let body = pin!(poll_fn(|context| {
+            is_in_body.store(true, Ordering::Relaxed);
+            Pin::new(&mut body).poll(context)
+        }));
+        let held = self.handle.core.hold(body, self.on_lost).await;
         if let Held::Done(_) | Held::Late(..) = held {
             is_in_body.store(false, Ordering::Relaxed);
         }

@@ -296,8 +296,10 @@ impl<'a> Serve<'a> {
             }
         }
         self.inbox.close(error, owed);
+        // Whatever ends the connection: these may have been served, and have to be undone.
+        let unknown = error.clone().into_sent();
         for reply in replies {
-            reply.answer(Answer::Failed(error.clone()));
+            reply.answer(Answer::Failed(unknown.clone()));
         }
     }
 

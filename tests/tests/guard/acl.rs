@@ -1,10 +1,12 @@
 //! Users that may do little.
 
-use redlock_core::NodeErrorKind::{Quarantined, Refused};
-use redlock_core::guard::Marker;
-use redlock_tests::RedisNode;
+use std::time::Duration;
 
-use crate::fixture::{Set, client, marker, once};
+use redlock_core::NodeErrorKind::{Quarantined, Refused};
+use redlock_core::guard::{Marker, RestartGuard};
+use redlock_tests::{RedisNode, eventually};
+
+use crate::fixture::{SOON, Set, client, marker, once};
 
 /// What the README says that a user needs.
 const MINIMAL: [&str; 10] = [
@@ -75,4 +77,37 @@ async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
         reason.contains("`redlock:marker`") && reason.contains("restart_guard"),
         "{reason}"
     );
+}
+
+#[tokio::test]
+async fn what_was_sent_to_a_node_that_is_refused_meanwhile_is_undone() {
+    let node = RedisNode::start().await;
+    let rules = [&["~*"], &MINIMAL[..]].concat();
+    let heartbeat = Duration::from_millis(300);
+    let set = Set::with([url_of_user(&node, &rules)], RestartGuard::Standard, |it| {
+        it.heartbeat = heartbeat;
+    })
+    .await;
+    set.until_voting(0).await;
+    // Its marker is out of reach from now on, and the check that finds that out is asked ahead of
+    // the acquisition.
+    node.command(["ACL", "SETUSER", "locker", "resetkeys", "~r"]);
+    node.freeze();
+    tokio::time::sleep(heartbeat * 2).await;
+    let nodes = set.node_set();
+    let acquiring = tokio::spawn(async move {
+        let mut request = once("r");
+        request.ttl = Duration::from_secs(60);
+        client().acquire(&nodes, &request).await
+    });
+    tokio::time::sleep(heartbeat).await;
+    node.thaw();
+    acquiring.await.unwrap().unwrap_err();
+    node.command(["ACL", "SETUSER", "locker", "~*"]);
+    set.until_voting(0).await;
+    eventually("the key to be gone", SOON, || async {
+        node.get("r")
+            .map_or(Ok(()), |_| Err(format!("{:?}", node.pttl("r"))))
+    })
+    .await;
 }

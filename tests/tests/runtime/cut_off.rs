@@ -145,3 +145,25 @@ async fn a_body_that_shutdown_cancels_keeps_its_lock_where_that_is_asked_for() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_body_that_never_began_leaves_nothing_behind() {
+    let config = redlock_runtime::Config::new()
+        .pool("a", "memory://a")
+        .pool("b", "memory://b")
+        .pool("c", "memory://c");
+    let redlock = redlock_runtime::Redlock::start(config).await.unwrap();
+    let acquiring = lock("r").on_cancel(OnCancel::Expire).acquire();
+    let registry = registry(&redlock);
+    let lease = registry.clone().scope(acquiring).await.unwrap();
+    let nodes = ["a", "b", "c"].map(|pool| registry.memory_node(pool).unwrap().clone());
+    for node in &nodes[..2] {
+        node.begin_epoch();
+    }
+    let error = lease.run(async |_lease| panic!("begun")).await.unwrap_err();
+    let is_lost = matches!(error.kind(), LockErrorKind::Lost(Over::Forgotten));
+    assert!(is_lost, "{error}");
+    for node in &nodes {
+        assert!(node.keys().is_empty());
+    }
+}
