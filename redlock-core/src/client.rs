@@ -127,8 +127,9 @@ impl Client {
 
     /// Waits until every node has served all that was submitted before this call, at most for
     /// `timeout`; returns the names of those that did not. An operation is answered after those
-    /// before it, so one that changes nothing does for a barrier. It takes two: what the first one
-    /// found answered with `NOSCRIPT` is sent again behind it.
+    /// before it, so one that changes nothing does for a barrier: the release of what was never
+    /// locked, which also reaches a node that votes no. It takes two: what the first one found
+    /// answered with `NOSCRIPT` is sent again behind it.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -137,7 +138,8 @@ impl Client {
         let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let barrier = || Operation::new(key.clone(), token.clone(), Want::Inspect);
+        let ttl = SHORTEST_PAUSE;
+        let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
         // Each node by itself: one that hangs takes no time from the others.
         let mut asking: Vec<_> = nodes
             .iter()

@@ -280,11 +280,13 @@ impl Store {
         Answer::GRANTED
     }
 
-    /// What a counter stands at; nothing, or what is no number, is zero.
+    /// What a counter stands at; nothing, or what is no number that a server's script could count
+    /// on from, is zero.
     fn counter(&self, key: &[u8]) -> u64 {
         let digits = self.entries.get(key).map(|entry| &*entry.value);
         let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+        let number = digits.and_then(|digits| digits.parse().ok());
+        number.filter(|number| *number < (1 << 53) - 1).unwrap_or(0)
     }
 
     fn restore(&mut self, operation: &Operation, expires: Moment) -> Answer {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::environment::Moment;
-use crate::error::ExtendError;
+use crate::error::{ExtendError, Over};
 use crate::lease::LeaseHandle;
 use crate::race::before;
-use crate::request::{MIN_TTL, Renewal, Request};
+use crate::request::{Renewal, Request, check_ttl};
 
 /// A renewal that found no majority is tried again after a third of what is left, but not sooner.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
@@ -43,7 +43,8 @@ impl LeaseHandle {
             // Not beyond the end, and no less than a ttl may be, in whole milliseconds.
             let left = end.saturating_since(now).min(ttl);
             let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-            if left < MIN_TTL {
+            if check_ttl(left, self.shared.clock_drift_factor).is_err() {
+                // Too little for another validity.
                 return;
             }
             match self.extend(left).await {
@@ -59,6 +60,8 @@ impl LeaseHandle {
                     );
                     pause = Some(now.saturating_add((left / 3).max(SHORTEST_PAUSE)));
                 }
+                // Its holder let go of it meanwhile.
+                Err(ExtendError::Over(Over::Released)) => return,
                 Err(error) => {
                     tracing::warn!(
                         resource = %self.resource(), token = self.token_id(), %error,

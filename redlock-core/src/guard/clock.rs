@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{CLOCK_WINDOW, Check};
+use crate::environment::Moment;
 
 /// A check that took longer says too little about the node's clock to be compared with.
 const VAGUE: Duration = Duration::from_millis(250);
@@ -32,6 +33,7 @@ impl NodeClock {
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
+    at: Moment,
     offset_us: i128,
     uncertainty_us: i128,
 }
@@ -41,6 +43,7 @@ impl Reading {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {
+            at: midpoint,
             offset_us: micros(check.time) - micros(midpoint.since_origin()),
             uncertainty_us: micros(round_trip) / 2,
         }
@@ -49,7 +52,9 @@ impl Reading {
     /// By how much the node's clock moved since `earlier`, where that is a step.
     fn step_since(self, earlier: Self) -> Option<i128> {
         let moved = self.offset_us - earlier.offset_us;
-        let allowed = micros(CLOCK_WINDOW) + self.uncertainty_us + earlier.uncertainty_us;
+        // A thousandth is more than a clock that is slewed moves away from another.
+        let slewed = micros(self.at.saturating_since(earlier.at)) / 1000;
+        let allowed = micros(CLOCK_WINDOW) + slewed + self.uncertainty_us + earlier.uncertainty_us;
         (moved.abs() > allowed).then_some(moved)
     }
 }

@@ -48,7 +48,8 @@ static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. The
-/// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles.
+/// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles. What is
+/// no number that a double can count on from is none.
 /// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
 /// nothing, however recently.
 static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
@@ -68,12 +69,13 @@ static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          end \
          local window = tonumber(ARGV[4]) \
          local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \
-         for i = locks + 1, 2 * locks do \
-           local stands = redis.pcall('GET', KEYS[i]) \
-           if type(stands) == 'string' then \
-             count = math.max(count, (tonumber(stands) or 0) + 1) \
-           end \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
          end \
+         for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
          for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
          for i = locks + 1, 2 * locks do \
            redis.call('SET', KEYS[i], string.format('%.0f', count), 'PX', ARGV[5]) \
@@ -91,9 +93,14 @@ static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
            if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
          end \
          if gone then return -1 end \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end \
          for i = locks + 1, #KEYS do \
-           local stands = redis.pcall('GET', KEYS[i]) \
-           if type(stands) ~= 'string' or (tonumber(stands) or 0) < tonumber(ARGV[2]) then \
+           if stands(KEYS[i]) < tonumber(ARGV[2]) then \
              redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) \
            end \
          end \

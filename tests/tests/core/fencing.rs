@@ -112,9 +112,15 @@ async fn a_counter_that_nodes_lost_goes_on_from_the_time() {
         // One, two or all of them; also what is no number, and what is no string.
         for node in nodes.iter().take(round % 4) {
             node.del(COUNTER);
-            if round % 2 == 1 {
-                node.set(COUNTER, "no number", None);
-            }
+            let garbage = [
+                "",
+                "no number",
+                "1e300",
+                "nan",
+                "-5",
+                "99999999999999999999",
+            ];
+            node.set(COUNTER, garbage[round % garbage.len()], None);
         }
         let lease = client().acquire(&set, &fenced("r")).await.unwrap();
         assert!(token(&lease) > last);

@@ -30,6 +30,9 @@ fn what_moves_slowly_or_may_be_the_network_is_no_step() {
         a.time += ms(100);
         assert_eq!(a.check().action, Action::Vote);
     }
+    a.pass(ms(30 * 60_000));
+    a.time += ms(540);
+    assert_eq!(a.check().action, Action::Vote, "300 ppm of half an hour");
     a.round_trip = ms(2_000);
     a.time += ms(1_400);
     assert_eq!(
@@ -70,7 +73,7 @@ fn a_step_that_others_have_seen_to_is_not_written_again() {
     let mut a = Bench::voting();
     a.sentry.unreachable();
     a.pass(ms(3_600_000));
-    a.time += ms(700);
+    a.time += ms(7_000);
     a.marker = marker("run1", a.time.saturating_sub(ms(1_800_000)));
     let found = a.marker.clone();
     assert!(
