@@ -107,6 +107,7 @@ fn main() -> ExitCode {
                     if report.violations.is_empty() {
                         continue;
                     }
+                    eprintln!("seed {seed} violates {}", report.violations[0]);
                     if let Ok(mut all) = all.lock() {
                         all.1.push((seed, report));
                         let is_enough = all.1.len() >= MOST_FAILURES || arguments.until.is_some();

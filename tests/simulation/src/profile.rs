@@ -121,7 +121,7 @@ impl Settings {
         } else {
             Weather {
                 slow_chance: random.pick(&[0, 100, 500, 1500]),
-                slow: random.pick(&[20, 100, 700]),
+                slow: random.pick(&[20, 100, 700, 3000]),
                 usual: random.pick(&[300, 1000, 10_000]),
             }
         };
@@ -163,7 +163,7 @@ impl Settings {
             span,
             faults: if is_calm { 0 } else { random.below(25) },
             deletions: match profile {
-                Profile::Wild => random.pick(&[0, 30, 300]),
+                Profile::Wild => random.pick(&[0, 10, 30, 300]),
                 _ => 0,
             },
             weather,

@@ -21,9 +21,9 @@ impl SimulatedClient {
         let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
         for _ in 0..random.below(5) {
             self.history.look(number);
-            match random.below(6) {
+            match random.below(7) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
-                2 => self.extend(&lease, number, ttl, random).await,
+                2 | 6 => self.extend(&lease, number, ttl, random).await,
                 3 => drop(lease.join()),
                 4 => {
                     let limit = Some(random.micros(0, micros));
@@ -123,7 +123,7 @@ impl SimulatedClient {
         self.history.count(|coverage| coverage.released += 1);
         if let Some(token) = self.history.token_of(number) {
             let holders = self.servers.iter().filter(|server| {
-                server.holds(resource, &token) && !self.history.is_excused(server.seat, &token)
+                server.holds(resource, &token) && !self.history.may_linger(server.seat, &token)
             });
             self.history.check_free(id, holders.count());
         }

@@ -66,6 +66,9 @@ pub(crate) struct Seat {
     /// A key may stay here: what put it there came over a connection that was given up.
     pub(crate) is_excused: bool,
     was_released: bool,
+    /// A key was put back here behind a release, by a thread that was overtaken; it cleans up
+    /// behind itself, with another one.
+    was_overtaken: bool,
     /// The node's epoch in which it last said yes.
     pub(crate) epoch: Option<u32>,
 }
@@ -208,6 +211,14 @@ impl History {
         for attempt in &mut self.lock().attempts {
             attempt.seats[seat].is_excused = true;
         }
+    }
+
+    /// Whether keys of `token` may be at `seat` for a moment more, although it was released.
+    pub fn may_linger(&self, seat: usize, token: &[u8]) -> bool {
+        let mut inner = self.lock();
+        inner.known(token).is_none_or(|attempt| {
+            attempt.seats[seat].is_excused || attempt.seats[seat].was_overtaken
+        })
     }
 
     /// Whether keys of `token` may stay at `seat`.

@@ -195,6 +195,7 @@ impl History {
                 }
                 Want::Restore { .. } if is_granted(answer) => {
                     kept.is_excused |= served.is_late;
+                    kept.was_overtaken |= kept.was_released;
                     restored = 1;
                 }
                 Want::Release { .. } => kept.was_released = true,

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use redlock_core::guard::Sentry;
-use redlock_core::{Answer, EpochListener, Node, NodeError, NodeErrorKind, Operation, Reply};
+use redlock_core::{Answer, EpochListener, Node, NodeError, NodeErrorKind, Operation, Reply, Want};
 
 use crate::clock::SkewedClock;
 use crate::history::History;
@@ -82,7 +82,7 @@ pub(crate) struct InFlight {
     since: Duration,
     /// The node's epoch when it was sent: what it grants counts in that one only.
     epoch: u32,
-    /// Until when it is owed, where it is a release.
+    /// Until when it is owed, where it was owed before.
     owed_until: Option<Duration>,
 }
 
@@ -192,8 +192,9 @@ impl Link {
             state.wire = None;
             state.gate = Gate::Closed;
             let in_flight = std::mem::take(&mut state.in_flight);
+            let now = self.world().now();
             for one in &in_flight {
-                if let Some(until) = one.owed_until {
+                if let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) {
                     let operation = Arc::clone(&one.operation);
                     state.owed.push_back(Owed { operation, until });
                 }
@@ -354,5 +355,13 @@ impl Link {
         for tell in listeners {
             tell();
         }
+    }
+}
+
+/// Until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
+fn owed_until(operation: &Operation, now: Duration) -> Option<Duration> {
+    match operation.want() {
+        Want::Release { ttl } => Some(now + ttl),
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use redlock_core::{
     Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
 };
 
-use super::{Gate, InFlight, Link, Owed, State};
+use super::{Gate, InFlight, Link, Owed, State, owed_until};
 use crate::history::Submitted;
 
 /// When an answer has been out for so long, the node votes no at once.
@@ -59,10 +59,7 @@ impl Node for Link {
             1
         };
         self.world().before_submit(self.process, times);
-        let owed_until = match operation.want() {
-            Want::Release { ttl } => Some(self.world().now() + ttl),
-            _ => None,
-        };
+        let owed_until = owed_until(&operation, self.world().now());
         let refusal = {
             let mut state = self.lock();
             let refusal = self.refusal(&state, owed_until.is_some());
@@ -73,7 +70,7 @@ impl Node for Link {
                         reply: Some(reply),
                         since: self.world().now(),
                         epoch: self.epoch(),
-                        owed_until,
+                        owed_until: None,
                     };
                     self.send(&mut state, &wire, one);
                     return;

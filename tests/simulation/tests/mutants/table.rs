@@ -186,16 +186,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         breaks: Invariant::Exclusion,
     },
     Mutant {
-        name: "extension-counts-keys-that-came-late",
-        patches: &[Patch {
-            file: POSSESSION,
-            find: ".get_or_insert_with(|| acquisition.granted_in_time());",
-            replace: ".get_or_insert_with(|| acquisition.granted_seats());",
-        }],
-        profile: "wild",
-        breaks: Invariant::Interrupted,
-    },
-    Mutant {
         name: "extension-of-a-lease-that-is-over",
         patches: &[Patch {
             file: LEASE,
@@ -288,10 +278,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "set-repeated-after-reconnection",
         patches: &[Patch {
             file: LINK,
-            find: "if let Some(until) = one.owed_until {",
+            find: "if let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) {",
             replace:
                 "let is_set = matches!(one.operation.want(), redlock_core::Want::Acquire { .. });
-                if let Some(until) = one.owed_until.or(is_set.then_some(Duration::MAX)) {",
+                let owed = owed_until(&one.operation, now).or(is_set.then_some(Duration::MAX));
+                if let Some(until) = one.owed_until.or(owed) {",
         }],
         profile: "faulty",
         breaks: Invariant::SetTwice,
