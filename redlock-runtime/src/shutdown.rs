@@ -40,7 +40,8 @@ pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 pub struct ShutdownReport {
     /// What was held when it began and ended by itself during the grace period.
     pub finished: Vec<HeldLease>,
-    /// Bodies that were cancelled at the end of the grace period; their locks are released.
+    /// Bodies that were cancelled at the end of the grace period; their locks are released, but for
+    /// those that were to be left to their ttl.
     pub cancelled: Vec<HeldLease>,
     /// Leases without a body that were released at the end of the grace period.
     pub released: Vec<HeldLease>,

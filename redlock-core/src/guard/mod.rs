@@ -33,6 +33,11 @@
 //! * A node that is first reached after its set was opened counts as restarted: it may have been
 //!   opened, have granted, and have forgotten, all unseen.
 //!
+//! # Whose clock stepped
+//! A step of a node's clock is one against this host's. Where all connected nodes moved alike, and
+//! they are a majority, it was this host that stood still: its leases are given up, and no node is
+//! closed to anybody else.
+//!
 //! # What it cannot tell
 //! A set of which a majority lost its memory, and nobody is left who saw its markers, looks new.
 //! Neither is a flush noticed that falls within the few seconds in which its set is first opened.
