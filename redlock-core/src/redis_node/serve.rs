@@ -348,3 +348,6 @@ fn garbled() -> NodeError {
         "what answered does not speak the Redis protocol",
     )
 }
+
+#[cfg(test)]
+mod tests;

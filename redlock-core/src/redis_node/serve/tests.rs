@@ -1,0 +1,122 @@
+//! A guarded connection to a server that a test plays.
+
+use std::io;
+use std::sync::Mutex;
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt as _, DuplexStream};
+
+use super::*;
+use crate::IoThread;
+use crate::guard::{Fleet, RestartGuard};
+use crate::node::NodeStatus;
+use crate::operation::Operation;
+use crate::redis_node::command::Dialect;
+use crate::redis_node::vetting::Facts;
+use crate::resource::Resource;
+use crate::round::{Goal, Round};
+use crate::token::TokenSource;
+
+/// Takes everything.
+#[derive(Default)]
+struct Socket(Mutex<Vec<u8>>);
+
+impl Writer for Socket {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Socket {
+    fn take(&self) -> String {
+        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        String::from_utf8(bytes).unwrap()
+    }
+}
+
+/// What a server answers to a check at a moment of its clock.
+fn checked(ms: u64, marker: Option<&str>) -> String {
+    let marker = marker.map_or("$-1\r\n".to_owned(), bulk);
+    let (seconds, micros) = ((ms / 1000).to_string(), (ms % 1000 * 1000).to_string());
+    format!("*3\r\n{}{}{marker}", bulk(&seconds), bulk(&micros))
+}
+
+fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}
+
+async fn answer(serve: &mut Serve<'_>, server: &mut DuplexStream, reply: &str) {
+    server.write_all(reply.as_bytes()).await.unwrap();
+    look(serve);
+}
+
+fn look(serve: &mut Serve<'_>) {
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(serve).poll(&mut context).is_pending());
+}
+
+fn submit(inbox: &Inbox, io: &IoThread, want: Want) -> Arc<Round> {
+    let token = TokenSource::new().fresh(&*io.environment().entropy);
+    let operation = Operation::new(Resource::from("r"), token, want);
+    let round = Round::new(1, Goal::All);
+    inbox.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+    round
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ttl, 1));
+    let mut warden = Warden::new(&"a".into(), &fleet, false, io.environment().clock);
+    warden.connected(Facts::of_role(false), Vec::new());
+    let inbox = Inbox::new(100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut warden));
+    let is_voting = || matches!(inbox.status(), NodeStatus::Voting);
+
+    look(&mut serve);
+    assert!(
+        socket.take().contains("redlock:marker") && !is_voting(),
+        "looked at first"
+    );
+    answer(&mut serve, &mut server, &checked(5_000, None)).await;
+    assert!(socket.take().contains("1 ? 5000"), "the set is new");
+    assert!(!is_voting());
+    let marked = checked(5_001, Some("1 ? 5000"));
+    answer(&mut serve, &mut server, &marked).await;
+    assert!(is_voting());
+
+    // The next question is out when a caller acquires, and finds that the node was flushed.
+    tokio::time::advance(options.heartbeat).await;
+    look(&mut serve);
+    assert!(socket.take().contains("redlock:marker"));
+    let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+    let released = submit(&inbox, &io, Want::Release { ttl });
+    look(&mut serve);
+    assert!(socket.take().contains("SET"));
+    answer(&mut serve, &mut server, &checked(5_002, None)).await;
+    assert!(!is_voting() && inbox.epoch() == 1);
+    answer(&mut serve, &mut server, "$-1\r\n:1\r\n").await;
+    assert!(
+        matches!(&acquired.answers()[..], [Some(Answer::Failed(error))]
+            if error.kind() == NodeErrorKind::Quarantined && error.was_sent()),
+        "{:?}",
+        acquired.answers(),
+    );
+    assert_eq!(released.tally().granted, 1, "it is undone all the same");
+}
