@@ -193,6 +193,8 @@ impl History {
                     confirmed = u64::from(is_granted(answer));
                     refused = 1 - confirmed;
                 }
+                // It lives on for a ttl from here, and its release may be owed for less.
+                Want::Extend { .. } if is_granted(answer) => kept.is_excused |= served.is_late,
                 Want::Restore { .. } if is_granted(answer) => {
                     kept.is_excused |= served.is_late;
                     kept.was_overtaken |= kept.was_released;
