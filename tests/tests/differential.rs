@@ -4,8 +4,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::{
-    Answer, Holding, IoThread, MemoryNode, Node, Operation, OwnerToken, RedisAddress, RedisNode,
-    RedisOptions, Remaining, Resource, Want, ask,
+    Answer, HINT_WINDOW, Holding, IoThread, MemoryNode, Node, Operation, OwnerToken, RedisAddress,
+    RedisNode, RedisOptions, Remaining, Resource, Want, ask,
 };
 use redlock_simulation::random::{Random, SeededEntropy};
 use redlock_tests::{Pttl, RedisNode as Server};
@@ -100,7 +100,8 @@ impl Pair {
             .duration_since(UNIX_EPOCH)
             .expect("after 1970");
         let now = u64::try_from(now.as_micros()).expect("before the year 500000");
-        now.saturating_add_signed(self.random.between(-4_000_000, 4_000_000))
+        let half = i64::try_from(HINT_WINDOW.as_micros() / 2).expect("a short window");
+        now.saturating_add_signed(self.random.between(-half, half))
     }
 
     /// Somebody else does something to a key, on both nodes.
@@ -113,9 +114,9 @@ impl Pair {
             self.memory.delete(name.as_bytes());
             self.server.del(&name);
         } else {
-            let value = self
-                .random
-                .pick(&["7", "99999999999", "foreign", "host/12/00"]);
+            let value =
+                self.random
+                    .pick(&["7", "99999999999", "nan", "1e300", "foreign", "host/12/00"]);
             let ttl = self.ttl();
             self.memory.put(name.as_bytes(), value.as_bytes(), ttl);
             self.server.set(&name, value, Some(ttl));
