@@ -138,8 +138,8 @@ impl Settings {
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
             Profile::Faulty => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
-            // A counter that is lost is made good for by the clocks: they are about right here.
-            Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 100_000])),
+            // A counter that is lost is made good for by the clocks: they are within the window here.
+            Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
         let is_guarded = random.below(2) == 0;
