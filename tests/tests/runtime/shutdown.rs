@@ -223,20 +223,25 @@ async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
     redlock_tests::eventually("the connections to close", SOON, || async { connections() }).await;
 }
 
-/// Polls an acquisition once, which sends it.
-async fn begin<F: Future>(acquiring: &mut std::pin::Pin<Box<F>>) {
+/// Polls an acquisition once, which sends it. A majority is frozen meanwhile: votes may be back
+/// before a single poll is over.
+async fn begin<F: Future>(nodes: &Nodes, acquiring: &mut std::pin::Pin<Box<F>>) {
+    nodes[0].freeze();
+    nodes[1].freeze();
     let is_done = std::future::poll_fn(|context| {
         std::task::Poll::Ready(acquiring.as_mut().poll(context).is_ready())
     })
     .await;
     assert!(!is_done);
+    nodes[0].thaw();
+    nodes[1].thaw();
 }
 
 #[tokio::test]
 async fn an_acquisition_under_way_is_waited_for() {
     let (nodes, redlock) = start(3).await;
     let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
-    begin(&mut acquiring).await;
+    begin(&nodes, &mut acquiring).await;
     let shutting_down = tokio::spawn(redlock.shutdown());
     let outcome = acquiring.await;
     // Whether it came in before the gate closed is a matter of luck.
@@ -250,7 +255,7 @@ async fn an_acquisition_under_way_is_waited_for() {
 async fn an_acquisition_that_nobody_polls_is_reported() {
     let (nodes, redlock) = impatient(3).await;
     let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
-    begin(&mut acquiring).await;
+    begin(&nodes, &mut acquiring).await;
     let report = redlock.shutdown().await;
     assert_eq!(report.under_way, 1, "{report}");
     assert!(
