@@ -249,7 +249,7 @@ impl Inbox {
 
     /// There is no connection, for this reason. What is queued was never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
-        let queue = {
+        let (written, queue) = {
             let mut state = self.lock();
             state.gate = Gate::Closed(error.clone());
             state.is_connected = false;
@@ -260,16 +260,21 @@ impl Inbox {
             }
             state.direct = None;
             state.unwritten.clear();
-            let mut queue = std::mem::take(&mut state.written);
-            queue.append(&mut state.queue);
-            for submission in &queue {
+            let written = std::mem::take(&mut state.written);
+            let queue = std::mem::take(&mut state.queue);
+            for submission in written.iter().chain(&queue) {
                 if let Some(owed) = Owed::for_release(&submission.operation) {
                     state.owe(owed);
                 }
             }
-            queue
+            (written, queue)
         };
         self.settled.notify_waiters();
+        // What a caller wrote by itself may have been served, and is to be undone.
+        let sent = error.clone().into_sent();
+        for submission in written {
+            submission.reply.answer(Answer::Failed(sent.clone()));
+        }
         for submission in queue {
             submission.reply.answer(Answer::Failed(error.clone()));
         }

@@ -144,6 +144,19 @@ fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
 }
 
 #[test]
+fn what_was_written_into_a_breaking_connection_may_have_been_served() {
+    let (inbox, socket) = calm(Ok(usize::MAX));
+    let written = submit(&inbox, &release());
+    assert!(!socket.taken.lock().unwrap().is_empty(), "it was written");
+    let queued = submit(&inbox, &release());
+    // As the driver says it that ends before it heard of either.
+    let error = NodeError::unsent(NodeErrorKind::NotConnected, "the driver has ended");
+    inbox.close(&error, Vec::new());
+    assert!(written.may_have_reached(0));
+    assert!(!queued.may_have_reached(0));
+}
+
+#[test]
 fn leaving_a_suspicion_does_not_end_a_quarantine() {
     let (inbox, _socket) = calm(Ok(0));
     let reason = || Some(NodeError::unsent(NodeErrorKind::Quarantined, "flushed"));
