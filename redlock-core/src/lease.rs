@@ -2,18 +2,18 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::claim::Claim;
-use crate::client::ClientShared;
+use crate::client::{ClientShared, NodeSet};
 use crate::environment::{Clock, Moment};
 use crate::error::Over;
 use crate::fencing::FencingToken;
-use crate::race::before;
+use crate::notice::third_left;
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::round::Round;
@@ -26,6 +26,8 @@ pub struct Lease {
     handle: LeaseHandle,
     /// This one has left already, by `release`.
     has_left: bool,
+    /// Where this holder has the lease renewed: tells the renewal that the holder has left.
+    pub(crate) renewed: Option<Arc<AtomicBool>>,
 }
 
 /// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a
@@ -47,6 +49,8 @@ pub(crate) struct LeaseShared {
     fencing_token: Option<FencingToken>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
     joined: AtomicUsize,
+    /// One of them was cut off in the middle and wants the keys to stay until their ttl.
+    is_left_to_expire: AtomicBool,
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Arc<Notify>,
@@ -61,9 +65,13 @@ pub(crate) struct Terms {
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
-struct State {
+pub(crate) struct State {
     generation: u64,
     deadline: Moment,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    /// The process is about to end.
+    pub(crate) is_winding_down: bool,
     over: Option<Over>,
 }
 
@@ -78,6 +86,9 @@ pub enum Released {
     Unconfirmed,
     /// There was nothing to do: others who joined still hold the lock, or it was released before.
     NotLast,
+    /// Nothing was sent: the keys stay until their ttl, because another one who joined
+    /// [abandoned](Lease::abandon) the lease.
+    LeftToExpire,
 }
 
 impl Lease {
@@ -95,9 +106,12 @@ impl Lease {
             acquired_at: terms.acquired_at,
             fencing_token: terms.fencing_token,
             joined: AtomicUsize::new(1),
+            is_left_to_expire: AtomicBool::new(false),
             state: Mutex::new(State {
                 generation: 0,
                 deadline: terms.deadline,
+                expiring: third_left(terms.acquired_at, terms.deadline),
+                is_winding_down: false,
                 over: None,
             }),
             changed: Arc::new(Notify::new()),
@@ -106,10 +120,17 @@ impl Lease {
             shared: Arc::new(shared),
             generation: 0,
         };
-        handle.renew(request);
+        let mut lease = Self::of(handle);
+        lease.renew(request, terms.acquired_at);
+        lease
+    }
+
+    /// One more holder, who is counted already.
+    pub(crate) fn of(handle: LeaseHandle) -> Self {
         Self {
             handle,
             has_left: false,
+            renewed: None,
         }
     }
 
@@ -127,45 +148,52 @@ impl Lease {
     /// The release is sent at the first poll, or when the future is dropped before it. Dropping
     /// the future later gives up the waiting only.
     pub async fn release(mut self) -> Released {
-        let sent = self.leave();
-        self.handle.settled(sent).await
+        match self.leave() {
+            Some(End::Released(sent)) => self.handle.settled(sent).await,
+            Some(End::Abandoned) => Released::LeftToExpire,
+            None => Released::NotLast,
+        }
     }
 
-    /// Another holder of the same lock, for a call below this one: the key is released when the
-    /// last of them has gone. `None` once the lease is over.
-    pub fn join(&self) -> Option<Self> {
-        if self.handle.over().is_some() {
+    /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
+    /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
+    /// holder that was cut off in the middle, when what it has sent may still be at work.
+    pub fn abandon(mut self) {
+        // Before this one has left, so that the last one sees it.
+        let shared = &self.handle.shared;
+        shared.is_left_to_expire.store(true, Ordering::Release);
+        self.leave();
+    }
+
+    /// How the lease ended, where this was the last one to leave.
+    fn leave(&mut self) -> Option<End> {
+        if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
-        // `self` is counted, so the count is not zero and cannot become it meanwhile.
-        self.handle.shared.joined.fetch_add(1, Ordering::Relaxed);
-        Some(Self {
-            handle: self.handle.clone(),
-            has_left: false,
-        })
-    }
-
-    /// Ends the lease without a release, unless others who joined still hold it: the keys stay
-    /// until their ttl ends, unrenewed. For a holder that was cut off in the middle, when what it
-    /// has sent may still be at work.
-    pub fn abandon(mut self) {
-        if self.is_last_to_leave() && self.handle.begin_next_generation(Over::Released) {
-            self.handle.shared.claim.abandon();
+        let shared = &self.handle.shared;
+        if let Some(has_left) = &self.renewed {
+            has_left.store(true, Ordering::Release);
+            shared.changed.notify_waiters();
         }
-    }
-
-    fn leave(&mut self) -> Option<Arc<Round>> {
-        if self.is_last_to_leave() {
-            self.handle.end(Over::Released)
-        } else {
-            None
+        if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return None;
         }
+        if shared.is_left_to_expire.load(Ordering::Acquire) {
+            if self.handle.begin_next_generation(Over::Released) {
+                self.handle.shared.claim.abandon();
+            }
+            return Some(End::Abandoned);
+        }
+        Some(End::Released(self.handle.end(Over::Released)))
     }
+}
 
-    fn is_last_to_leave(&mut self) -> bool {
-        !std::mem::replace(&mut self.has_left, true)
-            && self.handle.shared.joined.fetch_sub(1, Ordering::AcqRel) == 1
-    }
+/// What the last one to leave did.
+enum End {
+    /// The release was sent, unless it had been before.
+    Released(Option<Arc<Round>>),
+    /// The keys are left to their ttl.
+    Abandoned,
 }
 
 impl Drop for Lease {
@@ -220,36 +248,9 @@ impl LeaseHandle {
             .or_else(|| (self.shared.now() >= state.deadline).then_some(Over::Expired))
     }
 
-    /// Waits until the lease is over, and says why. Completes at once for a handle whose lease was
-    /// released.
-    ///
-    /// # Cancellation
-    /// Dropping the future has no effect.
-    pub async fn lost(&self) -> Over {
-        loop {
-            let changed = self.shared.changed.notified();
-            if let Some(over) = self.over() {
-                return over;
-            }
-            let deadline = self.shared.deadline();
-            before(&*self.shared.client.environment.clock, deadline, changed).await;
-        }
-    }
-
-    /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
-    /// [`Over::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
-    /// in while the body still runs.
-    pub fn revoke(&self) {
-        self.mark(Over::Revoked);
-    }
-
-    /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
-    /// forgotten it since they last granted it, it is over, and `lost` says [`Over::Forgotten`].
-    /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).
-    pub fn recheck(&self) {
-        if !self.shared.claim.is_vouched_for() {
-            self.mark(Over::Forgotten);
-        }
+    /// The nodes that the lock was acquired on, a majority of which granted it.
+    pub fn nodes(&self) -> &NodeSet {
+        &self.shared.claim.nodes
     }
 
     /// Ends the lease for everybody who joined and sends the release. For a process that is about
@@ -313,7 +314,8 @@ impl LeaseHandle {
     }
 
     /// Moves the deadline on, never back. `Err` where the lease is over by now.
-    pub(crate) fn prolong(&self, deadline: Moment) -> Result<(), Over> {
+    /// It counts from `granted` on.
+    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), Over> {
         {
             let mut state = self.shared.lock();
             if let Some(over) = self.over_in(&state) {
@@ -322,13 +324,16 @@ impl LeaseHandle {
             if self.shared.now() >= state.deadline {
                 return Err(Over::Expired);
             }
-            state.deadline = state.deadline.max(deadline);
+            if deadline > state.deadline {
+                state.deadline = deadline;
+                state.expiring = third_left(granted, deadline);
+            }
         }
         self.shared.changed.notify_waiters();
         Ok(())
     }
 
-    fn over_in(&self, state: &State) -> Option<Over> {
+    pub(crate) fn over_in(&self, state: &State) -> Option<Over> {
         if state.generation == self.generation {
             state.over
         } else {
@@ -338,6 +343,13 @@ impl LeaseHandle {
 }
 
 impl LeaseShared {
+    /// Counts one more holder, unless the last one has left.
+    pub(crate) fn add_holder(&self) -> bool {
+        let add = |holders| (holders > 0).then_some(holders + 1);
+        let (order, reading) = (Ordering::AcqRel, Ordering::Acquire);
+        self.joined.fetch_update(order, reading, add).is_ok()
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.client.environment.clock
     }
@@ -350,7 +362,7 @@ impl LeaseShared {
         self.lock().deadline
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

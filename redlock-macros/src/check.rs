@@ -9,7 +9,7 @@ use syn::{Expr, Ident, Lit, LitStr};
 use crate::args::{Args, Key};
 use crate::errors::Errors;
 use crate::function::Function;
-use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting};
+use crate::plan::{IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting, Wait};
 use crate::resource;
 use crate::suggest::nearest;
 use crate::value::{TTL_TOO_SHORT, bare, count, duration, fraction, literal, text};
@@ -47,6 +47,11 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let retry_count = args
         .get(Key::RetryCount)
         .and_then(|v| count(Key::RetryCount, v, errors));
+    let wait = args.get(Key::Wait).and_then(|v| wait(v, errors));
+    if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
+        let message = "`wait` and `retry_count` both say when to give up; keep one";
+        errors.at(later, message);
+    }
     let retry_delay = args
         .get(Key::RetryDelay)
         .and_then(|v| duration(Key::RetryDelay, v, errors));
@@ -63,6 +68,17 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let on_cancel = args
         .get(Key::OnCancel)
         .and_then(|v| word(Key::OnCancel, ON_CANCEL, v, errors));
+    let if_locked = args
+        .get(Key::IfLocked)
+        .and_then(|v| word(Key::IfLocked, IF_LOCKED, v, errors));
+    if if_locked == Some(IfLocked::Skip)
+        && matches!(wait, Some(Setting::Literal(Wait::Forever)))
+        && let Some(later) = args.later_of(Key::Wait, Key::IfLocked)
+    {
+        let message = "a call that waits forever is never skipped; \
+                       keep one of `wait = \"forever\"` and `if_locked = \"skip\"`";
+        errors.at(later, message);
+    }
     let guard = args
         .get(Key::Guard)
         .and_then(|v| guard(v, &parameters, errors));
@@ -78,6 +94,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         ttl,
         pools,
         retry_count,
+        wait,
         retry_delay,
         clock_drift_factor,
         min_validity,
@@ -85,6 +102,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         fencing,
         on_lost,
         on_cancel,
+        if_locked,
         guard,
         name,
     })
@@ -163,6 +181,7 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
 const ON_LOST: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
 const ON_CANCEL: [(&str, OnCancel); 2] =
     [("release", OnCancel::Release), ("expire", OnCancel::Expire)];
+const IF_LOCKED: [(&str, IfLocked); 2] = [("error", IfLocked::Error), ("skip", IfLocked::Skip)];
 
 /// A value that is one of two words.
 fn word<T: Copy>(
@@ -200,6 +219,27 @@ fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity
         Setting::Literal(time) => Setting::Literal(MinValidity::Time(time)),
         Setting::Expression(expression) => Setting::Expression(expression),
     })
+}
+
+/// A time above zero, or `"forever"`.
+fn wait(value: &Expr, errors: &mut Errors) -> Option<Setting<Wait>> {
+    if let Some(Lit::Str(text)) = literal(value)
+        && text.value() == "forever"
+    {
+        return Some(Setting::Literal(Wait::Forever));
+    }
+    match duration(Key::Wait, value, errors)? {
+        Setting::Literal(Duration::ZERO) => {
+            errors.under(
+                value,
+                "a `wait` of zero leaves no time to ask the nodes; to try just once, write \
+                 `retry_count = 0`",
+            );
+            None
+        }
+        Setting::Literal(time) => Some(Setting::Literal(Wait::Time(time))),
+        Setting::Expression(expression) => Some(Setting::Expression(expression)),
+    }
 }
 
 /// A time that is not below the ttl, or `"unlimited"`.

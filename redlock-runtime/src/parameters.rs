@@ -44,6 +44,31 @@ impl From<f64> for MinValidity {
     }
 }
 
+/// How long a caller keeps trying for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// For so long. A hard bound.
+    For(Duration),
+    /// Until it has the lock.
+    Forever,
+}
+
+impl From<Duration> for Wait {
+    fn from(budget: Duration) -> Self {
+        Self::For(budget)
+    }
+}
+
+impl Wait {
+    pub(crate) const fn limit(self) -> RetryLimit {
+        match self {
+            Self::For(budget) => RetryLimit::Wait(budget),
+            Self::Forever => RetryLimit::Forever,
+        }
+    }
+}
+
 impl MinValidity {
     fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
         match self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::{OnLost, Renewal, RetryLimit};
 
-use crate::parameters::{MinValidity, OnCancel, Parameters};
+use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 
 /// One function under `#[redlock]`, as the attribute describes it.
 #[derive(Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct Site {
     pools: Option<&'static [&'static str]>,
     /// The ttl is an expression, known at the call only.
     pub(crate) has_own_ttl: bool,
+    /// `if_locked = "skip"`.
+    pub(crate) skips: bool,
     pub(crate) parameters: Parameters,
 }
 
@@ -47,6 +49,7 @@ impl Site {
             name,
             pools,
             has_own_ttl: false,
+            skips: false,
             parameters,
         }
     }
@@ -79,6 +82,18 @@ impl Site {
     #[must_use]
     pub const fn retry_count(mut self, count: u32) -> Self {
         self.parameters.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    #[must_use]
+    pub const fn wait(mut self, wait: Wait) -> Self {
+        self.parameters.limit = Some(wait.limit());
+        self
+    }
+
+    #[must_use]
+    pub const fn skip_if_locked(mut self) -> Self {
+        self.skips = true;
         self
     }
 

@@ -6,7 +6,7 @@ use redlock_core::Vetting;
 
 use super::file::{CancelPolicy, File, Guard, LostPolicy, Pool};
 use super::pool::PoolUrl;
-use super::span::{Hold, Least, Span};
+use super::span::{Hold, Least, Span, Waiting};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -14,7 +14,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 23] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
@@ -27,6 +27,7 @@ const KNOWN: [&str; 22] = [
     "REDLOCK_CONNECT_TIMEOUT",
     "REDLOCK_DEFAULTS_TTL",
     "REDLOCK_DEFAULTS_RETRY_COUNT",
+    "REDLOCK_DEFAULTS_WAIT",
     "REDLOCK_DEFAULTS_RETRY_DELAY",
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
     "REDLOCK_DEFAULTS_MIN_VALIDITY",
@@ -51,6 +52,13 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
             .ok_or_else(|| format!("{name}: the value is not UTF-8"))?;
         set(&mut file, name, value).map_err(|reason| format!("{name}: {reason}"))?;
     }
+    if file.defaults.contradicts_itself() {
+        return Err(
+            "REDLOCK_DEFAULTS_WAIT and REDLOCK_DEFAULTS_RETRY_COUNT answer the same question; set \
+             one"
+            .to_owned(),
+        );
+    }
     Ok(file)
 }
 
@@ -67,6 +75,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "CONNECT_TIMEOUT" => file.connect_timeout = Some(Span::parse(value)?),
         "DEFAULTS_TTL" => file.defaults.ttl = Some(Span::parse(value)?),
         "DEFAULTS_RETRY_COUNT" => file.defaults.retry_count = Some(number(value, "3")?),
+        "DEFAULTS_WAIT" => file.defaults.wait = Some(Waiting::parse(value)?),
         "DEFAULTS_RETRY_DELAY" => file.defaults.retry_delay = Some(Span::parse(value)?),
         "DEFAULTS_CLOCK_DRIFT_FACTOR" => {
             file.defaults.clock_drift_factor = Some(number(value, "0.01")?);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Config;
 use super::pool::{PoolSettings, PoolUrl};
-use super::span::{Hold, Least, Span};
+use super::span::{Hold, Least, Span, Waiting};
 use crate::parameters::OnCancel;
 
 /// What one source says; `None` leaves it to the one below.
@@ -69,6 +69,7 @@ impl From<Vets> for Vetting {
 pub(super) struct Defaults {
     pub(super) ttl: Option<Span>,
     pub(super) retry_count: Option<u32>,
+    pub(super) wait: Option<Waiting>,
     pub(super) retry_delay: Option<Span>,
     pub(super) clock_drift_factor: Option<f64>,
     pub(super) min_validity: Option<Least>,
@@ -76,6 +77,12 @@ pub(super) struct Defaults {
     pub(super) fencing: Option<bool>,
     pub(super) on_lost: Option<LostPolicy>,
     pub(super) on_cancel: Option<CancelPolicy>,
+}
+
+impl Defaults {
+    pub(super) fn contradicts_itself(&self) -> bool {
+        self.wait.is_some() && self.retry_count.is_some()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -107,7 +114,7 @@ pub(super) struct Http {
 
 impl File {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
+        let file: Self = toml::from_str(text).map_err(|error| {
             // The error's own display quotes the line, which may hold a password.
             let line = error.span().map(|span| {
                 let before = text.get(..span.start).unwrap_or_default();
@@ -117,7 +124,15 @@ impl File {
                 Some(line) => format!("line {line}: {}", error.message()),
                 None => error.message().to_owned(),
             }
-        })
+        })?;
+        if file.defaults.contradicts_itself() {
+            return Err(
+                "`defaults` has both `wait` and `retry_count`; they answer the same \
+                        question, so keep one"
+                    .to_owned(),
+            );
+        }
+        Ok(file)
     }
 
     pub(super) fn over(self, mut config: Config) -> Config {
@@ -162,7 +177,10 @@ impl File {
         );
         let defaults = crate::parameters::Parameters {
             ttl: span(self.defaults.ttl),
-            limit: self.defaults.retry_count.map(RetryLimit::Count),
+            limit: match (self.defaults.wait, self.defaults.retry_count) {
+                (Some(Waiting(wait)), _) => Some(wait.limit()),
+                (None, count) => count.map(RetryLimit::Count),
+            },
             retry_delay: span(self.defaults.retry_delay),
             clock_drift_factor: self.defaults.clock_drift_factor,
             min_validity: self.defaults.min_validity.map(|Least(least)| least),

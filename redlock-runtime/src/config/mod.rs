@@ -16,7 +16,7 @@ use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, Renewal, RetryLimit, Vetting};
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
 
-use crate::parameters::{MinValidity, OnCancel, Parameters};
+use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
@@ -234,6 +234,14 @@ impl Config {
     #[must_use]
     pub fn retry_count(mut self, count: u32) -> Self {
         self.defaults.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    /// How long a lock that names neither keeps trying, in the place of a number of retries: for
+    /// a [`Duration`], or [forever](Wait::Forever). The one that is said last counts.
+    #[must_use]
+    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
+        self.defaults.limit = Some(wait.into().limit());
         self
     }
 
