@@ -1,25 +1,17 @@
 //! The registry: pools by name, defaults, and what is held.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 
-use redlock_core::{
-    Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, OnLost, Request, Resource,
-};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus};
 
-use crate::chain;
 use crate::config::{Config, HttpSettings};
-use crate::error::{LockError, LockErrorKind, Subject};
-use crate::held::{Entry, HeldLease, HeldTable, Place};
-use crate::lease::{Lease, Limits, check_max_ttl};
-use crate::parameters::{OnCancel, Parameters};
-use crate::reentrancy::holder_above;
+use crate::error::LockErrorKind;
+use crate::held::{Entry, HeldLease, HeldTable};
+use crate::lease::Limits;
+use crate::parameters::Parameters;
 use crate::shutdown::Shutdown;
-use crate::site::Site;
 
 /// Where calls find their pools. Clones are the same registry.
 ///
