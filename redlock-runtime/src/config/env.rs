@@ -218,6 +218,7 @@ mod tests {
         for name in KNOWN {
             let name = name.replace("<NAME>", "A");
             let value = match &*name {
+                "REDLOCK_DEFAULTS_WAIT" => "forever",
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
                 "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
                 "REDLOCK_POOLS_A_VETTING" => "warn",
@@ -262,6 +263,7 @@ mod tests {
             ("REDLOCK_POOLS__URL", "redis://h", "no such variable"),
             ("REDLOCK_DEFAULTS_TTL", "soon", "no duration"),
             ("REDLOCK_DEFAULTS_RETRY_COUNT", "-1", "not a number"),
+            ("REDLOCK_DEFAULTS_WAIT", "x", "or `forever`"),
             ("REDLOCK_DEFAULTS_ON_LOST", "x", "neither"),
             ("REDLOCK_POOLS_A_VETTING", "x", "neither"),
             ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "neither"),

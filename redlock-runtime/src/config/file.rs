@@ -277,6 +277,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_is_a_time_or_forever() {
+        for (text, expected) in [
+            ("wait = 1500", RetryLimit::Wait(Duration::from_millis(1500))),
+            ("wait = '5s'", RetryLimit::Wait(Duration::from_secs(5))),
+            ("wait = 'forever'", RetryLimit::Forever),
+        ] {
+            let config = Config::from_toml(&format!("[defaults]\n{text}")).unwrap();
+            assert_eq!(config.defaults.limit, Some(expected), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
         for (text, line, hint) in [
             (
@@ -287,6 +299,7 @@ mod tests {
             ("pool = 3", "line 1", "unknown field `pool`"),
             ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
             ("[defaults]\nttl = -1", "line 2", "negative"),
+            ("[defaults]\nwait = 'always'", "line 2", "forever"),
             ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
             ("restart_guard = \"maybe\"", "line 1", "strict"),
             (
