@@ -73,6 +73,15 @@ impl Key {
         self.row().1
     }
 
+    /// What the parameter takes in the place of a duration.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Wait => Some("forever"),
+            Self::MaxHold => Some("unlimited"),
+            _ => None,
+        }
+    }
+
     fn named(name: &str) -> Option<Self> {
         Self::ALL
             .iter()

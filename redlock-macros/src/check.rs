@@ -221,11 +221,14 @@ fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity
     })
 }
 
+/// Whether the value is the word that stands in the place of a duration.
+fn is_word(key: Key, value: &Expr) -> bool {
+    matches!(literal(value), Some(Lit::Str(text)) if key.word() == Some(&*text.value()))
+}
+
 /// A time above zero, or `"forever"`.
 fn wait(value: &Expr, errors: &mut Errors) -> Option<Setting<Wait>> {
-    if let Some(Lit::Str(text)) = literal(value)
-        && text.value() == "forever"
-    {
+    if is_word(Key::Wait, value) {
         return Some(Setting::Literal(Wait::Forever));
     }
     match duration(Key::Wait, value, errors)? {
@@ -248,9 +251,7 @@ fn max_hold(
     ttl: Option<&Setting<Duration>>,
     errors: &mut Errors,
 ) -> Option<Setting<MaxHold>> {
-    if let Some(Lit::Str(text)) = literal(value)
-        && text.value() == "unlimited"
-    {
+    if is_word(Key::MaxHold, value) {
         return Some(Setting::Literal(MaxHold::Unlimited));
     }
     match duration(Key::MaxHold, value, errors)? {

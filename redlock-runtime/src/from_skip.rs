@@ -52,6 +52,9 @@ pub trait FromSkip: Sized {
     }
 }
 
+// None is recommended: rustc would list them, or explain which inner bound does not hold, where the
+// notes above say what to do.
+#[diagnostic::do_not_recommend]
 impl FromSkip for () {
     fn skipped() -> Self {}
 
@@ -60,6 +63,7 @@ impl FromSkip for () {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T> FromSkip for Option<T> {
     fn skipped() -> Self {
         None
@@ -71,7 +75,6 @@ impl<T> FromSkip for Option<T> {
     }
 }
 
-// Without this, rustc would explain which inner bound does not hold and leave out the ways to go on.
 #[diagnostic::do_not_recommend]
 impl<T, E> FromSkip for Result<T, E>
 where
