@@ -25,7 +25,7 @@ impl LeaseHandle {
 impl Lease {
     /// Sees to it that a lease that was joined serves `request`: that it lasts about as long as one
     /// acquired now would, extended where it does not, and that it is renewed as the request says
-    /// for as long as this holder stays. No message is sent while nine tenths of what the request's
+    /// for as long as this holder stays. Its `min_hold` counts from here. No message is sent while nine tenths of what the request's
     /// ttl would give are left. Whether the lock is of the right kind is for the caller to know.
     ///
     /// # Errors
@@ -62,6 +62,7 @@ impl Lease {
                 environment.clock.sleep_until(next).await;
             }
         }
+        self.shared.keep_for(request.min_hold);
         self.renew(request, environment.now());
         Ok(())
     }

@@ -16,16 +16,15 @@ use crate::fencing::FencingToken;
 use crate::notice::third_left;
 use crate::request::Request;
 use crate::resource::Resource;
-use crate::round::Round;
 
 /// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
 /// until the next holder could win.
 ///
 /// It dereferences to its [`LeaseHandle`], which is what code below the holder works with.
 pub struct Lease {
-    handle: LeaseHandle,
+    pub(crate) handle: LeaseHandle,
     /// This one has left already, by `release`.
-    has_left: bool,
+    pub(crate) has_left: bool,
     /// Where this holder has the lease renewed: tells the renewal that the holder has left.
     pub(crate) renewed: Option<Arc<AtomicBool>>,
 }
@@ -37,7 +36,7 @@ pub struct LeaseHandle {
     pub(crate) shared: Arc<LeaseShared>,
     /// The tenure that this handle belongs to. After a release or a hand-off the shared state is
     /// of a later generation, and nothing that this handle does has any effect.
-    generation: u64,
+    pub(crate) generation: u64,
 }
 
 pub(crate) struct LeaseShared {
@@ -48,9 +47,9 @@ pub(crate) struct LeaseShared {
     pub(crate) acquired_at: Moment,
     fencing_token: Option<FencingToken>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
-    joined: AtomicUsize,
+    pub(crate) joined: AtomicUsize,
     /// One of them was cut off in the middle and wants the keys to stay until their ttl.
-    is_left_to_expire: AtomicBool,
+    pub(crate) is_left_to_expire: AtomicBool,
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Arc<Notify>,
@@ -66,29 +65,15 @@ pub(crate) struct Terms {
 }
 
 pub(crate) struct State {
-    generation: u64,
+    pub(crate) generation: u64,
     deadline: Moment,
     /// When only a third of the validity is left.
     pub(crate) expiring: Moment,
     /// The process is about to end.
     pub(crate) is_winding_down: bool,
-    over: Option<Over>,
-}
-
-/// How a release went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Released {
-    /// A majority of the nodes is known not to hold the key: a next holder could win now.
-    Confirmed,
-    /// The release was sent, but no majority confirmed it within the node timeout. A node that
-    /// cannot be reached frees itself at the ttl.
-    Unconfirmed,
-    /// There was nothing to do: others who joined still hold the lock, or it was released before.
-    NotLast,
-    /// Nothing was sent: the keys stay until their ttl, because another one who joined
-    /// [abandoned](Lease::abandon) the lease.
-    LeftToExpire,
+    /// A release before this leaves the keys until then.
+    pub(crate) kept_until: Moment,
+    pub(crate) over: Option<Over>,
 }
 
 impl Lease {
@@ -112,6 +97,7 @@ impl Lease {
                 deadline: terms.deadline,
                 expiring: third_left(terms.acquired_at, terms.deadline),
                 is_winding_down: false,
+                kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
             }),
             changed: Arc::new(Notify::new()),
@@ -137,68 +123,6 @@ impl Lease {
     /// A handle to keep or pass on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
-    }
-
-    /// Releases the lock on every node, unless others who joined still hold it, and waits until a
-    /// majority of the configured nodes is known not to hold the key; at most the node timeout.
-    /// Never an error: what could not be delivered is repeated after reconnection and bounded by
-    /// the ttl.
-    ///
-    /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before it. Dropping
-    /// the future later gives up the waiting only.
-    pub async fn release(mut self) -> Released {
-        match self.leave() {
-            Some(End::Released(sent)) => self.handle.settled(sent).await,
-            Some(End::Abandoned) => Released::LeftToExpire,
-            None => Released::NotLast,
-        }
-    }
-
-    /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
-    /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
-    /// holder that was cut off in the middle, when what it has sent may still be at work.
-    pub fn abandon(mut self) {
-        // Before this one has left, so that the last one sees it.
-        let shared = &self.handle.shared;
-        shared.is_left_to_expire.store(true, Ordering::Release);
-        self.leave();
-    }
-
-    /// How the lease ended, where this was the last one to leave.
-    fn leave(&mut self) -> Option<End> {
-        if std::mem::replace(&mut self.has_left, true) {
-            return None;
-        }
-        let shared = &self.handle.shared;
-        if let Some(has_left) = &self.renewed {
-            has_left.store(true, Ordering::Release);
-            shared.changed.notify_waiters();
-        }
-        if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return None;
-        }
-        if shared.is_left_to_expire.load(Ordering::Acquire) {
-            if self.handle.begin_next_generation(Over::Released) {
-                self.handle.shared.claim.abandon();
-            }
-            return Some(End::Abandoned);
-        }
-        Some(End::Released(self.handle.end(Over::Released)))
-    }
-}
-
-/// What the last one to leave did.
-enum End {
-    /// The release was sent, unless it had been before.
-    Released(Option<Arc<Round>>),
-    /// The keys are left to their ttl.
-    Abandoned,
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.leave();
     }
 }
 
@@ -253,30 +177,6 @@ impl LeaseHandle {
         &self.shared.claim.nodes
     }
 
-    /// Ends the lease for everybody who joined and sends the release. For a process that is about
-    /// to end, and a lease that has no body to wait for.
-    ///
-    /// # Cancellation
-    /// The release is sent at the first poll; dropping the future then gives up the waiting only.
-    pub async fn surrender(&self) -> Released {
-        let sent = self.end(Over::Revoked);
-        self.settled(sent).await
-    }
-
-    /// Waits until a majority is free of us, where a release was sent.
-    async fn settled(&self, sent: Option<Arc<Round>>) -> Released {
-        let Some(round) = sent else {
-            return Released::NotLast;
-        };
-        let client = &self.shared.client;
-        client.settle(&round, client.node_timeout).await;
-        if round.tally().is_free_of_us() {
-            Released::Confirmed
-        } else {
-            Released::Unconfirmed
-        }
-    }
-
     /// Records why the lease is over, unless it is already, and tells everybody.
     pub(crate) fn mark(&self, over: Over) {
         {
@@ -287,30 +187,6 @@ impl LeaseHandle {
             state.over = Some(over);
         }
         self.shared.changed.notify_waiters();
-    }
-
-    /// Begins the next generation, which makes every handle of this one inert, and sends the
-    /// release. Once only.
-    fn end(&self, over: Over) -> Option<Arc<Round>> {
-        if self.begin_next_generation(over) {
-            self.shared.claim.release()
-        } else {
-            None
-        }
-    }
-
-    fn begin_next_generation(&self, over: Over) -> bool {
-        {
-            let mut state = self.shared.lock();
-            if state.generation != self.generation {
-                return false;
-            }
-            state.generation += 1;
-            state.over.get_or_insert(over);
-        }
-        // Whoever renews the lease stops here, before the release is sent.
-        self.shared.changed.notify_waiters();
-        true
     }
 
     /// Moves the deadline on, never back. `Err` where the lease is over by now.

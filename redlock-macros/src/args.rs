@@ -24,6 +24,7 @@ pub(crate) enum Key {
     ClockDriftFactor,
     MinValidity,
     MaxHold,
+    MinHold,
     Fencing,
     OnLost,
     OnCancel,
@@ -35,7 +36,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// Every parameter, and how it is spelled in an example.
-    const ALL: [(Self, &'static str, &'static str); 16] = [
+    const ALL: [(Self, &'static str, &'static str); 17] = [
         (Self::Resource, "resource", r#"resource = "order:{id}""#),
         (Self::Ttl, "ttl", "ttl = 60_000"),
         (Self::Pools, "pools", r#"pools = ["a", "b", "c"]"#),
@@ -49,6 +50,7 @@ impl Key {
         ),
         (Self::MinValidity, "min_validity", "min_validity = 0.66"),
         (Self::MaxHold, "max_hold", r#"max_hold = "10m""#),
+        (Self::MinHold, "min_hold", r#"min_hold = "30s""#),
         (Self::Fencing, "fencing", "fencing = true"),
         (Self::OnLost, "on_lost", r#"on_lost = "cancel""#),
         (Self::OnCancel, "on_cancel", r#"on_cancel = "release""#),
@@ -271,6 +273,14 @@ mod tests {
             let (args, errors) = parse(example);
             assert!(args.get(key).is_some(), "{example}");
             assert!(errors.is_empty(), "{example}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_section_in_the_reference() {
+        let reference = include_str!("reference.md");
+        for (_, name, _) in Key::ALL {
+            assert!(reference.contains(&format!("\n## `{name}`: ")), "{name}");
         }
     }
 

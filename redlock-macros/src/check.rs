@@ -61,6 +61,9 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let max_hold = args
         .get(Key::MaxHold)
         .and_then(|v| max_hold(v, ttl.as_ref(), errors));
+    let min_hold = args
+        .get(Key::MinHold)
+        .and_then(|v| min_hold(v, ttl.as_ref(), errors));
     let fencing = args.get(Key::Fencing).and_then(|v| fencing(v, errors));
     let on_lost = args
         .get(Key::OnLost)
@@ -99,6 +102,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         clock_drift_factor,
         min_validity,
         max_hold,
+        min_hold,
         fencing,
         on_lost,
         on_cancel,
@@ -270,6 +274,26 @@ fn max_hold(
         }
         Setting::Expression(expression) => Some(Setting::Expression(expression)),
     }
+}
+
+/// A time that is not above the ttl.
+fn min_hold(
+    value: &Expr,
+    ttl: Option<&Setting<Duration>>,
+    errors: &mut Errors,
+) -> Option<Setting<Duration>> {
+    let held = duration(Key::MinHold, value, errors)?;
+    if let (Setting::Literal(held), Some(Setting::Literal(ttl))) = (&held, ttl)
+        && held > ttl
+    {
+        errors.under(
+            value,
+            "`min_hold` is above `ttl`, after which the nodes free the lock by themselves; give a \
+             shorter `min_hold` or a longer `ttl`",
+        );
+        return None;
+    }
+    Some(held)
 }
 
 fn fencing(value: &Expr, errors: &mut Errors) -> Option<bool> {

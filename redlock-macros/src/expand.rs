@@ -155,6 +155,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         // A time or a number: the runtime takes either.
         at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
+        at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
     ];
     quote_spanned! {Span::mixed_site()=>
         #private::Call::new(#site, #resource) #(#at_call)*
@@ -244,6 +245,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             };
             quote_spanned!(at_mixed_site=> #private::Renewal::#renewal)
         }),
+        literal("min_hold", plan.min_hold.as_ref(), |held| duration(*held)),
         plan.fencing
             .map(|fencing| quote_spanned!(at_mixed_site=> .fencing(#fencing))),
         plan.on_cancel.map(|on_cancel| {

@@ -19,6 +19,7 @@ pub(crate) struct Plan {
     pub clock_drift_factor: Option<Setting<f64>>,
     pub min_validity: Option<Setting<MinValidity>>,
     pub max_hold: Option<Setting<MaxHold>>,
+    pub min_hold: Option<Setting<Duration>>,
     pub fencing: Option<bool>,
     pub on_lost: Option<OnLost>,
     pub on_cancel: Option<OnCancel>,

@@ -85,6 +85,12 @@ impl Call {
         self
     }
 
+    /// A shortest time to hold that the attribute gave as an expression.
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
+        self
+    }
+
     /// Acquires the lock. Dropping the future sends the release of what it may have acquired.
     pub async fn acquire(self) -> Result<Held, LockError> {
         let site = self.site;

@@ -99,6 +99,13 @@ impl Lock {
         self
     }
 
+    /// A release before the lock was held for so long leaves the keys until then: for jobs that are
+    /// started by clocks which do not agree.
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
+        self
+    }
+
     /// Takes a fencing token with the lock: see [`LeaseHandle::fencing_token`].
     pub fn fencing(mut self, fencing: bool) -> Self {
         self.parameters.fencing = Some(fencing);

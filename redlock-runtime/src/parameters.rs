@@ -16,6 +16,7 @@ pub(crate) struct Parameters {
     pub(crate) clock_drift_factor: Option<f64>,
     pub(crate) min_validity: Option<MinValidity>,
     pub(crate) max_hold: Option<Renewal>,
+    pub(crate) min_hold: Option<Duration>,
     pub(crate) fencing: Option<bool>,
     pub(crate) on_lost: Option<OnLost>,
     pub(crate) on_cancel: Option<OnCancel>,
@@ -103,6 +104,7 @@ impl Parameters {
         clock_drift_factor: None,
         min_validity: None,
         max_hold: None,
+        min_hold: None,
         fencing: None,
         on_lost: None,
         on_cancel: None,
@@ -117,6 +119,7 @@ impl Parameters {
             clock_drift_factor: self.clock_drift_factor.or(lower.clock_drift_factor),
             min_validity: self.min_validity.or(lower.min_validity),
             max_hold: self.max_hold.or(lower.max_hold),
+            min_hold: self.min_hold.or(lower.min_hold),
             fencing: self.fencing.or(lower.fencing),
             on_lost: self.on_lost.or(lower.on_lost),
             on_cancel: self.on_cancel.or(lower.on_cancel),
@@ -141,6 +144,7 @@ impl Parameters {
             request.min_validity = least.of(request.ttl)?;
         }
         request.renewal = self.max_hold.unwrap_or(request.renewal);
+        request.min_hold = self.min_hold.unwrap_or(request.min_hold);
         request.fencing = self.fencing.unwrap_or(request.fencing);
         Ok(request)
     }

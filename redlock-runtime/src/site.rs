@@ -122,6 +122,12 @@ impl Site {
     }
 
     #[must_use]
+    pub const fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
+        self
+    }
+
+    #[must_use]
     pub const fn fencing(mut self, fencing: bool) -> Self {
         self.parameters.fencing = Some(fencing);
         self

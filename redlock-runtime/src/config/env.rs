@@ -14,7 +14,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 24] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
@@ -32,6 +32,7 @@ const KNOWN: [&str; 23] = [
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
     "REDLOCK_DEFAULTS_MIN_VALIDITY",
     "REDLOCK_DEFAULTS_MAX_HOLD",
+    "REDLOCK_DEFAULTS_MIN_HOLD",
     "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
     "REDLOCK_DEFAULTS_ON_CANCEL",
@@ -96,6 +97,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
         "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
+        "DEFAULTS_MIN_HOLD" => file.defaults.min_hold = Some(Span::parse(value)?),
         "DEFAULTS_FENCING" => {
             file.defaults.fencing = Some(match value {
                 "true" => true,

@@ -74,6 +74,7 @@ pub(super) struct Defaults {
     pub(super) clock_drift_factor: Option<f64>,
     pub(super) min_validity: Option<Least>,
     pub(super) max_hold: Option<Hold>,
+    pub(super) min_hold: Option<Span>,
     pub(super) fencing: Option<bool>,
     pub(super) on_lost: Option<LostPolicy>,
     pub(super) on_cancel: Option<CancelPolicy>,
@@ -185,6 +186,7 @@ impl File {
             clock_drift_factor: self.defaults.clock_drift_factor,
             min_validity: self.defaults.min_validity.map(|Least(least)| least),
             max_hold: self.defaults.max_hold.map(|Hold(renewal)| renewal),
+            min_hold: span(self.defaults.min_hold),
             fencing: self.defaults.fencing,
             on_lost: self.defaults.on_lost.map(|policy| match policy {
                 LostPolicy::Cancel => OnLost::Cancel,
@@ -232,6 +234,7 @@ mod tests {
             clock_drift_factor = 0.02
             min_validity = 0.5
             max_hold = "unlimited"
+            min_hold = "5s"
             fencing = true
             on_lost = "continue"
             on_cancel = "expire"
@@ -271,6 +274,7 @@ mod tests {
             Some(MinValidity::Fraction(0.5))
         );
         assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
+        assert_eq!(config.defaults.min_hold, Some(Duration::from_secs(5)));
         assert_eq!(config.defaults.fencing, Some(true));
         assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
         assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));

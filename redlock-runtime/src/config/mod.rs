@@ -283,6 +283,14 @@ impl Config {
         self
     }
 
+    /// How long locks are kept at least, where they do not say: not at all by default. A release
+    /// before then leaves the keys until then.
+    #[must_use]
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.defaults.min_hold = Some(held);
+        self
+    }
+
     /// Whether locks that do not say take a fencing token: no by default.
     #[must_use]
     pub fn fencing(mut self, fencing: bool) -> Self {

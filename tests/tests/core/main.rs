@@ -9,6 +9,7 @@ mod fixture;
 mod joining;
 mod leases;
 mod lone_caller;
+mod min_hold;
 mod pauses;
 mod renewal;
 mod servers;

@@ -1,5 +1,7 @@
 //! Every parameter, both ways, continued: those about the call as a whole.
 
+use std::time::Duration;
+
 use redlock_runtime::{LockError, Registry, current, lock, redlock, sites};
 use redlock_tests::drop_after;
 
@@ -42,6 +44,32 @@ async fn on_cancel() {
         let refused = lock("kept").retry_count(0).acquire().await.unwrap_err();
         assert!(refused.is_contended(), "{refused}");
         assert!(registry.held().is_empty());
+    })
+    .await;
+}
+
+#[redlock(resource = "r", min_hold = "30s", retry_count = 0)]
+async fn kept() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "r", min_hold = held, retry_count = 0)]
+async fn kept_for(held: Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn min_hold() {
+    with_registry(async |registry| {
+        kept_for(Duration::ZERO).await.unwrap();
+        kept().await.unwrap();
+        assert!(registry.held().is_empty());
+        let refused = kept().await.unwrap_err();
+        assert!(refused.is_contended(), "{refused}");
+        let left = refused.retry_after().expect("a time");
+        assert!(left <= Duration::from_secs(30), "{left:?}");
+        let refused = kept_for(Duration::from_secs(61)).await.unwrap_err();
+        assert!(refused.to_string().contains("min_hold"), "{refused}");
     })
     .await;
 }
