@@ -40,7 +40,8 @@ impl LeaseHandle {
         loop {
             let due = pause.take().unwrap_or_else(|| {
                 // A third of what this renewal gives has passed, whoever gave more meanwhile.
-                self.shared.deadline().saturating_sub(validity / 3 * 2)
+                let rest = validity.saturating_sub(validity / 3);
+                self.shared.deadline().saturating_sub(rest)
             });
             if before(clock, due, self.gone(has_left)).await.is_some() {
                 return;
