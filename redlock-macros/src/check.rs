@@ -306,7 +306,7 @@ fn fencing(value: &Expr, errors: &mut Errors) -> Option<bool> {
     None
 }
 
-fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {
+pub(crate) fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {
     let ident = match bare(value) {
         Expr::Path(path) if path.qself.is_none() && path.attrs.is_empty() => path.path.get_ident(),
         _ => None,
@@ -331,7 +331,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
 }
 
 /// The path of the runtime's crate. A wrong one falls back to the usual, as it is complained about.
-fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
+pub(crate) fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let usual = quote!(::redlock_runtime);
     let Some(value) = value else { return usual };
     let absolute = |path: &syn::Path| {

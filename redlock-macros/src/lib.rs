@@ -7,6 +7,7 @@ mod expand;
 mod function;
 mod output;
 mod plan;
+mod refused;
 mod resource;
 mod shape;
 mod suggest;
@@ -39,9 +40,10 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let plan = check::check(&args, function.as_ref(), &mut errors);
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
-        (complaints, ..) => {
+        (complaints, _, function) => {
+            let function = function.and_then(|function| refused::with_guard(&args, &function));
             let mut output = complaints.unwrap_or_default();
-            output.extend(item);
+            output.extend(function.unwrap_or(item));
             output
         }
     }
