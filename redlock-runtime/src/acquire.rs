@@ -74,11 +74,10 @@ impl Registry {
             .map_err(LockErrorKind::Invalid)?;
         check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
         let nodes = self.node_set(&wanted.pools)?;
-        let registry = shared.limits.registry;
         let above = match chain::current() {
             None => None,
             Some(chain) => {
-                let holder = holder_above(&chain, registry, wanted.site, &request, &nodes);
+                let holder = holder_above(&chain, wanted.site, &request, &nodes);
                 // One that went over in this very moment is not there any more.
                 holder
                     .map_err(LockErrorKind::Invalid)?

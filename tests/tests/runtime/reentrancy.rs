@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{LeaseHandle, LockError, LockErrorKind, Redlock, current, lock, redlock};
+use redlock_runtime::{
+    LeaseHandle, LockError, LockErrorKind, Redlock, Resource, current, lock, redlock,
+};
 use redlock_tests::{Nodes, eventually};
 
 use crate::fixture::{SOON, catch_unwind, config, registry, start};
@@ -349,12 +351,13 @@ async fn goes_on_without_its_lock() -> Result<(), LockError> {
     assert!(!redlock_runtime::is_held("r"));
     // The keys go soon after the lease: it keeps a margin for drift.
     eventually("the lock again", SOON, async || {
-        let again = lock("r")
-            .acquire()
-            .await
-            .map_err(|error| error.to_string())?;
-        assert_ne!(again.token_id(), lease.token_id());
-        again.release().await;
+        // Nor is it in the way of what it would have been a part of.
+        for resource in [Resource::from("r"), Resource::all(["r", "s"])] {
+            let again = lock(resource).acquire().await;
+            let again = again.map_err(|error| error.to_string())?;
+            assert_ne!(again.token_id(), lease.token_id());
+            again.release().await;
+        }
         Ok(())
     })
     .await;
