@@ -38,7 +38,7 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //                         if let Some(r) = None::<Result<Receipt, AppError>> {
 //                             return r;
 //                         }
-//                         let lease: &Lease = lease;
+//                         let lease: &Lease = identity(lease);
 //                         ({ send(id, lease).await })
 //                     };
 //                     let body = pin!(body);
@@ -302,9 +302,10 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
             return r;
         }
     };
+    // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = lease;)
+        quote_spanned!(here=> let #guard: &#private::Lease = ::core::convert::identity(lease);)
     });
     // The parentheses keep `unused_braces` from judging a block that was written as a function's.
     // They are at the attribute: around the block, they would lend it their span.

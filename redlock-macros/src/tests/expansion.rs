@@ -58,7 +58,9 @@ fn every_literal_parameter() {
                                 > {
                                     return r;
                                 }
-                                let lease: &::redlock_runtime::__private::Lease = lease;
+                                let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                    lease,
+                                );
                                 ({ send(id, lease).await })
                             };
                             let body = ::core::pin::pin!(body);
@@ -318,7 +320,9 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                     > {
                                         return r;
                                     }
-                                    let lease: &::redlock_runtime::__private::Lease = lease;
+                                    let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                        lease,
+                                    );
                                     ({
                                         let __self = self;
                                         Ok(1)
