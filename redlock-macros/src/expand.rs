@@ -8,7 +8,9 @@ use syn::spanned::Spanned as _;
 
 use crate::function::Function;
 use crate::output::erase_impl_trait;
-use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template};
+use crate::plan::{
+    IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template, Wait,
+};
 
 /// Writes the function anew, running its body under the lock.
 //
@@ -78,7 +80,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         let here = Span::mixed_site().located_at(guard.span());
         quote_spanned!(here=> let lease = #private::Held::lease(&held);)
     });
-    let from_lock_error = output.trait_call(&private);
+    let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         let call = #call;
         let outcome = match #private::Call::acquire(call).await {
@@ -143,6 +145,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             plan.retry_count.as_ref(),
             &quote!(::core::primitive::u32),
         ),
+        at_call("wait", plan.wait.as_ref(), &duration_type),
         at_call("retry_delay", plan.retry_delay.as_ref(), &duration_type),
         at_call(
             "clock_drift_factor",
@@ -152,6 +155,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         // A time or a number: the runtime takes either.
         at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
+        at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
     ];
     quote_spanned! {Span::mixed_site()=>
         #private::Call::new(#site, #resource) #(#at_call)*
@@ -196,6 +200,16 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         literal("retry_count", plan.retry_count.as_ref(), |count| {
             count.to_token_stream()
         }),
+        literal("wait", plan.wait.as_ref(), |wait| {
+            let wait = match wait {
+                Wait::Time(time) => {
+                    let time = duration(*time);
+                    quote_spanned!(at_mixed_site=> For(#time))
+                }
+                Wait::Forever => quote_spanned!(at_mixed_site=> Forever),
+            };
+            quote_spanned!(at_mixed_site=> #private::Wait::#wait)
+        }),
         literal("retry_delay", plan.retry_delay.as_ref(), |delay| {
             duration(*delay)
         }),
@@ -231,6 +245,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             };
             quote_spanned!(at_mixed_site=> #private::Renewal::#renewal)
         }),
+        literal("min_hold", plan.min_hold.as_ref(), |held| duration(*held)),
         plan.fencing
             .map(|fencing| quote_spanned!(at_mixed_site=> .fencing(#fencing))),
         plan.on_cancel.map(|on_cancel| {
@@ -240,6 +255,8 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             };
             quote_spanned!(at_mixed_site=> .on_cancel(#private::OnCancel::#variant))
         }),
+        (plan.if_locked == Some(IfLocked::Skip))
+            .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked())),
     ];
     quote_spanned! {at_mixed_site=>
         {
@@ -334,10 +351,18 @@ impl Output {
         Self { ty, span }
     }
 
-    /// `<Ret as FromLockError>::from_lock_error`, whole at the return type: where the type cannot
-    /// carry a lock error, that is the one place to say so.
-    fn trait_call(&self, private: &TokenStream) -> TokenStream {
+    /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
+    /// whole at the return type: where the type cannot carry a lock error, that is the one place
+    /// to say so.
+    fn trait_call(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> TokenStream {
         let Self { ty, span } = self;
-        quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+        match if_locked {
+            Some(IfLocked::Skip) => {
+                quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal)
+            }
+            Some(IfLocked::Error) | None => {
+                quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+            }
+        }
     }
 }

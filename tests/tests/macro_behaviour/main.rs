@@ -9,6 +9,8 @@ use std::time::Duration;
 use redlock_runtime::{FromLockError, LockError, redlock};
 
 mod fixture;
+mod parameters;
+mod parameters_of_calls;
 
 use fixture::{Log, Nodes, Seen, with_nodes};
 
