@@ -40,13 +40,8 @@ use crate::plan::{
 //                         if let Some(r) = None::<Result<Receipt, AppError>> {
 //                             return r;
 //                         }
-//                         #[allow(clippy::diverging_sub_expression)]
-//                         let r: Result<Receipt, AppError> = {
-//                             let lease: &Lease = lease;
-//                             'body: { send(id, lease).await }
-//                         };
-//                         #[allow(unreachable_code)]
-//                         r
+//                         let lease: &Lease = identity(lease);
+//                         ({ send(id, lease).await })
 //                     };
 //                     let body = pin!(body);
 //                     let outcome = held.run(body).await;
@@ -57,10 +52,10 @@ use crate::plan::{
 //             }
 //             Err(error) => Err(error),
 //         };
-//         match outcome {
-//             Ok(value) => value,
-//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
-//         }
+//         return ready(Result::unwrap_or_else(outcome, |error| {
+//             <Result<Receipt, AppError> as FromLockError>::from_lock_error(error)
+//         }))
+//         .await;
 //     }
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
@@ -70,6 +65,10 @@ use crate::plan::{
 // editors find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
 // invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
 // the user's but literals.
+//
+// The `ready` at the end is for lifetime errors. Of all that a reference passes on its way out
+// rustc blames the last `return`, but none that comes of an `.await`: so it is the user's. The
+// outcome moves there as a whole, or it would be stored twice.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -98,10 +97,11 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
             }
             ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
         };
-        match outcome {
-            ::core::result::Result::Ok(value) => value,
-            ::core::result::Result::Err(error) => #from_lock_error(error),
-        }
+        return ::core::future::ready(::core::result::Result::unwrap_or_else(
+            outcome,
+            |error| #from_lock_error(error),
+        ))
+        .await;
     };
 
     let mut new = Group::new(
@@ -319,30 +319,18 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
             return r;
         }
     };
-    // Errors about the body as a whole (it moves an argument, it lacks a value) point at the block.
+    // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
+    let guard = plan.guard.as_ref().map(|guard| {
+        let here = Span::mixed_site().located_at(function.body.span());
+        quote_spanned!(here=> let #guard: &#private::Lease = ::core::convert::identity(lease);)
+    });
+    // The parentheses keep `unused_braces` from judging a block that was written as a function's.
+    // They are at the attribute: around the block, they would lend it their span.
     let block = &function.body;
-    let here = Span::mixed_site().located_at(block.span());
-    // The label keeps `unused_braces` from judging a block that was written as a function's.
-    let block = quote_spanned!(here=> 'body: #block);
-    let block = match &plan.guard {
-        None => block,
-        Some(guard) => quote_spanned! {here=>
-            {
-                let #guard: &#private::Lease = lease;
-                #block
-            }
-        },
-    };
-    // A body that never ends makes `r` unreachable, and diverges inside the `let`: both lints
-    // look into macros.
-    let hinted = quote_spanned! {Span::mixed_site()=>
-        #expect_returns
-        #[allow(clippy::diverging_sub_expression)]
-        let r: #ty = #block;
-        #[allow(unreachable_code)]
-        r
-    };
-    quote_spanned!(here=> async move { #hinted })
+    let locked = quote_spanned!(Span::mixed_site()=> #expect_returns #guard (#block));
+    // With the user's own span: borrow errors name what a block of the user's captures, and lints
+    // look into it.
+    quote_spanned!(block.span()=> async move { #locked })
 }
 
 /// The declared return type, as the hints and the trait call repeat it.

@@ -58,12 +58,10 @@ fn every_literal_parameter() {
                                 > {
                                     return r;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<Receipt, AppError> = {
-                                    let lease: &::redlock_runtime::__private::Lease = lease;
-                                    'body: { send(id, lease).await }
-                                };
-                                #[allow(unreachable_code)] r
+                                let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                    lease,
+                                );
+                                ({ send(id, lease).await })
                             };
                             let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
@@ -74,15 +72,16 @@ fn every_literal_parameter() {
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
-                        <Result<
-                            Receipt,
-                            AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            outcome,
+                            |error| <Result<
+                                Receipt,
+                                AppError,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -122,11 +121,9 @@ fn only_what_is_given_is_written() {
                                 > {
                                     return r;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let r: () = 'body: {
+                                ({
                                     let x = 1;
-                                };
-                                #[allow(unreachable_code)] r
+                                })
                             };
                             let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
@@ -137,12 +134,15 @@ fn only_what_is_given_is_written() {
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
-                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            outcome,
+                            |error| <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                error,
+                            ),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -190,9 +190,7 @@ fn expressions_are_evaluated_at_the_call() {
                                 > {
                                     return r;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<_, E> = 'body: { Ok(key.len()) };
-                                #[allow(unreachable_code)] r
+                                ({ Ok(key.len()) })
                             };
                             let body = ::core::pin::pin!(body);
                             let outcome = crate::locks::__private::Held::run(&held, body).await;
@@ -203,15 +201,16 @@ fn expressions_are_evaluated_at_the_call() {
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
-                        <Result<
-                            _,
-                            E,
-                        > as crate::locks::__private::FromLockError>::from_lock_error(error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            outcome,
+                            |error| <Result<
+                                _,
+                                E,
+                            > as crate::locks::__private::FromLockError>::from_lock_error(error),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -255,9 +254,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                                 > {
                                     return r;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<(), E> = 'body: { Ok(()) };
-                                #[allow(unreachable_code)] r
+                                ({ Ok(()) })
                             };
                             let body = ::core::pin::pin!(body);
                             let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
@@ -268,15 +265,16 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
-                        <Result<
-                            (),
-                            E,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            outcome,
+                            |error| <Result<
+                                (),
+                                E,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -322,15 +320,13 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                     > {
                                         return r;
                                     }
-                                    #[allow(clippy::diverging_sub_expression)]
-                                    let r: Result<u8, E> = {
-                                        let lease: &::redlock_runtime::__private::Lease = lease;
-                                        'body: {
-                                            let __self = self;
-                                            Ok(1)
-                                        }
-                                    };
-                                    #[allow(unreachable_code)] r
+                                    let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                        lease,
+                                    );
+                                    ({
+                                        let __self = self;
+                                        Ok(1)
+                                    })
                                 };
                                 let body = ::core::pin::pin!(body);
                                 let outcome = ::redlock_runtime::__private::Held::run(&held, body)
@@ -342,15 +338,18 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         }
                         ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
                     };
-                    match outcome {
-                        ::core::result::Result::Ok(value) => value,
-                        ::core::result::Result::Err(error) => {
-                            <Result<
-                                u8,
-                                E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
-                        }
-                    }
+                    return ::core::future::ready(
+                            ::core::result::Result::unwrap_or_else(
+                                outcome,
+                                |error| <Result<
+                                    u8,
+                                    E,
+                                > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                    error,
+                                ),
+                            ),
+                        )
+                        .await;
                 })
             }
         "#]],

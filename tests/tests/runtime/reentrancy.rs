@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::{
-    LeaseHandle, LockError, LockErrorKind, Redlock, Resource, current, lock, redlock,
+    FencingToken, LeaseHandle, LockError, LockErrorKind, Redlock, Resource, current, lock, redlock,
 };
 use redlock_tests::{Nodes, eventually};
 
@@ -125,7 +125,7 @@ async fn fenced() -> Result<u64, LockError> {
     let fenced = current().and_then(|lease| lease.fencing_token());
     assert!(fenced.is_some());
     plain().await?;
-    Ok(fenced.map_or(0, |token| token.as_u64()))
+    Ok(fenced.map_or(0, FencingToken::as_u64))
 }
 
 #[redlock(resource = "r")]
@@ -136,7 +136,7 @@ async fn plain() -> Result<(), LockError> {
 #[redlock(resource = "r", fencing = true)]
 async fn fenced_twice() -> Result<(), LockError> {
     let ours = current().and_then(|lease| lease.fencing_token());
-    assert_eq!(ours.map(|token| token.as_u64()), Some(fenced().await?));
+    assert_eq!(ours.map(FencingToken::as_u64), Some(fenced().await?));
     Ok(())
 }
 
