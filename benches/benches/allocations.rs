@@ -4,7 +4,7 @@
 use std::alloc::System;
 use std::path::Path;
 
-use redlock_benches::{Plan, Report, allocations};
+use redlock_benches::{Plan, Report, allocations, wrapper_allocations};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -13,6 +13,12 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() {
     let plan = Plan::from_command_line();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    if plan.wants("wrapper allocations") {
+        let mut report = Report::begin_in_process(&plan);
+        wrapper_allocations(counted, &mut report);
+        report.finish("wrapper-allocations", directory);
+    }
     if !plan.wants("allocations") {
         return;
     }
@@ -21,7 +27,7 @@ fn main() {
         .collect();
     let mut report = Report::begin(&plan, &nodes);
     allocations(&plan, &nodes, &nodes.urls(), counted, &mut report);
-    report.finish("allocations", Path::new(env!("CARGO_TARGET_TMPDIR")));
+    report.finish("allocations", directory);
 }
 
 /// Allocations, those that grow included, and their bytes.

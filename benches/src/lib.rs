@@ -1,9 +1,10 @@
 //! Side-by-side benchmarks of distributed locks against real `redis-server` processes.
 //!
 //! ```text
-//! cargo bench -p redlock-benches                        everything, in about six minutes
-//! cargo bench -p redlock-benches -- --short             the same in under two minutes
+//! cargo bench -p redlock-benches                        everything, in about eight minutes
+//! cargo bench -p redlock-benches -- --short             the same in about two minutes
 //! cargo bench -p redlock-benches --bench locks frozen   one group: `uncontended` or `frozen`
+//! cargo bench -p redlock-benches wrapper                what the attribute costs above a lock by hand
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches    as `--short`
 //! ```
 //!
@@ -28,11 +29,13 @@ mod plan;
 mod report;
 mod stats;
 mod table;
+mod ways;
 
-pub use cases::{allocations, frozen, uncontended};
+pub use cases::{allocations, frozen, uncontended, wrapper, wrapper_allocations};
 pub use contender::{Contender, Fleet, Kind, Ours, RedisLoop, Unlocked, Wait};
 pub use load::{Load, Sample};
 pub use plan::{Mode, Plan};
 pub use report::Report;
 pub use stats::{Spread, percentile};
 pub use table::Table;
+pub use ways::{Body, Grounds, Way};

@@ -166,7 +166,7 @@ impl Calls {
 }
 
 /// What all threads of this process have used so far.
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     // Both parts are non-negative on this clock.
     Duration::new(

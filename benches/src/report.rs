@@ -22,10 +22,21 @@ pub struct Report {
 impl Report {
     /// Prints what is measured on what.
     pub fn begin(plan: &Plan, nodes: &Nodes) -> Self {
-        let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let server = nodes[0].info("redis_version").unwrap_or_default();
+        let mut report = Self::new(plan, &format!(", redis-server {server}"));
+        report.json["redis_version"] = json!(server);
+        report
+    }
+
+    /// The same for what needs no servers.
+    pub fn begin_in_process(plan: &Plan) -> Self {
+        Self::new(plan, "")
+    }
+
+    fn new(plan: &Plan, servers: &str) -> Self {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
         println!(
-            "\n{} rounds of {} ms after {} ms of warm-up; {cores} cores, redis-server {server}{}",
+            "\n{} rounds of {} ms after {} ms of warm-up; {cores} cores{servers}{}",
             plan.rounds,
             plan.run.as_millis(),
             plan.warm_up.as_millis(),
@@ -38,7 +49,6 @@ impl Report {
             "rounds": plan.rounds,
             "run_ms": u64::try_from(plan.run.as_millis()).unwrap_or(u64::MAX),
             "cores": cores,
-            "redis_version": server,
             "results": [],
         });
         Self {
@@ -88,6 +98,18 @@ impl Report {
             if is_met { "met   " } else { "MISSED" }
         );
         self.result(json!({ "case": case, "aim": aim, "is_met": is_met }));
+    }
+
+    /// Adds to the number of pairs that the report is about.
+    pub fn count(&mut self, pairs: u32) {
+        self.pairs += usize::try_from(pairs).unwrap_or(0);
+    }
+
+    /// Notes that a case left so many keys on the nodes.
+    pub fn left_behind(&mut self, case: &str, keys: usize) {
+        if keys > 0 {
+            self.problem(format!("{case}: {keys} keys left"));
+        }
     }
 
     fn problem(&mut self, problem: String) {

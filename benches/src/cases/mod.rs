@@ -3,7 +3,37 @@
 mod allocations;
 mod frozen;
 mod uncontended;
+mod wrapper;
+
+use tokio::runtime::{Builder, Runtime};
 
 pub use allocations::allocations;
 pub use frozen::frozen;
 pub use uncontended::uncontended;
+pub use wrapper::{wrapper, wrapper_allocations};
+
+/// Which runtime of tokio's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flavor {
+    MultiThread,
+    CurrentThread,
+}
+
+impl Flavor {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::MultiThread => "multi_thread",
+            Self::CurrentThread => "current_thread",
+        }
+    }
+}
+
+fn runtime(flavor: Flavor) -> Runtime {
+    match flavor {
+        Flavor::MultiThread => Builder::new_multi_thread(),
+        Flavor::CurrentThread => Builder::new_current_thread(),
+    }
+    .enable_all()
+    .build()
+    .expect("a tokio runtime")
+}

@@ -1,8 +1,9 @@
 //! Pairs on distinct keys: nobody ever waits for anybody.
 
 use redlock_tests::Nodes;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
+use super::{Flavor, runtime};
 use crate::contender::{Fleet, Kind};
 use crate::load::{Load, Sample};
 use crate::plan::Plan;
@@ -24,12 +25,6 @@ struct Case {
     target: Option<f64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Flavor {
-    MultiThread,
-    CurrentThread,
-}
-
 impl Case {
     const fn new(callers: usize, flavor: Flavor, target: Option<f64>) -> Self {
         Self {
@@ -41,10 +36,7 @@ impl Case {
 
     fn name(&self) -> String {
         let callers = self.callers;
-        let flavor = match self.flavor {
-            Flavor::MultiThread => "multi_thread",
-            Flavor::CurrentThread => "current_thread",
-        };
+        let flavor = self.flavor.name();
         let plural = if callers == 1 { "" } else { "s" };
         format!("{callers} caller{plural}, {flavor}")
     }
@@ -61,16 +53,6 @@ pub fn uncontended(plan: &Plan, nodes: &Nodes, urls: &[String], report: &mut Rep
             print(case, &samples, report);
         }
     }
-}
-
-fn runtime(flavor: Flavor) -> Runtime {
-    match flavor {
-        Flavor::MultiThread => Builder::new_multi_thread(),
-        Flavor::CurrentThread => Builder::new_current_thread(),
-    }
-    .enable_all()
-    .build()
-    .expect("a tokio runtime")
 }
 
 /// Each contender's samples, one a round, in the order of [`Kind::ALL`].

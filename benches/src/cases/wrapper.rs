@@ -1,0 +1,180 @@
+//! An annotated call against the same lock taken by hand, on in-process nodes.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::{Flavor, runtime};
+use crate::load::cpu_time;
+use crate::plan::Plan;
+use crate::report::Report;
+use crate::stats::{Spread, percentile};
+use crate::table::Table;
+use crate::ways::{Body, Grounds, Way};
+
+const NODES: [usize; 2] = [3, 1];
+
+/// Calls in one turn: about a millisecond, so that a turn which was interrupted is an outlier
+/// among many.
+const TURN: u32 = 256;
+
+/// What an annotated call may cost, times the lock by hand.
+const MOST_TIME: f64 = 1.05;
+/// And how many allocations more.
+const MOST_ALLOCATIONS: f64 = 2.0;
+
+/// The time that one call took in a round: the median over the turns.
+#[derive(Clone, Copy)]
+struct Round {
+    wall: f64,
+    cpu: f64,
+}
+
+/// Time a call in each of the [`Way`]s, in turns of a millisecond.
+pub fn wrapper(plan: &Plan, report: &mut Report) {
+    println!("\nA call under a lock on in-process nodes");
+    for flavor in [Flavor::CurrentThread, Flavor::MultiThread] {
+        let runtime = runtime(flavor);
+        for nodes in NODES {
+            let grounds = runtime.block_on(Grounds::prepare(nodes));
+            for body in Body::ALL {
+                let case = case(body, nodes, Some(flavor));
+                let mut rounds = [const { Vec::new() }; Way::ALL.len()];
+                turns(plan.warm_up, &runtime, &grounds, body, report);
+                for _ in 0..plan.rounds {
+                    let round = turns(plan.run, &runtime, &grounds, body, report);
+                    for (all, round) in rounds.iter_mut().zip(round) {
+                        all.push(round);
+                    }
+                }
+                print(&case, &rounds, report);
+                report.left_behind(&case, grounds.left_behind());
+            }
+        }
+    }
+}
+
+fn case(body: Body, nodes: usize, flavor: Option<Flavor>) -> String {
+    let plural = if nodes == 1 { "" } else { "s" };
+    let flavor = flavor.map_or(String::new(), |flavor| format!(", {}", flavor.name()));
+    format!("{}, {nodes} node{plural}{flavor}", body.name())
+}
+
+/// All ways in turn, there and back again, for so long altogether.
+fn turns(
+    run: Duration,
+    runtime: &Runtime,
+    grounds: &Grounds,
+    body: Body,
+    report: &mut Report,
+) -> [Round; Way::ALL.len()] {
+    let end = Instant::now() + run;
+    let mut walls = [const { Vec::new() }; Way::ALL.len()];
+    let mut cpus = [const { Vec::new() }; Way::ALL.len()];
+    let there = (0..Way::ALL.len()).collect::<Vec<_>>();
+    let and_back = there.iter().rev();
+    while walls[0].is_empty() || Instant::now() < end {
+        for &place in there.iter().chain(and_back.clone()) {
+            let calls = grounds.calls(Way::ALL[place], body, TURN.into());
+            let (wall, cpu) = runtime.block_on(async {
+                let (began, cpu) = (Instant::now(), cpu_time());
+                tokio::spawn(calls).await.expect("calls that do not panic");
+                (began.elapsed(), cpu_time().saturating_sub(cpu))
+            });
+            walls[place].push(wall);
+            cpus[place].push(cpu);
+            report.count(TURN);
+        }
+    }
+    std::array::from_fn(|place| Round {
+        wall: a_call(&mut walls[place]),
+        cpu: a_call(&mut cpus[place]),
+    })
+}
+
+/// The median turn's nanoseconds for one call.
+fn a_call(turns: &mut [Duration]) -> f64 {
+    turns.sort_unstable();
+    let turn = percentile(turns, 50);
+    turn.as_secs_f64() * 1e9 / f64::from(TURN)
+}
+
+fn print(case: &str, rounds: &[Vec<Round>; Way::ALL.len()], report: &mut Report) {
+    let each = |rounds: &[Round], figure: fn(&Round) -> f64| {
+        rounds.iter().map(figure).collect::<Vec<f64>>()
+    };
+    let walls = rounds
+        .each_ref()
+        .map(|rounds| each(rounds, |round| round.wall));
+    let cpus = rounds
+        .each_ref()
+        .map(|rounds| each(rounds, |round| round.cpu));
+    let mut table = Table::new([case, "ns a call", "cpu ns", "× by hand", "cpu × by hand"]);
+    let [_, by_hand_wall, ..] = &walls;
+    let [_, by_hand_cpu, ..] = &cpus;
+    for ((way, wall), cpu) in Way::ALL.iter().zip(&walls).zip(&cpus) {
+        table.row(&[
+            way.name().to_owned(),
+            format!("{:.0}", Spread::of(wall.iter().copied()).median),
+            format!("{:.0}", Spread::of(cpu.iter().copied()).median),
+            Spread::of_ratios(wall, by_hand_wall).to_string(),
+            Spread::of_ratios(cpu, by_hand_cpu).to_string(),
+        ]);
+        report.result(json!({
+            "case": case, "who": way.name(), "ns_a_call": wall, "cpu_ns_a_call": cpu,
+        }));
+    }
+    println!("\n{table}");
+    let [attribute, by_hand, ..] = &walls;
+    let ratio = Spread::of_ratios(attribute, by_hand).median;
+    report.judge(
+        case,
+        "at most 5 % above the lock by hand",
+        ratio <= MOST_TIME,
+    );
+}
+
+/// Allocations a call in each of the [`Way`]s, counted as for [`allocations`](super::allocations).
+pub fn wrapper_allocations(counted: fn() -> (usize, usize), report: &mut Report) {
+    println!("\nAllocations of a call under a lock on in-process nodes");
+    let runtime = runtime(Flavor::CurrentThread);
+    for nodes in NODES {
+        let grounds = runtime.block_on(Grounds::prepare(nodes));
+        for body in Body::ALL {
+            let case = case(body, nodes, None);
+            let mut table = Table::new([&case, "allocations", "bytes"]);
+            let counts = Way::ALL.map(|way| {
+                runtime.block_on(grounds.calls(way, body, TURN.into()));
+                let before = counted();
+                runtime.block_on(grounds.calls(way, body, TURN.into()));
+                let after = counted();
+                report.count(TURN);
+                let a_call = |before: usize, after: usize| {
+                    let count = u32::try_from(after - before).unwrap_or(u32::MAX);
+                    f64::from(count) / f64::from(TURN)
+                };
+                let (count, bytes) = (a_call(before.0, after.0), a_call(before.1, after.1));
+                table.row(&[
+                    way.name().to_owned(),
+                    format!("{count:.1}"),
+                    format!("{bytes:.0}"),
+                ]);
+                report.result(json!({
+                    "case": format!("{case}, allocations"),
+                    "who": way.name(),
+                    "allocations_a_call": count,
+                    "bytes_a_call": bytes,
+                }));
+                count
+            });
+            println!("\n{table}");
+            let [attribute, by_hand, ..] = counts;
+            // What the scope and the runtime allocate once a turn is not the call's.
+            let more = (attribute - by_hand).round();
+            let aim = format!("at most {MOST_ALLOCATIONS} allocations above the lock by hand");
+            report.judge(&case, &aim, more <= MOST_ALLOCATIONS);
+            report.left_behind(&case, grounds.left_behind());
+        }
+    }
+}

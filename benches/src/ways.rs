@@ -1,0 +1,204 @@
+//! The ways to run a body under a lock, from the attribute down to the core, on in-process nodes.
+//!
+//! There no network hides what the library itself costs.
+
+use std::fmt;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// How a body gets its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// `#[redlock]`.
+    Attribute,
+    /// `lock(…).acquire()`, the body, `release()`: the lock taken by hand.
+    ByHand,
+    /// `lock(…).run(…)`.
+    Run,
+    /// The same by hand on `redlock-core`, below the registry.
+    Core,
+}
+
+impl Way {
+    /// All, in the order of the tables.
+    pub const ALL: [Self; 4] = [Self::Attribute, Self::ByHand, Self::Run, Self::Core];
+
+    /// As the tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Attribute => "#[redlock]",
+            Self::ByHand => "by hand",
+            Self::Run => "lock(…).run(…)",
+            Self::Core => "redlock-core",
+        }
+    }
+}
+
+/// What runs under the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Nothing to speak of.
+    Trivial,
+    /// Yields to the executor once.
+    AwaitsOnce,
+}
+
+impl Body {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Trivial, Self::AwaitsOnce];
+
+    /// As the tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trivial => "trivial body",
+            Self::AwaitsOnce => "body that awaits once",
+        }
+    }
+}
+
+/// So many in-process nodes for each of the ways.
+pub struct Grounds {
+    redlock: Redlock,
+    core: Core,
+    /// The nodes' names in the registry.
+    pools: Vec<String>,
+}
+
+impl fmt::Debug for Grounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grounds")
+            .field("pools", &self.pools)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
+struct Core {
+    client: Client,
+    nodes: NodeSet,
+    stores: Vec<MemoryNode>,
+}
+
+impl Grounds {
+    /// Starts a registry over `nodes` pools, and a client over as many nodes.
+    pub async fn prepare(nodes: usize) -> Self {
+        let pools: Vec<String> = (0..nodes).map(|node| format!("node-{node}")).collect();
+        let config = pools.iter().fold(Config::new(), |config, pool| {
+            config.pool(pool, format!("memory://{pool}"))
+        });
+        let redlock = Redlock::start(config).await.expect("in-process nodes");
+        let io = IoThread::start().expect("an I/O thread");
+        let environment = io.environment();
+        let clock = &environment.clock;
+        let node = |pool: &String| MemoryNode::new(&**pool, Arc::clone(clock));
+        let stores: Vec<MemoryNode> = pools.iter().map(node).collect();
+        let nodes = stores.iter().cloned();
+        let nodes = nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect();
+        let client = Client::new(environment);
+        let core = Core {
+            client,
+            nodes,
+            stores,
+        };
+        Self {
+            redlock,
+            core,
+            pools,
+        }
+    }
+
+    /// Calls `body` so many times in `way`, one after the other, each under another lock.
+    ///
+    /// # Panics
+    /// Where one is not locked.
+    pub fn calls(&self, way: Way, body: Body, count: u64) -> impl Future<Output = ()> + use<> {
+        let registry = self.redlock.registry().clone();
+        let core = self.core.clone();
+        let calls = async move {
+            for id in 0..count {
+                let outcome = match (way, body) {
+                    (Way::Attribute, Body::Trivial) => attribute(id).await,
+                    (Way::Attribute, Body::AwaitsOnce) => attribute_awaiting(id).await,
+                    (Way::ByHand, Body::Trivial) => by_hand(id).await,
+                    (Way::ByHand, Body::AwaitsOnce) => by_hand_awaiting(id).await,
+                    (Way::Run, Body::Trivial) => run(id).await,
+                    (Way::Run, Body::AwaitsOnce) => run_awaiting(id).await,
+                    (Way::Core, body) => Ok(core.call(id, body).await),
+                };
+                assert_eq!(outcome.expect("nobody else wants the lock"), id);
+            }
+        };
+        registry.scope(calls)
+    }
+
+    /// Keys that are still on a node.
+    pub fn left_behind(&self) -> usize {
+        let registry = self.redlock.registry();
+        let pools = self
+            .pools
+            .iter()
+            .filter_map(|pool| registry.memory_node(pool));
+        let nodes = pools.chain(&self.core.stores);
+        nodes.map(|node| node.keys().len()).sum()
+    }
+}
+
+#[redlock(resource = "order:{id}", ttl = 60_000)]
+async fn attribute(id: u64) -> Result<u64, LockError> {
+    Ok(black_box(id))
+}
+
+#[redlock(resource = "order:{id}", ttl = 60_000)]
+async fn attribute_awaiting(id: u64) -> Result<u64, LockError> {
+    tokio::task::yield_now().await;
+    Ok(black_box(id))
+}
+
+async fn by_hand(id: u64) -> Result<u64, LockError> {
+    let lease = lock(format!("order:{id}")).ttl(TTL).acquire().await?;
+    let id = black_box(id);
+    lease.release().await;
+    Ok(id)
+}
+
+async fn by_hand_awaiting(id: u64) -> Result<u64, LockError> {
+    let lease = lock(format!("order:{id}")).ttl(TTL).acquire().await?;
+    tokio::task::yield_now().await;
+    let id = black_box(id);
+    lease.release().await;
+    Ok(id)
+}
+
+async fn run(id: u64) -> Result<u64, LockError> {
+    let lock = lock(format!("order:{id}")).ttl(TTL);
+    lock.run(|_| async move { black_box(id) }).await
+}
+
+async fn run_awaiting(id: u64) -> Result<u64, LockError> {
+    let lock = lock(format!("order:{id}")).ttl(TTL);
+    let body = async move {
+        tokio::task::yield_now().await;
+        black_box(id)
+    };
+    lock.run(|_| body).await
+}
+
+impl Core {
+    async fn call(&self, id: u64, body: Body) -> u64 {
+        let request = Request::new(format!("order:{id}")).ttl(TTL);
+        let lease = self.client.acquire(&self.nodes, &request).await;
+        let lease = lease.expect("nobody else wants the lock");
+        if body == Body::AwaitsOnce {
+            tokio::task::yield_now().await;
+        }
+        let id = black_box(id);
+        lease.release().await;
+        id
+    }
+}
