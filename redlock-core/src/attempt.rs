@@ -1,5 +1,6 @@
 //! One attempt: ask all nodes at once, decide at a majority.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub(crate) async fn attempt(
     client: &Arc<ClientShared>,
     nodes: &NodeSet,
     request: &Request,
-    keys: Resource,
+    keys: &Resource,
     timeout: Duration,
 ) -> Outcome {
     let environment = &client.environment;
@@ -59,13 +60,13 @@ pub(crate) async fn attempt(
     let started = environment.now();
     let token = client.tokens.fresh(&*environment.entropy);
     let counters = request.fencing.then(|| {
-        let keys = counter_keys(&keys, &client.key_prefix);
+        let keys = counter_keys(keys, &client.key_prefix);
         let wall = environment.clock.wall().as_micros();
         (keys, u64::try_from(wall).unwrap_or(0))
     });
     let until = started.saturating_add(timeout);
     let in_time = (Arc::clone(&environment.clock), until);
-    let claim = Claim::stake(nodes, keys, token, request.ttl, in_time, counters);
+    let claim = Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
     before(&*environment.clock, until, claim.acquisition().decided()).await;
     let agreement = if request.fencing && claim.acquisition().tally().is_won() {
         agree(client, &claim, until).await
@@ -145,7 +146,7 @@ impl Refused {
     /// neither beyond the caller's own bound.
     ///
     /// Dropping this future loses the error and nothing else.
-    pub(crate) async fn conclude(self, patience: &Patience) -> AcquireError {
+    pub(crate) async fn conclude(self: Box<Self>, patience: &Patience) -> AcquireError {
         let attempts = patience.attempts;
         let environment = &self.client.environment;
         let clock = &*environment.clock;
@@ -160,7 +161,7 @@ impl Refused {
         before(clock, bounded(self.started), acquisition.decided()).await;
         let elapsed = environment.now().saturating_since(self.started);
         let inspection = self.inspect();
-        before(clock, bounded(environment.now()), async {
+        let undone = pin!(async {
             if let Some(round) = &self.release {
                 // Those that granted, and not those that hang: they would take the whole timeout.
                 round.set_goal(Goal::Seats(acquisition.granted_seats()));
@@ -169,8 +170,8 @@ impl Refused {
             if let Some(round) = &inspection {
                 round.decided().await;
             }
-        })
-        .await;
+        });
+        before(clock, bounded(environment.now()), undone).await;
 
         let waited = environment.now().saturating_since(patience.began);
         let is_disputed = self.disagreement.is_some();

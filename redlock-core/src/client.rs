@@ -92,7 +92,7 @@ impl Client {
         let mut patience = Patience::new(environment, request.retry, self.shared.node_timeout);
         loop {
             let timeout = patience.begin_attempt(environment, request.ttl);
-            let refused = match attempt(&self.shared, nodes, request, keys.clone(), timeout).await {
+            let refused = match attempt(&self.shared, nodes, request, &keys, timeout).await {
                 Outcome::Acquired(lease) => return Ok(lease),
                 Outcome::Refused(refused) => refused,
             };

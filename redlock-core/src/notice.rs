@@ -1,5 +1,7 @@
 //! What a lease tells its holder: that its end is near, or has come.
 
+use std::pin::pin;
+
 use crate::environment::Moment;
 use crate::error::Over;
 use crate::lease::LeaseHandle;
@@ -18,7 +20,12 @@ impl LeaseHandle {
                 return over;
             }
             let deadline = self.shared.deadline();
-            before(&*self.shared.client.environment.clock, deadline, changed).await;
+            before(
+                &*self.shared.client.environment.clock,
+                deadline,
+                pin!(changed),
+            )
+            .await;
         }
     }
 
@@ -42,7 +49,7 @@ impl LeaseHandle {
             if self.shared.now() >= expiring {
                 return;
             }
-            before(self.shared.clock(), expiring, changed).await;
+            before(self.shared.clock(), expiring, pin!(changed)).await;
         }
     }
 

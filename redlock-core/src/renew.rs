@@ -1,5 +1,6 @@
 //! Renewal: a lease that extends itself.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,7 +44,10 @@ impl LeaseHandle {
                 let rest = validity.saturating_sub(validity / 3);
                 self.shared.deadline().saturating_sub(rest)
             });
-            if before(clock, due, self.gone(has_left)).await.is_some() {
+            if before(clock, due, pin!(self.gone(has_left)))
+                .await
+                .is_some()
+            {
                 return;
             }
             let now = clock.now();
@@ -87,7 +91,7 @@ impl LeaseHandle {
             if has_left.load(Ordering::Acquire) || self.over().is_some() {
                 return;
             }
-            before(self.shared.clock(), self.shared.deadline(), changed).await;
+            before(self.shared.clock(), self.shared.deadline(), pin!(changed)).await;
         }
     }
 }
