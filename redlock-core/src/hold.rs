@@ -109,7 +109,7 @@ impl<F: Future> Future for Hold<'_, F> {
             let Some(watch) = &mut this.watch else {
                 continue;
             };
-            let is_due = heeds_deadline && watch.deadline.as_mut().poll(context).is_ready()
+            let is_due = heeds_deadline && Pin::new(&mut watch.deadline).poll(context).is_ready()
                 || watch.changed.as_mut().poll(context).is_ready();
             if !is_due {
                 return Poll::Pending;
