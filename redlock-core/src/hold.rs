@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use crate::environment::Moment;
 use crate::error::Over;
 use crate::lease::LeaseHandle;
 
@@ -46,11 +47,13 @@ impl LeaseHandle {
         loop {
             // Armed from here on: a change that comes before the first poll of these counts too.
             let mut changed = pin!(self.shared.changed.notified());
-            let mut deadline = self.shared.clock().sleep_until(self.shared.deadline());
+            let (until, over) = self.watched();
             // What happened before would otherwise never be heard of.
-            if let Some(over) = self.verdict(on_lost) {
+            if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
                 return Held::Cancelled(over);
             }
+            let mut deadline =
+                (on_lost == OnLost::Cancel).then(|| self.shared.clock().sleep_until(until));
             let mut has_just_been_polled = true;
             let ended = poll_fn(|context| {
                 if !std::mem::take(&mut has_just_been_polled)
@@ -58,8 +61,8 @@ impl LeaseHandle {
                 {
                     return Poll::Ready(Some(held));
                 }
-                let heeds_deadline = on_lost == OnLost::Cancel;
-                let is_due = heeds_deadline && Pin::new(&mut deadline).poll(context).is_ready()
+                let deadline = deadline.as_mut().map(Pin::new);
+                let is_due = deadline.is_some_and(|deadline| deadline.poll(context).is_ready())
                     || changed.as_mut().poll(context).is_ready();
                 if is_due {
                     Poll::Ready(None)
@@ -71,7 +74,16 @@ impl LeaseHandle {
                 return held;
             }
             // Extended, lost, or called back: look again, with a fresh watch.
+            if let Some(over) = self.verdict(on_lost) {
+                return Held::Cancelled(over);
+            }
         }
+    }
+
+    /// When the lease ends by itself, and why it is over already.
+    fn watched(&self) -> (Moment, Option<Over>) {
+        let state = self.shared.lock();
+        (state.deadline, self.over_in(&state))
     }
 
     fn poll_body<F: Future>(
@@ -91,7 +103,13 @@ impl LeaseHandle {
 
     /// Why the body may not be polled any more, if it may not.
     fn verdict(&self, on_lost: OnLost) -> Option<Over> {
-        let over = self.over()?;
-        (on_lost == OnLost::Cancel || over == Over::Revoked).then_some(over)
+        self.over().filter(|over| on_lost.heeds(*over))
+    }
+}
+
+impl OnLost {
+    /// Whether a body stops for a lease that is over for this reason.
+    fn heeds(self, over: Over) -> bool {
+        self == Self::Cancel || over == Over::Revoked
     }
 }

@@ -66,7 +66,7 @@ pub(crate) struct Terms {
 
 pub(crate) struct State {
     pub(crate) generation: u64,
-    deadline: Moment,
+    pub(crate) deadline: Moment,
     /// When only a third of the validity is left.
     pub(crate) expiring: Moment,
     /// The process is about to end.
