@@ -8,26 +8,37 @@ use std::task::Poll;
 use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 
 use crate::chain;
+use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::lease::{Lease, check_max_ttl};
 use crate::parameters::{OnCancel, Parameters};
 use crate::reentrancy::holder_above;
 use crate::registry::{Registry, set_of};
+use crate::scope;
 use crate::site::Site;
 
-/// One acquisition, before defaults.
-pub(crate) struct Wanted {
-    pub(crate) resource: Resource,
+/// Who a lock is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder {
+    /// The annotated function; `None` for the object style.
     pub(crate) site: Option<&'static Site>,
-    pub(crate) pools: PoolNames,
-    pub(crate) parameters: Parameters,
     /// A body runs as soon as the lock is there.
     pub(crate) has_body: bool,
 }
 
+/// One acquisition, before defaults.
+pub(crate) struct Wanted {
+    pub(crate) holder: Holder,
+    pub(crate) resource: Resource,
+    pub(crate) pools: PoolNames,
+    pub(crate) parameters: Parameters,
+}
+
 /// One acquisition, with everything decided.
-struct Prepared {
+pub(crate) struct Prepared {
+    registry: Registry,
+    holder: Holder,
     request: Request,
     nodes: NodeSet,
     /// A share of the lease above that serves the request.
@@ -42,42 +53,53 @@ pub(crate) enum PoolNames {
     Owned(Vec<String>),
 }
 
-impl Registry {
-    /// The one way to a lock.
-    pub(crate) async fn acquire(&self, wanted: Wanted) -> Result<Lease, LockError> {
-        let acquired = match self.prepare(&wanted) {
-            Ok(mut prepared) => match prepared.above.take() {
-                Some(joined) => self.join(&wanted, &prepared, joined).await,
-                None => self.acquire_anew(&wanted, &prepared).await,
-            },
-            Err(kind) => Err(self.error(kind, &wanted.resource)),
+impl Holder {
+    fn refused(&self, resource: &Resource, error: LockError) -> LockError {
+        tracing::debug!(
+            site = self.site.map(tracing::field::debug),
+            %resource, reason = %error,
+            "not locked",
+        );
+        self.marked(error)
+    }
+
+    fn marked(&self, error: LockError) -> LockError {
+        match self.site {
+            Some(site) => error.at_site(site),
+            None => error,
+        }
+    }
+}
+
+impl Wanted {
+    /// Everything that can be known, and refused, before anything is sent.
+    pub(crate) fn prepare(self) -> Result<Prepared, LockError> {
+        let Some(registry) = scope::current() else {
+            let subject = match self.holder.site {
+                Some(site) => Subject::Function(site.site_name()),
+                None => Subject::Resource(self.resource),
+            };
+            let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
+            return Err(self.holder.marked(LockError::new(kind, subject, http)));
         };
-        acquired.map_err(|error| {
-            tracing::debug!(
-                site = wanted.site.map(tracing::field::debug),
-                resource = %wanted.resource, reason = %error,
-                "not locked",
-            );
-            match wanted.site {
-                Some(site) => error.at_site(site),
-                None => error,
-            }
+        self.prepare_in(&registry).map_err(|kind| {
+            let error = registry.error(kind, &self.resource);
+            self.holder.refused(&self.resource, error)
         })
     }
 
-    /// Everything that can be known, and refused, before anything is sent.
-    fn prepare(&self, wanted: &Wanted) -> Result<Prepared, LockErrorKind> {
-        let shared = &*self.shared;
-        let parameters = wanted.parameters.above(shared.defaults);
+    fn prepare_in(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
+        let shared = &*registry.shared;
+        let parameters = self.parameters.above(shared.defaults);
         let request = parameters
-            .request(wanted.resource.clone())
+            .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
         check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
-        let nodes = self.node_set(&wanted.pools)?;
+        let nodes = registry.node_set(&self.pools)?;
         let above = match chain::current() {
             None => None,
             Some(chain) => {
-                let holder = holder_above(&chain, wanted.site, &request, &nodes);
+                let holder = holder_above(&chain, self.holder.site, &request, &nodes);
                 // One that went over in this very moment is not there any more.
                 holder
                     .map_err(LockErrorKind::Invalid)?
@@ -85,6 +107,8 @@ impl Registry {
             }
         };
         Ok(Prepared {
+            registry: registry.clone(),
+            holder: self.holder,
             request,
             nodes,
             above,
@@ -94,53 +118,57 @@ impl Registry {
             ),
         })
     }
+}
 
-    /// Shares the lease of a holder above.
-    async fn join(
-        &self,
-        wanted: &Wanted,
-        prepared: &Prepared,
-        mut core: redlock_core::Lease,
-    ) -> Result<Lease, LockError> {
-        let shared = &*self.shared;
-        let fail = |kind| Err(self.error(kind, &wanted.resource));
-        // It is below a held lease, which a shutdown waits for.
-        let Some(_under_way) = shared.held.begin(true) else {
-            return fail(LockErrorKind::ShuttingDown);
+impl Prepared {
+    /// The one way to a lock.
+    pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
+        let acquired = if let Some(joined) = self.above.take() {
+            self.join(joined).await
+        } else {
+            self.acquire_anew().await
         };
-        if let Err(error) = core.cover(&prepared.request).await {
-            let resource = wanted.resource.clone();
-            return Err(LockError::of_extend(error, resource, self.http()));
-        }
-        let Some(place) = shared.held.enter(wanted, core.handle(), true) else {
-            return fail(LockErrorKind::ShuttingDown);
-        };
-        tracing::debug!(
-            site = wanted.site.map(tracing::field::debug),
-            resource = %wanted.resource, token = core.token_id(),
-            "joined the lease of a caller",
-        );
-        Ok(self.lease(core, place, wanted, prepared))
+        acquired.map_err(|error| self.holder.refused(&self.request.resource, error))
     }
 
-    async fn acquire_anew(&self, wanted: &Wanted, prepared: &Prepared) -> Result<Lease, LockError> {
-        let shared = &*self.shared;
-        let Prepared { request, nodes, .. } = prepared;
-        let fail = |kind| Err(self.error(kind, &wanted.resource));
-        let epochs = epochs_of(nodes);
+    /// Shares the lease of a holder above.
+    async fn join(&self, mut core: redlock_core::Lease) -> Result<Lease, LockError> {
+        let held = &self.registry.shared.held;
+        // It is below a held lease, which a shutdown waits for.
+        let Some(_under_way) = held.begin(true) else {
+            return self.fail(LockErrorKind::ShuttingDown);
+        };
+        if let Err(error) = core.cover(&self.request).await {
+            let (resource, http) = (self.request.resource.clone(), self.registry.http());
+            return Err(LockError::of_extend(error, resource, http));
+        }
+        let Some(place) = held.enter(self.holder, core.handle(), true) else {
+            return self.fail(LockErrorKind::ShuttingDown);
+        };
+        tracing::debug!(
+            site = self.holder.site.map(tracing::field::debug),
+            resource = %self.request.resource, token = core.token_id(),
+            "joined the lease of a caller",
+        );
+        Ok(self.lease(core, place))
+    }
+
+    async fn acquire_anew(&self) -> Result<Lease, LockError> {
+        let epochs = epochs_of(&self.nodes);
         // Work below a held lease belongs to what a shutdown waits for.
-        let is_below = self.is_below_held();
+        let is_below = self.registry.is_below_held();
         // Outlives everything below that may have to be undone on the nodes.
         let _under_way;
-        let acquired = {
+        let core = {
+            let shared = &*self.registry.shared;
             // Made before the gate is read, so that a close in between is heard of.
             let mut closing = pin!(shared.held.closing.notified());
             match shared.held.begin(is_below) {
                 Some(under_way) => _under_way = under_way,
-                None => return fail(LockErrorKind::ShuttingDown),
+                None => return self.fail(LockErrorKind::ShuttingDown),
             }
-            let mut acquiring = pin!(shared.client.acquire(nodes, request));
-            poll_fn(|context| {
+            let mut acquiring = pin!(shared.client.acquire(&self.nodes, &self.request));
+            let acquired = poll_fn(|context| {
                 if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
                     return Poll::Ready(Some(acquired));
                 }
@@ -149,45 +177,46 @@ impl Registry {
                 } else {
                     closing.as_mut().poll(context).map(|()| None)
                 }
-            })
-            .await
-        };
-        let core = match acquired {
-            None => return fail(LockErrorKind::ShuttingDown),
-            Some(Ok(core)) => core,
-            Some(Err(error)) => {
-                let resource = wanted.resource.clone();
-                return Err(LockError::of_acquire(error, resource, self.http()));
+            });
+            match acquired.await {
+                None => return self.fail(LockErrorKind::ShuttingDown),
+                Some(Ok(core)) => core,
+                Some(Err(error)) => {
+                    let (resource, http) = (self.request.resource.clone(), self.registry.http());
+                    return Err(LockError::of_acquire(error, resource, http));
+                }
             }
         };
-        let Some(place) = shared.held.enter(wanted, core.handle(), is_below) else {
+        let held = &self.registry.shared.held;
+        let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
             // The gate closed while the last vote came in.
-            core.release().await;
-            return fail(LockErrorKind::ShuttingDown);
+            // Boxed: it is rare, and would be a large part of every acquisition's future.
+            Box::pin(core.release()).await;
+            return self.fail(LockErrorKind::ShuttingDown);
         };
         // A node that forgot between its grant and the entry told those that were entered before.
-        if epochs_of(nodes) != epochs {
+        if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
         tracing::debug!(
-            site = wanted.site.map(tracing::field::debug),
-            resource = %request.resource, token = core.token_id(),
+            site = self.holder.site.map(tracing::field::debug),
+            resource = %self.request.resource, token = core.token_id(),
             "locked",
         );
-        Ok(self.lease(core, place, wanted, prepared))
+        Ok(self.lease(core, place))
     }
 
-    fn lease(
-        &self,
-        core: redlock_core::Lease,
-        place: Place,
-        wanted: &Wanted,
-        prepared: &Prepared,
-    ) -> Lease {
-        let limits = Arc::clone(&self.shared.limits);
-        Lease::new(core, place, limits, wanted.site, prepared.policies)
+    fn lease(&self, core: redlock_core::Lease, place: Place) -> Lease {
+        let limits = Arc::clone(&self.registry.shared.limits);
+        Lease::new(core, place, limits, self.holder.site, self.policies)
     }
 
+    fn fail(&self, kind: LockErrorKind) -> Result<Lease, LockError> {
+        Err(self.registry.error(kind, &self.request.resource))
+    }
+}
+
+impl Registry {
     fn error(&self, kind: LockErrorKind, resource: &Resource) -> LockError {
         LockError::new(kind, Subject::Resource(resource.clone()), self.http())
     }

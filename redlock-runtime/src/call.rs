@@ -7,21 +7,16 @@ use std::time::Duration;
 
 use redlock_core::{Renewal, Resource, RetryLimit};
 
-use crate::acquire::{PoolNames, Wanted};
-use crate::config::HttpSettings;
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::acquire::{Holder, PoolNames, Wanted};
+use crate::error::LockError;
 use crate::lease::Lease;
-use crate::parameters::{MinValidity, Parameters};
-use crate::scope;
+use crate::parameters::MinValidity;
 use crate::site::Site;
 
 /// One call of an annotated function, before it has its lock.
 #[must_use]
 pub struct Call {
-    site: &'static Site,
-    resource: Resource,
-    /// What the attribute left to expressions.
-    parameters: Parameters,
+    wanted: Wanted,
 }
 
 /// A resource from a template's pieces.
@@ -36,85 +31,77 @@ pub fn resource(template: fmt::Arguments<'_>) -> Resource {
 impl Call {
     /// A call of the function at `site`, for a resource that is made already.
     pub fn new(site: &'static Site, resource: impl Into<Resource>) -> Self {
-        Self {
-            site,
-            resource: resource.into(),
-            parameters: Parameters::NONE,
+        let mut parameters = site.parameters;
+        if site.skips {
+            // Whoever skips the work does not wait for it, unless the attribute says so itself.
+            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
         }
+        let pools = site.pool_names();
+        let wanted = Wanted {
+            holder: Holder {
+                site: Some(site),
+                has_body: true,
+            },
+            resource: resource.into(),
+            pools: pools.map_or(PoolNames::Default, PoolNames::Static),
+            parameters,
+        };
+        Self { wanted }
     }
 
     /// A ttl that the attribute gave as an expression.
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.parameters.ttl = Some(ttl);
+        self.wanted.parameters.ttl = Some(ttl);
         self
     }
 
     /// A number of retries that the attribute gave as an expression.
     pub fn retry_count(mut self, count: u32) -> Self {
-        self.parameters.limit = Some(RetryLimit::Count(count));
+        self.wanted.parameters.limit = Some(RetryLimit::Count(count));
         self
     }
 
     /// A time to keep trying that the attribute gave as an expression.
     pub fn wait(mut self, budget: Duration) -> Self {
-        self.parameters.limit = Some(RetryLimit::Wait(budget));
+        self.wanted.parameters.limit = Some(RetryLimit::Wait(budget));
         self
     }
 
     /// A delay that the attribute gave as an expression.
     pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.parameters.retry_delay = Some(delay);
+        self.wanted.parameters.retry_delay = Some(delay);
         self
     }
 
     /// A drift factor that the attribute gave as an expression.
     pub fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.parameters.clock_drift_factor = Some(factor);
+        self.wanted.parameters.clock_drift_factor = Some(factor);
         self
     }
 
     /// A least validity that the attribute gave as an expression.
     pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
-        self.parameters.min_validity = Some(least.into());
+        self.wanted.parameters.min_validity = Some(least.into());
         self
     }
 
     /// A longest time to hold that the attribute gave as an expression.
     pub fn max_hold(mut self, held: Duration) -> Self {
-        self.parameters.max_hold = Some(Renewal::For(held));
+        self.wanted.parameters.max_hold = Some(Renewal::For(held));
         self
     }
 
     /// A shortest time to hold that the attribute gave as an expression.
     pub fn min_hold(mut self, held: Duration) -> Self {
-        self.parameters.min_hold = Some(held);
+        self.wanted.parameters.min_hold = Some(held);
         self
     }
 
     /// Acquires the lock. Dropping the future sends the release of what it may have acquired.
     pub async fn acquire(self) -> Result<Held, LockError> {
-        let site = self.site;
-        let Some(registry) = scope::current() else {
-            let subject = Subject::Function(site.site_name());
-            let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
-            return Err(LockError::new(kind, subject, http).at_site(site));
-        };
-        let mut parameters = self.parameters.above(site.parameters);
-        if site.skips {
-            // Whoever skips the work does not wait for it, unless the attribute says so itself.
-            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
-        }
-        let wanted = Wanted {
-            resource: self.resource,
-            site: Some(site),
-            pools: site
-                .pool_names()
-                .map_or(PoolNames::Default, PoolNames::Static),
-            parameters,
-            has_body: true,
-        };
+        let mut prepared = self.wanted.prepare()?;
         // Boxed: the way to a lock is a large future, and this one is part of the user's.
-        let lease = Box::pin(async move { registry.acquire(wanted).await }).await?;
+        let lease = Box::pin(async move { prepared.acquire().await }).await?;
         Ok(Held { lease })
     }
 }

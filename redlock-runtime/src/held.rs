@@ -7,7 +7,7 @@ use std::time::Duration;
 use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
 
-use crate::acquire::Wanted;
+use crate::acquire::Holder;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
@@ -85,7 +85,7 @@ impl HeldTable {
     /// lease which is itself in the table: it belongs to work that shutdown waits for.
     pub(crate) fn enter(
         self: &Arc<Self>,
-        wanted: &Wanted,
+        Holder { site, has_body }: Holder,
         lease: LeaseHandle,
         is_below: bool,
     ) -> Option<Place> {
@@ -98,7 +98,6 @@ impl HeldTable {
         }
         let id = state.next_id;
         state.next_id += 1;
-        let (site, has_body) = (wanted.site, wanted.has_body);
         let entry = Entry {
             site,
             lease,
@@ -259,8 +258,6 @@ mod tests {
     use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
 
     use super::*;
-    use crate::acquire::PoolNames;
-    use crate::parameters::Parameters;
 
     #[test]
     fn a_lease_that_was_won_while_the_gate_closed_is_not_let_in() {
@@ -277,25 +274,22 @@ mod tests {
             runtime.block_on(acquiring).unwrap()
         };
         let (lease, other) = (lock("r"), lock("s"));
-        let wanted = Wanted {
-            resource: "r".into(),
+        let holder = Holder {
             site: None,
-            pools: PoolNames::Default,
-            parameters: Parameters::NONE,
             has_body: false,
         };
         let table = Arc::new(HeldTable::default());
-        let before = table.enter(&wanted, lease.handle(), false).unwrap();
+        let before = table.enter(holder, lease.handle(), false).unwrap();
         let under_way = table.begin(false).unwrap();
         assert_eq!(table.under_way(), 1);
         drop(under_way);
         assert_eq!(table.under_way(), 0);
         table.close();
         assert!(table.begin(false).is_none());
-        assert!(table.enter(&wanted, lease.handle(), false).is_none());
+        assert!(table.enter(holder, lease.handle(), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
-        let below = table.enter(&wanted, other.handle(), true).unwrap();
-        let joined = table.enter(&wanted, other.handle(), true).unwrap();
+        let below = table.enter(holder, other.handle(), true).unwrap();
+        let joined = table.enter(holder, other.handle(), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
         // What is about to be released runs no body any more; what runs one is not released.

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use redlock_core::{OnLost, Renewal, Resource, RetryLimit};
 
-use crate::acquire::{PoolNames, Wanted};
-use crate::config::HttpSettings;
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::acquire::{Holder, PoolNames, Wanted};
+use crate::error::LockError;
 use crate::lease::{Lease, LeaseHandle};
 use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
-use crate::scope;
 
 /// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
@@ -137,21 +135,16 @@ impl Lock {
     }
 
     async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {
-        let Some(registry) = scope::current() else {
-            return Err(LockError::new(
-                LockErrorKind::NotInitialized,
-                Subject::Resource(self.resource),
-                HttpSettings::default(),
-            ));
-        };
         let wanted = Wanted {
+            holder: Holder {
+                site: None,
+                has_body,
+            },
             resource: self.resource,
-            site: None,
             pools: self.pools,
             parameters: self.parameters,
-            has_body,
         };
-        registry.acquire(wanted).await
+        wanted.prepare()?.acquire().await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
