@@ -32,25 +32,18 @@ use crate::plan::{
 //             },
 //             resource(format_args!("order:{id}")),
 //         );
-//         let outcome = match call.acquire().await {
-//             Ok(held) => {
-//                 let outcome = {
-//                     let lease = held.lease();
-//                     let body = async move {
-//                         if let Some(r) = None::<Result<Receipt, AppError>> {
-//                             return r;
-//                         }
-//                         let lease: &Lease = identity(lease);
-//                         ({ send(id, lease).await })
-//                     };
-//                     let body = pin!(body);
-//                     let outcome = held.run(body).await;
-//                     outcome
-//                 };
-//                 held.release().await;
-//                 outcome
-//             }
-//             Err(error) => Err(error),
+//         let outcome = {
+//             let held = &Held::new();
+//             let body = async move {
+//                 if let Some(r) = None::<Result<Receipt, AppError>> {
+//                     return r;
+//                 }
+//                 let lease: &Lease = held.lease();
+//                 ({ send(id, lease).await })
+//             };
+//             let body = pin!(Some(body));
+//             let outcome = call.run_with(held, body).await; // `call.run(body)` without a guard
+//             outcome
 //         };
 //         return ready(Result::unwrap_or_else(outcome, |error| {
 //             <Result<Receipt, AppError> as FromLockError>::from_lock_error(error)
@@ -60,9 +53,11 @@ use crate::plan::{
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
 // statement of its own, as what a template borrows must not live on across the `await`. The body
-// is pinned in an inner block, after `held` and outside of the future that polls it: it is
-// dropped before the lock on every way out, and stored once. It stands outside of `pin!`, as
-// editors find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
+// comes next, before anything is awaited: what it takes along is stored there and nowhere else, but
+// for an argument that the template borrows. It is pinned outside of the future that polls it, and
+// stored once; that future takes it out of the `Option` before it releases the lock, and on every
+// other way out the lease in `held` is dropped after it. It stands outside of `pin!`, as editors
+// find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
 // invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
 // the user's but literals.
 //
@@ -76,26 +71,28 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
     let call = call(plan, function, &private);
     let body = body(plan, function, &output, &private);
-    let lease = plan.guard.as_ref().map(|guard| {
-        let here = Span::mixed_site().located_at(guard.span());
-        quote_spanned!(here=> let lease = #private::Held::lease(&held);)
-    });
+    let (held, run) = match &plan.guard {
+        None => (
+            None,
+            quote_spanned!(Span::mixed_site()=> #private::Call::run(call, body)),
+        ),
+        Some(guard) => {
+            let here = Span::mixed_site().located_at(guard.span());
+            (
+                Some(quote_spanned!(here=> let held = &#private::Held::new();)),
+                quote_spanned!(Span::mixed_site()=> #private::Call::run_with(call, held, body)),
+            )
+        }
+    };
     let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         let call = #call;
-        let outcome = match #private::Call::acquire(call).await {
-            ::core::result::Result::Ok(held) => {
-                let outcome = {
-                    #lease
-                    let body = #body;
-                    let body = ::core::pin::pin!(body);
-                    let outcome = #private::Held::run(&held, body).await;
-                    outcome
-                };
-                #private::Held::release(held).await;
-                outcome
-            }
-            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+        let outcome = {
+            #held
+            let body = #body;
+            let body = ::core::pin::pin!(::core::option::Option::Some(body));
+            let outcome = #run.await;
+            outcome
         };
         return ::core::future::ready(::core::result::Result::unwrap_or_else(
             outcome,
@@ -322,7 +319,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = ::core::convert::identity(lease);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::Held::lease(held);)
     });
     // The parentheses keep `unused_braces` from judging a block that was written as a function's.
     // They are at the attribute: around the block, they would lend it their span.

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use redlock_core::{Renewal, Resource, RetryLimit};
 
-use crate::acquire::{Holder, PoolNames, Wanted};
+use crate::acquire::{Holder, PoolNames, Prepared, Wanted};
 use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::MinValidity;
@@ -97,35 +99,100 @@ impl Call {
         self
     }
 
-    /// Acquires the lock. Dropping the future sends the release of what it may have acquired.
-    pub async fn acquire(self) -> Result<Held, LockError> {
-        let mut prepared = self.wanted.prepare()?;
-        // Boxed: the way to a lock is a large future, and this one is part of the user's.
-        let lease = Box::pin(async move { prepared.acquire().await }).await?;
-        Ok(Held { lease })
+    /// Runs `body` under the lock: acquires it, polls the body for as long as the lease allows,
+    /// drops the body, releases the lock and waits until a next holder could win.
+    ///
+    /// Dropping the future drops the body first, then sends the release.
+    pub fn run<F: Future>(
+        self,
+        body: Pin<&mut Option<F>>,
+    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'_, F>> {
+        let body = Body(body);
+        self.begin(|mut prepared| async move {
+            let lease = prepared.acquire().await?;
+            under(&lease, body).await
+        })
+    }
+
+    /// The same for a body that works with the lease, which it finds in `held`: that is the
+    /// caller's, to be dropped after the body.
+    pub fn run_with<'a, F: Future>(
+        self,
+        held: &'a Held,
+        body: Pin<&'a mut Option<F>>,
+    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'a, F>> {
+        let body = Body(body);
+        self.begin(|mut prepared| async move {
+            let lease = prepared.acquire().await?;
+            under(held.lease.get_or_init(|| lease), body).await
+        })
+    }
+
+    fn begin<F>(self, run: impl FnOnce(Prepared) -> F) -> Run<F> {
+        match self.wanted.prepare() {
+            // Boxed: the way to a lock and back is a large future, and part of the user's.
+            Ok(prepared) => Run::Begun(Box::pin(run(prepared))),
+            Err(error) => Run::Refused(Some(error)),
+        }
     }
 }
 
-/// The lock of one call. Dropping it sends the release.
+/// A call under way.
+#[must_use = "futures do nothing unless awaited"]
+pub enum Run<F> {
+    Refused(Option<LockError>),
+    Begun(Pin<Box<F>>),
+}
+
+impl<T, F: Future<Output = Result<T, LockError>>> Future for Run<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        match &mut *self {
+            Self::Begun(future) => future.as_mut().poll(context),
+            Self::Refused(error) => Poll::Ready(Err(error.take().expect("polled to its end once"))),
+        }
+    }
+}
+
+async fn under<F: Future>(lease: &Lease, mut body: Body<'_, F>) -> Result<F::Output, LockError> {
+    let outcome = lease
+        .hold(body.0.as_mut().as_pin_mut().expect("a body"))
+        .await;
+    drop(body);
+    lease.end().await;
+    outcome
+}
+
+/// Drops the body where it is: it belongs to the caller, and has to go before the lock.
+struct Body<'a, F>(Pin<&'a mut Option<F>>);
+
+impl<F> Drop for Body<'_, F> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
+}
+
+/// Where the lease of one call is kept, once the call has it. Dropping it sends the release.
 #[must_use]
+#[derive(Default)]
 pub struct Held {
-    lease: Lease,
+    lease: OnceLock<Lease>,
 }
 
 impl Held {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            lease: OnceLock::new(),
+        }
+    }
+
     /// What `guard` binds in the body.
+    ///
+    /// # Panics
+    /// Where the body is polled by anything but [`Call::run_with`].
     pub fn lease(&self) -> &Lease {
-        &self.lease
-    }
-
-    /// Polls the body for as long as the lease allows. Dropping the future stops polling it.
-    pub async fn run<F: Future>(&self, body: Pin<&mut F>) -> Result<F::Output, LockError> {
-        self.lease.hold(body).await
-    }
-
-    /// Releases the lock and waits until a next holder could win. The release is sent at the first
-    /// poll, or when the future is dropped before it.
-    pub async fn release(self) {
-        self.lease.release().await;
+        self.lease.get().expect("a body runs under its lock only")
     }
 }

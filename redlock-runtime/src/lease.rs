@@ -4,8 +4,8 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
@@ -35,7 +35,7 @@ pub struct Lease {
 /// in the middle and that is what `on_cancel` wants.
 struct Tenure {
     /// Until it has ended.
-    core: Option<redlock_core::Lease>,
+    core: Mutex<Option<redlock_core::Lease>>,
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
@@ -43,9 +43,14 @@ struct Tenure {
 
 impl Tenure {
     /// What is left to release, if anything.
-    fn end(&mut self) -> Option<redlock_core::Lease> {
-        let core = self.core.take()?;
-        if self.on_cancel == OnCancel::Expire && *self.is_in_body.get_mut() {
+    fn end(&self) -> Option<redlock_core::Lease> {
+        // No code that can panic runs under this lock.
+        let core = self
+            .core
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()?;
+        if self.on_cancel == OnCancel::Expire && self.is_in_body.load(Ordering::Relaxed) {
             tracing::warn!(
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
@@ -95,7 +100,7 @@ impl Lease {
         };
         Self {
             core: Tenure {
-                core: Some(core),
+                core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
             },
@@ -117,21 +122,19 @@ impl Lease {
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
-        let Self {
-            mut core,
-            handle,
-            place,
-            ..
-        } = self;
-        if let Some(core) = core.end()
+        self.end().await;
+    }
+
+    /// The same where the lease itself has to stay: a body may have been given a reference to it.
+    pub(crate) async fn end(&self) {
+        if let Some(core) = self.core.end()
             && core.release().await == Released::Unconfirmed
         {
             tracing::warn!(
-                resource = %handle.resource(), token = handle.token_id(),
+                resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
             );
         }
-        drop(place);
     }
 
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when

@@ -48,29 +48,23 @@ fn every_literal_parameter() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let lease = ::redlock_runtime::__private::Held::lease(&held);
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
-                                    Result<Receipt, AppError>,
-                                > {
-                                    return r;
-                                }
-                                let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
-                                    lease,
-                                );
-                                ({ send(id, lease).await })
-                            };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
-                        };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                let outcome = {
+                    let held = &::redlock_runtime::__private::Held::new();
+                    let body = async move {
+                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                            Result<Receipt, AppError>,
+                        > {
+                            return r;
+                        }
+                        let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
+                            held,
+                        );
+                        ({ send(id, lease).await })
+                    };
+                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
+                    let outcome = ::redlock_runtime::__private::Call::run_with(call, held, body)
+                        .await;
+                    outcome
                 };
                 return ::core::future::ready(
                         ::core::result::Result::unwrap_or_else(
@@ -112,27 +106,18 @@ fn only_what_is_given_is_written() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
-                                    (),
-                                > {
-                                    return r;
-                                }
-                                ({
-                                    let x = 1;
-                                })
-                            };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
-                        };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                let outcome = {
+                    let body = async move {
+                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<()> {
+                            return r;
+                        }
+                        ({
+                            let x = 1;
+                        })
+                    };
+                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
+                    let outcome = ::redlock_runtime::__private::Call::run(call, body).await;
+                    outcome
                 };
                 return ::core::future::ready(
                         ::core::result::Result::unwrap_or_else(
@@ -181,25 +166,18 @@ fn expressions_are_evaluated_at_the_call() {
                         let value: ::core::primitive::u32 = n + 1;
                         value
                     });
-                let outcome = match crate::locks::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
-                                    Result<_, E>,
-                                > {
-                                    return r;
-                                }
-                                ({ Ok(key.len()) })
-                            };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = crate::locks::__private::Held::run(&held, body).await;
-                            outcome
-                        };
-                        crate::locks::__private::Held::release(held).await;
-                        outcome
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                let outcome = {
+                    let body = async move {
+                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                            Result<_, E>,
+                        > {
+                            return r;
+                        }
+                        ({ Ok(key.len()) })
+                    };
+                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
+                    let outcome = crate::locks::__private::Call::run(call, body).await;
+                    outcome
                 };
                 return ::core::future::ready(
                         ::core::result::Result::unwrap_or_else(
@@ -245,25 +223,18 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         ::std::format!("tenant:{tenant}"),
                     ],
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
-                                    Result<(), E>,
-                                > {
-                                    return r;
-                                }
-                                ({ Ok(()) })
-                            };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
-                        };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                let outcome = {
+                    let body = async move {
+                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                            Result<(), E>,
+                        > {
+                            return r;
+                        }
+                        ({ Ok(()) })
+                    };
+                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
+                    let outcome = ::redlock_runtime::__private::Call::run(call, body).await;
+                    outcome
                 };
                 return ::core::future::ready(
                         ::core::result::Result::unwrap_or_else(
@@ -310,33 +281,26 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         },
                         ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
                     );
-                    let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                        ::core::result::Result::Ok(held) => {
-                            let outcome = {
-                                let lease = ::redlock_runtime::__private::Held::lease(&held);
-                                let body = async move {
-                                    if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
-                                        Result<u8, E>,
-                                    > {
-                                        return r;
-                                    }
-                                    let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
-                                        lease,
-                                    );
-                                    ({
-                                        let __self = self;
-                                        Ok(1)
-                                    })
-                                };
-                                let body = ::core::pin::pin!(body);
-                                let outcome = ::redlock_runtime::__private::Held::run(&held, body)
-                                    .await;
-                                outcome
-                            };
-                            ::redlock_runtime::__private::Held::release(held).await;
-                            outcome
-                        }
-                        ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    let outcome = {
+                        let held = &::redlock_runtime::__private::Held::new();
+                        let body = async move {
+                            if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                                Result<u8, E>,
+                            > {
+                                return r;
+                            }
+                            let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
+                                held,
+                            );
+                            ({
+                                let __self = self;
+                                Ok(1)
+                            })
+                        };
+                        let body = ::core::pin::pin!(::core::option::Option::Some(body));
+                        let outcome = ::redlock_runtime::__private::Call::run_with(call, held, body)
+                            .await;
+                        outcome
                     };
                     return ::core::future::ready(
                             ::core::result::Result::unwrap_or_else(

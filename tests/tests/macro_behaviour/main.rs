@@ -9,6 +9,7 @@ use std::time::Duration;
 use redlock_runtime::{FromLockError, LockError, redlock};
 
 mod fixture;
+mod future_size;
 mod parameters;
 mod parameters_of_calls;
 
@@ -167,6 +168,28 @@ async fn a_dropped_call_drops_its_body_before_its_lock() {
             log.lines(),
             ["started", "local dropped locked", "argument dropped locked"]
         );
+        nodes.free().await;
+    })
+    .await;
+}
+
+#[redlock(resource = "pending", guard = lease)]
+async fn never_ends_with_its_lease(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
+    let _local = nodes.seen("local", log);
+    lease.lost().await;
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn a_dropped_call_with_a_guard_drops_its_body_before_its_lock() {
+    with_nodes(|nodes, log| async move {
+        let call = never_ends_with_its_lease(&nodes, &log);
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), call)
+                .await
+                .is_err()
+        );
+        assert_eq!(log.lines(), ["local dropped locked"]);
         nodes.free().await;
     })
     .await;
