@@ -1,6 +1,5 @@
 //! What the attribute's expansion calls.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::OnceLock;
@@ -19,15 +18,6 @@ use crate::site::Site;
 #[must_use]
 pub struct Call {
     wanted: Wanted,
-}
-
-/// A resource from a template's pieces.
-#[must_use]
-pub fn resource(template: fmt::Arguments<'_>) -> Resource {
-    match template.as_str() {
-        Some(text) => text.into(),
-        None => template.to_string().into(),
-    }
 }
 
 impl Call {

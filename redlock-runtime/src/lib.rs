@@ -47,6 +47,7 @@ mod http;
 mod init;
 mod lease;
 mod lock;
+mod name;
 mod parameters;
 mod reentrancy;
 mod registry;
@@ -84,7 +85,8 @@ pub use site::{Site, sites};
 pub mod __private {
     pub use inventory;
 
-    pub use crate::call::{Call, Held, resource};
+    pub use crate::call::{Call, Held};
+    pub use crate::name::resource;
     pub use crate::site::{Registration, Site};
     pub use crate::{
         FromLockError, FromSkip, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal,
