@@ -116,17 +116,18 @@ impl fmt::Display for Above {
 
 /// A body that runs below `link`.
 pub(crate) struct Below<'a, F> {
-    link: Arc<Link>,
+    /// Not while the body is polled: then it is the current one.
+    link: Option<Arc<Link>>,
     body: Pin<&'a mut F>,
 }
 
 impl<'a, F> Below<'a, F> {
     pub(crate) fn new(lease: LeaseHandle, body: Pin<&'a mut F>) -> Self {
         Self {
-            link: Arc::new(Link {
+            link: Some(Arc::new(Link {
                 lease,
                 above: current(),
-            }),
+            })),
             body,
         }
     }
@@ -136,29 +137,29 @@ impl<F: Future> Future for Below<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let _entered = Entered::enter(Arc::clone(&self.link));
-        self.body.as_mut().poll(context)
+        let this = &mut *self;
+        let _entered = Entered::enter(&mut this.link);
+        this.body.as_mut().poll(context)
     }
 }
 
-/// Puts the link that was there before back, also when the body panics.
-struct Entered {
-    before: Option<Arc<Link>>,
-}
+/// Exchanges a link for the current one, and both back at its drop, also when the body panics.
+struct Entered<'a>(&'a mut Option<Arc<Link>>);
 
-impl Entered {
-    fn enter(link: Arc<Link>) -> Self {
-        let before = CURRENT.try_with(|current| current.borrow_mut().replace(link));
-        Self {
-            before: before.ok().flatten(),
-        }
+impl<'a> Entered<'a> {
+    fn enter(link: &'a mut Option<Arc<Link>>) -> Self {
+        exchange(link);
+        Self(link)
     }
 }
 
-impl Drop for Entered {
+impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        let before = self.before.take();
-        // The link that is taken out is dropped outside of the borrow: its drop may run anything.
-        let _ours = CURRENT.try_with(|current| current.replace(before));
+        exchange(self.0);
     }
+}
+
+fn exchange(link: &mut Option<Arc<Link>>) {
+    // During the thread's end there is no current one.
+    let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }

@@ -67,6 +67,8 @@ pub struct HeldLease {
 pub(crate) struct Place {
     table: Arc<HeldTable>,
     id: u64,
+    /// A body was to run under the lease from the beginning.
+    had_body: bool,
 }
 
 impl HeldTable {
@@ -111,6 +113,7 @@ impl HeldTable {
         Some(Place {
             table: Arc::clone(self),
             id,
+            had_body: has_body,
         })
     }
 
@@ -212,6 +215,10 @@ impl Place {
     /// From here on a body runs under the lease. False where it may not, because the lease is
     /// about to be released.
     pub(crate) fn set_has_body(&self) -> bool {
+        if self.had_body {
+            // Such a lease is never about to be released while its holder is there.
+            return true;
+        }
         match self.table.lock().entries.get_mut(&self.id) {
             Some(entry) if entry.is_surrendered => false,
             Some(entry) => {
