@@ -9,7 +9,11 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
+
+use crate::io_thread::IoThread;
+use crate::timekeeper::Timer;
 
 /// A point on one [`Clock`]: the time since an origin that only that clock knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +49,44 @@ impl Moment {
 }
 
 /// A sleep that a [`Clock`] handed out. Dropping it forgets the timer.
-pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+#[must_use = "futures do nothing unless awaited"]
+pub struct Sleep(Kind);
+
+enum Kind {
+    /// On the library's thread: every wait of a production client, so it allocates nothing.
+    Timer(Timer<IoThread>),
+    Other(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+impl Sleep {
+    /// A sleep that is over when `future` is.
+    pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Kind::Other(Box::pin(future)))
+    }
+}
+
+impl From<Timer<IoThread>> for Sleep {
+    fn from(timer: Timer<IoThread>) -> Self {
+        Self(Kind::Timer(timer))
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Kind::Timer(timer) => Pin::new(timer).poll(context),
+            Kind::Other(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep").finish_non_exhaustive()
+    }
+}
 
 /// Background work that a [`Spawn`] runs to its end.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;

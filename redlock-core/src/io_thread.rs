@@ -13,16 +13,20 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
-use crate::timekeeper::Timekeeper;
+use crate::timekeeper::{Timekeeper, Timer};
 
 /// A handle to the library's I/O thread. The thread ends when the last clone (each node, clock
 /// and sleep holds one) is gone.
 #[derive(Clone)]
 pub struct IoThread {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
     handle: Handle,
     timekeeper: Arc<Timekeeper>,
     /// Dropping the sender is what ends the thread.
-    _alive: Arc<oneshot::Sender<()>>,
+    _alive: oneshot::Sender<()>,
 }
 
 impl IoThread {
@@ -47,16 +51,19 @@ impl IoThread {
                     let _ = ended.await;
                 });
             })?;
-        Ok(Self {
+        let shared = Shared {
             handle,
             timekeeper,
-            _alive: Arc::new(alive),
+            _alive: alive,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
         })
     }
 
     /// The handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
-        &self.handle
+        &self.shared.handle
     }
 
     /// The production environment: the boot clock, the thread-local CSPRNG of `rand`, and this
@@ -76,9 +83,15 @@ impl std::fmt::Debug for IoThread {
     }
 }
 
+impl AsRef<Timekeeper> for IoThread {
+    fn as_ref(&self) -> &Timekeeper {
+        &self.shared.timekeeper
+    }
+}
+
 impl Spawn for IoThread {
     fn spawn(&self, task: Task) {
-        self.handle.spawn(task);
+        self.shared.handle.spawn(task);
     }
 }
 
@@ -108,13 +121,8 @@ impl Clock for BootClock {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        let timer = Arc::clone(&self.io.timekeeper).sleep_until(at);
-        // The sleep keeps the thread alive: without it nobody would wake the sleeper.
-        let io = self.io.clone();
-        Box::pin(async move {
-            timer.await;
-            drop(io);
-        })
+        // It keeps the thread alive: without that nobody would wake the sleeper.
+        Timer::new(self.io.clone(), at).into()
     }
 }
 

@@ -82,14 +82,6 @@ impl Timekeeper {
         }
     }
 
-    pub(crate) fn sleep_until(self: Arc<Self>, at: Moment) -> Timer {
-        Timer {
-            keeper: self,
-            at,
-            id: None,
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -104,26 +96,35 @@ pub(crate) fn wake(waker: Waker) {
     }
 }
 
-/// Completes when its moment has come. Dropping it takes it out of the keeper's map.
-pub(crate) struct Timer {
-    keeper: Arc<Timekeeper>,
+/// Completes when its moment has come. Dropping it takes it out of the keeper's map. It holds the
+/// keeper by way of `K`: whatever has to stay for as long as anybody sleeps.
+pub(crate) struct Timer<K: AsRef<Timekeeper>> {
+    keeper: K,
     at: Moment,
     /// Its place in the map, once it has one.
     id: Option<u64>,
 }
 
-impl Future for Timer {
+impl<K: AsRef<Timekeeper>> Timer<K> {
+    pub(crate) fn new(keeper: K, at: Moment) -> Self {
+        let id = None;
+        Self { keeper, at, id }
+    }
+}
+
+impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        if (this.keeper.now)() >= this.at {
+        let keeper = this.keeper.as_ref();
+        if (keeper.now)() >= this.at {
             return Poll::Ready(());
         }
         // Dropped outside of the lock: it may be the last of its task.
         let mut replaced = None;
         let is_earlier = {
-            let mut state = this.keeper.lock();
+            let mut state = keeper.lock();
             let id = *this.id.get_or_insert_with(|| {
                 state.next_id += 1;
                 state.next_id
@@ -146,17 +147,17 @@ impl Future for Timer {
         };
         drop(replaced);
         if is_earlier {
-            this.keeper.earlier.notify_one();
+            keeper.earlier.notify_one();
         }
         Poll::Pending
     }
 }
 
-impl Drop for Timer {
+impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             // The waker is dropped outside of the lock: it may be the last of its task.
-            let _waker = self.keeper.lock().sleepers.remove(&(self.at, id));
+            let _waker = self.keeper.as_ref().lock().sleepers.remove(&(self.at, id));
         }
     }
 }
@@ -191,7 +192,7 @@ mod tests {
     fn a_timer_that_is_dropped_is_forgotten() {
         let keeper = Timekeeper::new(|| Moment::from_origin(Duration::ZERO));
         let at = Moment::from_origin(Duration::from_secs(1));
-        let mut timer = Box::pin(Arc::clone(&keeper).sleep_until(at));
+        let mut timer = Box::pin(Timer::new(Arc::clone(&keeper), at));
         let mut context = Context::from_waker(Waker::noop());
         for _ in 0..3 {
             assert!(timer.as_mut().poll(&mut context).is_pending());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -215,7 +215,7 @@ impl Registry {
             if work.as_mut().poll(context).is_ready() {
                 return std::task::Poll::Ready(());
             }
-            timer.as_mut().poll(context)
+            Pin::new(&mut timer).poll(context)
         })
         .await;
     }

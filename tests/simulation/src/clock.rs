@@ -124,7 +124,7 @@ impl Clock for SkewedClock {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        Box::pin(Timer {
+        Sleep::new(Timer {
             world: Arc::clone(&self.world),
             at: self.common_time(at),
             entry: None,

@@ -55,7 +55,7 @@ impl Clock for StillClock {
 
     fn sleep_until(&self, at: Moment) -> Sleep {
         let clock = self.clone();
-        Box::pin(std::future::poll_fn(move |context| {
+        Sleep::new(std::future::poll_fn(move |context| {
             let mut state = clock.state.lock().unwrap();
             if Moment::from_origin(state.now) >= at {
                 return Poll::Ready(());
