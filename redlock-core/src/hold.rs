@@ -1,12 +1,9 @@
 //! Running a body under a lease.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-use tokio::sync::futures::OwnedNotified;
-
-use crate::environment::Sleep;
 use crate::error::Over;
 use crate::lease::LeaseHandle;
 
@@ -32,21 +29,6 @@ pub enum Held<T> {
     Cancelled(Over),
 }
 
-/// A body held against a lease. See [`LeaseHandle::hold`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct Hold<'a, F> {
-    lease: &'a LeaseHandle,
-    body: Pin<&'a mut F>,
-    on_lost: OnLost,
-    /// Made once the body has to wait: most bodies that do not need no timer.
-    watch: Option<Watch>,
-}
-
-struct Watch {
-    deadline: Sleep,
-    changed: Pin<Box<OwnedNotified>>,
-}
-
 impl LeaseHandle {
     /// Polls `body` for as long as the lease is valid. The deadline is checked, on the client's
     /// clock, before every poll.
@@ -55,67 +37,61 @@ impl LeaseHandle {
     ///
     /// # Cancellation
     /// Dropping the future stops polling the body; the lease stays as it is.
-    pub fn hold<'a, F: Future>(&'a self, body: Pin<&'a mut F>, on_lost: OnLost) -> Hold<'a, F> {
-        Hold {
-            lease: self,
-            body,
-            on_lost,
-            watch: None,
-        }
-    }
-}
-
-impl<F: Future> Hold<'_, F> {
-    /// Whether the body may not be polled any more.
-    fn verdict(&self) -> Option<Over> {
-        let over = self.lease.over()?;
-        (self.on_lost == OnLost::Cancel || over == Over::Revoked).then_some(over)
-    }
-
-    /// A watch that is armed from here on: a change that comes before its first poll counts too.
-    fn watch(&self) -> Watch {
-        let shared = &self.lease.shared;
-        let changed = Box::pin(shared.changed.clone().notified_owned());
-        Watch {
-            deadline: shared.clock().sleep_until(shared.deadline()),
-            changed,
-        }
-    }
-}
-
-impl<F: Future> Future for Hold<'_, F> {
-    type Output = Held<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        if let Some(over) = this.verdict() {
-            return Poll::Ready(Held::Cancelled(over));
-        }
-        if let Poll::Ready(output) = this.body.as_mut().poll(context) {
-            return Poll::Ready(match this.lease.over() {
-                None => Held::Done(output),
-                Some(over) => Held::Late(output, over),
-            });
+    pub async fn hold<F: Future>(&self, mut body: Pin<&mut F>, on_lost: OnLost) -> Held<F::Output> {
+        // Most bodies that do not have to wait need no timer.
+        let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
+        if let Poll::Ready(held) = begun.await {
+            return held;
         }
         loop {
-            if this.watch.is_none() {
-                this.watch = Some(this.watch());
-                // What happened before the watch was armed would otherwise never be heard of.
-                if let Some(over) = this.verdict() {
-                    return Poll::Ready(Held::Cancelled(over));
-                }
+            // Armed from here on: a change that comes before the first poll of these counts too.
+            let mut changed = pin!(self.shared.changed.notified());
+            let mut deadline = self.shared.clock().sleep_until(self.shared.deadline());
+            // What happened before would otherwise never be heard of.
+            if let Some(over) = self.verdict(on_lost) {
+                return Held::Cancelled(over);
             }
-            let heeds_deadline = this.on_lost == OnLost::Cancel;
-            let Some(watch) = &mut this.watch else {
-                continue;
-            };
-            let is_due = heeds_deadline && watch.deadline.as_mut().poll(context).is_ready()
-                || watch.changed.as_mut().poll(context).is_ready();
-            if !is_due {
-                return Poll::Pending;
+            let mut has_just_been_polled = true;
+            let ended = poll_fn(|context| {
+                if !std::mem::take(&mut has_just_been_polled)
+                    && let Poll::Ready(held) = self.poll_body(body.as_mut(), on_lost, context)
+                {
+                    return Poll::Ready(Some(held));
+                }
+                let heeds_deadline = on_lost == OnLost::Cancel;
+                let is_due = heeds_deadline && Pin::new(&mut deadline).poll(context).is_ready()
+                    || changed.as_mut().poll(context).is_ready();
+                if is_due {
+                    Poll::Ready(None)
+                } else {
+                    Poll::Pending
+                }
+            });
+            if let Some(held) = ended.await {
+                return held;
             }
             // Extended, lost, or called back: look again, with a fresh watch.
-            this.watch = None;
         }
+    }
+
+    fn poll_body<F: Future>(
+        &self,
+        body: Pin<&mut F>,
+        on_lost: OnLost,
+        context: &mut Context<'_>,
+    ) -> Poll<Held<F::Output>> {
+        if let Some(over) = self.verdict(on_lost) {
+            return Poll::Ready(Held::Cancelled(over));
+        }
+        body.poll(context).map(|output| match self.over() {
+            None => Held::Done(output),
+            Some(over) => Held::Late(output, over),
+        })
+    }
+
+    /// Why the body may not be polled any more, if it may not.
+    fn verdict(&self, on_lost: OnLost) -> Option<Over> {
+        let over = self.over()?;
+        (on_lost == OnLost::Cancel || over == Over::Revoked).then_some(over)
     }
 }

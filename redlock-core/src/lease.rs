@@ -52,7 +52,7 @@ pub(crate) struct LeaseShared {
     pub(crate) is_left_to_expire: AtomicBool,
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
-    pub(crate) changed: Arc<Notify>,
+    pub(crate) changed: Notify,
 }
 
 /// What an attempt won.
@@ -100,7 +100,7 @@ impl Lease {
                 kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
             }),
-            changed: Arc::new(Notify::new()),
+            changed: Notify::new(),
         };
         let handle = LeaseHandle {
             shared: Arc::new(shared),

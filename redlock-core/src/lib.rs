@@ -66,7 +66,7 @@ pub use error::{
     Unavailable,
 };
 pub use fencing::FencingToken;
-pub use hold::{Held, Hold, OnLost};
+pub use hold::{Held, OnLost};
 pub use io_thread::IoThread;
 pub use lease::{Lease, LeaseHandle};
 pub use leave::Released;

@@ -39,15 +39,17 @@ async fn main() {
     println!("held, listening on {address}");
     let ticks = Cell::new(0);
     let mut body = pin!(tick(listener, &ticks));
-    let mut held = pin!(lease.hold(body.as_mut(), OnLost::Cancel));
-    let outcome = poll_fn(|context| {
-        let polled = held.as_mut().poll(context);
-        if polled.is_pending() {
-            println!("waiting after {} ticks", ticks.get());
-        }
-        polled
-    })
-    .await;
+    let outcome = {
+        let mut held = pin!(lease.hold(body.as_mut(), OnLost::Cancel));
+        poll_fn(|context| {
+            let polled = held.as_mut().poll(context);
+            if polled.is_pending() {
+                println!("waiting after {} ticks", ticks.get());
+            }
+            polled
+        })
+        .await
+    };
     match outcome {
         Held::Done(()) => println!("done"),
         Held::Late((), over) => println!("late: {over}"),
