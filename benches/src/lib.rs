@@ -31,7 +31,7 @@ mod stats;
 mod table;
 mod ways;
 
-pub use cases::{allocations, frozen, uncontended, wrapper, wrapper_allocations};
+pub use cases::{allocations, frozen, renewal, uncontended, wrapper, wrapper_allocations};
 pub use contender::{Contender, Fleet, Kind, Ours, RedisLoop, Unlocked, Wait};
 pub use load::{Load, Sample};
 pub use plan::{Mode, Plan};
