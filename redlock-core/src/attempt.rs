@@ -28,6 +28,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Refused {
     client: Arc<ClientShared>,
     claim: Claim,
+    acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
     started: Moment,
     /// A majority granted, but only this much validity was left.
@@ -66,10 +67,11 @@ pub(crate) async fn attempt(
     });
     let until = started.saturating_add(timeout);
     let in_time = (Arc::clone(&environment.clock), until);
-    let claim = Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
-    before(&*environment.clock, until, claim.acquisition().decided()).await;
-    let agreement = if request.fencing && claim.acquisition().tally().is_won() {
-        agree(client, &claim, until).await
+    let (claim, acquisition) =
+        Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
+    before(&*environment.clock, until, acquisition.decided()).await;
+    let agreement = if request.fencing && acquisition.tally().is_won() {
+        agree(client, &claim, &acquisition, until).await
     } else {
         Agreement::default()
     };
@@ -94,6 +96,7 @@ pub(crate) async fn attempt(
     Outcome::Refused(Box::new(Refused {
         client: Arc::clone(client),
         claim,
+        acquisition,
         release,
         started,
         too_late: is_won.then_some(TooLate::Validity(left)),
@@ -104,9 +107,14 @@ pub(crate) async fn attempt(
 
 /// Takes the counters of a majority to one fencing token: usually they are there already, else by
 /// a second round. A node that drops out meanwhile is replaced by another one that granted.
-async fn agree(client: &ClientShared, claim: &Claim, until: Moment) -> Agreement {
+async fn agree(
+    client: &ClientShared,
+    claim: &Claim,
+    acquisition: &Round,
+    until: Moment,
+) -> Agreement {
     let clock = &*client.environment.clock;
-    let mut votes = claim.acquisition().answers();
+    let mut votes = acquisition.answers();
     loop {
         // A counter that may be lost is no ground to stand on.
         forget_stale(&mut votes, &claim.nodes);
@@ -156,7 +164,7 @@ impl Refused {
         };
 
         // An attempt is decided as soon as it is lost; why it is lost may take another vote.
-        let acquisition = self.claim.acquisition();
+        let acquisition = &self.acquisition;
         acquisition.set_goal(Goal::Verdict);
         before(clock, bounded(self.started), acquisition.decided()).await;
         let elapsed = environment.now().saturating_since(self.started);
@@ -213,8 +221,7 @@ impl Refused {
     /// release, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
         let seat = self
-            .claim
-            .acquisition()
+            .acquisition
             .answers()
             .iter()
             .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
@@ -229,8 +236,7 @@ impl Refused {
     }
 
     fn first_holding(&self) -> Option<Holding> {
-        self.claim
-            .acquisition()
+        self.acquisition
             .answers()
             .into_iter()
             .find_map(|answer| match answer {
