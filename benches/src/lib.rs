@@ -5,6 +5,7 @@
 //! cargo bench -p redlock-benches -- --short             the same in about two minutes
 //! cargo bench -p redlock-benches --bench locks frozen   one group: `uncontended` or `frozen`
 //! cargo bench -p redlock-benches wrapper                what the attribute costs above a lock by hand
+//! cargo bench -p redlock-benches --bench renewal         ten thousand leases that renew themselves
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches    as `--short`
 //! ```
 //!
