@@ -94,7 +94,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: EXTEND,
             find: "let deadline = started.saturating_add(ttl)",
-            replace: "let deadline = clock.now().saturating_add(ttl)",
+            replace: "let deadline = shared.now().saturating_add(ttl)",
         }],
         profile: "faulty",
         breaks: Invariant::Exclusion,
@@ -207,8 +207,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "match shared.claim.judge(&extension) {",
-            replace: "shared.claim.restore(&extension, ttl); match shared.claim.judge(&extension) {",
+            find: "match shared.claim.judge(extension) {",
+            replace: "shared.claim.restore(extension, ttl); match shared.claim.judge(extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
