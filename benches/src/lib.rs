@@ -5,6 +5,7 @@
 //! cargo bench -p redlock-benches -- --short             the same in about two minutes
 //! cargo bench -p redlock-benches --bench locks frozen   one group: `uncontended` or `frozen`
 //! cargo bench -p redlock-benches wrapper                what the attribute costs above a lock by hand
+//! cargo bench -p redlock-benches --bench renewal         ten thousand leases that renew themselves
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches    as `--short`
 //! ```
 //!
@@ -31,7 +32,7 @@ mod stats;
 mod table;
 mod ways;
 
-pub use cases::{allocations, frozen, uncontended, wrapper, wrapper_allocations};
+pub use cases::{allocations, frozen, renewal, uncontended, wrapper, wrapper_allocations};
 pub use contender::{Contender, Fleet, Kind, Ours, RedisLoop, Unlocked, Wait};
 pub use load::{Load, Sample};
 pub use plan::{Mode, Plan};

@@ -28,6 +28,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Refused {
     client: Arc<ClientShared>,
     claim: Claim,
+    acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
     started: Moment,
     /// A majority granted, but only this much validity was left.
@@ -66,13 +67,14 @@ pub(crate) async fn attempt(
     });
     let until = started.saturating_add(timeout);
     let in_time = (Arc::clone(&environment.clock), until);
-    let claim = Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
-    before(&*environment.clock, until, claim.acquisition().decided()).await;
-    let agreement = if request.fencing && claim.acquisition().tally().is_won() {
-        match agreed(&claim) {
+    let (claim, acquisition) =
+        Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
+    before(&*environment.clock, until, acquisition.decided()).await;
+    let agreement = if request.fencing && acquisition.tally().is_won() {
+        match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,
             // Boxed: it is rare, and would be a large part of every acquisition's future.
-            None => Box::pin(agree(client, &claim, until)).await,
+            None => Box::pin(agree(client, &claim, &acquisition, until)).await,
         }
     } else {
         Agreement::default()
@@ -98,6 +100,7 @@ pub(crate) async fn attempt(
     Outcome::Refused(Box::new(Refused {
         client: Arc::clone(client),
         claim,
+        acquisition,
         release,
         started,
         too_late: is_won.then_some(TooLate::Validity(left)),
@@ -107,8 +110,8 @@ pub(crate) async fn attempt(
 }
 
 /// The fencing token at which the counters of a majority stand already, as they usually do.
-fn agreed(claim: &Claim) -> Option<Agreement> {
-    let votes = claim.acquisition().answers_now(&claim.nodes);
+fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
+    let votes = acquisition.answers_now(&claim.nodes);
     let Ballot { token, below } = Ballot::of(&votes)?;
     below.is_empty().then_some(Agreement {
         token: Some(token),
@@ -116,10 +119,16 @@ fn agreed(claim: &Claim) -> Option<Agreement> {
     })
 }
 
-/// Takes the counters of a majority to one fencing token, by a second round. A node that drops out meanwhile is replaced by another one that granted.
-async fn agree(client: &ClientShared, claim: &Claim, until: Moment) -> Agreement {
+/// Takes the counters of a majority to one fencing token, by a second round. A node that drops out
+/// meanwhile is replaced by another one that granted.
+async fn agree(
+    client: &ClientShared,
+    claim: &Claim,
+    acquisition: &Round,
+    until: Moment,
+) -> Agreement {
     let clock = &*client.environment.clock;
-    let mut votes = claim.acquisition().answers();
+    let mut votes = acquisition.answers();
     loop {
         // A counter that may be lost is no ground to stand on.
         forget_stale(&mut votes, &claim.nodes);
@@ -169,7 +178,7 @@ impl Refused {
         };
 
         // An attempt is decided as soon as it is lost; why it is lost may take another vote.
-        let acquisition = self.claim.acquisition();
+        let acquisition = &self.acquisition;
         acquisition.set_goal(Goal::Verdict);
         before(clock, bounded(self.started), acquisition.decided()).await;
         let elapsed = environment.now().saturating_since(self.started);
@@ -226,8 +235,7 @@ impl Refused {
     /// release, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
         let seat = self
-            .claim
-            .acquisition()
+            .acquisition
             .answers()
             .iter()
             .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
@@ -242,8 +250,7 @@ impl Refused {
     }
 
     fn first_holding(&self) -> Option<Holding> {
-        self.claim
-            .acquisition()
+        self.acquisition
             .answers()
             .into_iter()
             .find_map(|answer| match answer {

@@ -10,7 +10,7 @@ use crate::operation::{Operation, Want};
 use crate::possession::{Electorate, Finding, Possession};
 use crate::quorum::majority;
 use crate::resource::Resource;
-use crate::round::{Goal, Round, bit, seats_in};
+use crate::round::{Goal, Round, Seats, bit, seats_in};
 use crate::token::OwnerToken;
 
 /// One owner token on a set of nodes: from the moment that the acquisition is sent until its
@@ -22,14 +22,13 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// The keys of the fencing counters, where a fencing token is wanted.
     counters: Option<Resource>,
-    /// The acquisition's votes. Stragglers are still being counted in here.
-    acquisition: Arc<Round>,
     /// The longest time in ms that any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<State>,
 }
 
 struct State {
+    acquisition: Acquisition,
     ending: Option<Ending>,
     /// How many callers are just putting keys back. The last of them cleans up behind itself where
     /// the release went out meanwhile.
@@ -41,6 +40,33 @@ struct State {
     /// The last round in which a majority proved that the lock is ours, and the seats that counted
     /// in it: an extension, where there was one since the acquisition.
     proof: Option<(Arc<Round>, u64)>,
+}
+
+/// What the nodes said to the acquisition.
+#[derive(Clone)]
+enum Acquisition {
+    /// Stragglers are still being counted in here.
+    Open(Arc<Round>),
+    /// They all have answered, and a later round is the proof that counts: a lease that is renewed
+    /// for hours need not keep the votes.
+    Settled(Seats),
+}
+
+impl Acquisition {
+    fn seats(&self) -> Seats {
+        match self {
+            Self::Open(round) => round.seats(),
+            Self::Settled(seats) => *seats,
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Self::Open(round) = self
+            && round.is_complete()
+        {
+            *self = Self::Settled(round.seats());
+        }
+    }
 }
 
 /// An extension that was sent.
@@ -60,7 +86,8 @@ enum Ending {
 
 impl Claim {
     /// Sends the acquisition to all nodes at once. A grant that comes after `in_time` is one that
-    /// the attempt did not wait for. With `counters` comes where they should stand at least.
+    /// the attempt did not wait for. With `counters` comes where they should stand at least. Also
+    /// returns the acquisition's votes.
     pub(crate) fn stake(
         nodes: &NodeSet,
         keys: Resource,
@@ -68,7 +95,7 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, u64)>,
-    ) -> Self {
+    ) -> (Self, Arc<Round>) {
         let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
         let want = Want::Acquire { ttl, hint };
         let operation =
@@ -80,25 +107,22 @@ impl Claim {
             Some(in_time),
             |_| true,
         );
-        Self {
+        let claim = Self {
             nodes: Arc::clone(nodes),
             keys,
             token,
             counters,
-            acquisition,
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(State {
+                acquisition: Acquisition::Open(Arc::clone(&acquisition)),
                 ending: None,
                 restoring: 0,
                 restored: 0,
                 possession: Possession::default(),
                 proof: None,
             }),
-        }
-    }
-
-    pub(crate) fn acquisition(&self) -> &Round {
-        &self.acquisition
+        };
+        (claim, acquisition)
     }
 
     /// Lifts the counters at `seats` to the fencing token. The others count as answered.
@@ -114,7 +138,11 @@ impl Claim {
     /// Sends an extension to all nodes.
     pub(crate) fn extend(&self, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
-        let electorate = self.lock().possession.electorate(&self.acquisition);
+        let electorate = {
+            let mut state = self.lock();
+            let acquisition = state.acquisition.seats();
+            state.possession.electorate(acquisition)
+        };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
         let goal = Goal::MajorityOf(electorate.firm);
         Extension {
@@ -133,6 +161,7 @@ impl Claim {
         let finding = possession.judge(electorate, self.nodes.len(), round, granted);
         if finding == Finding::Proved {
             state.proof = Some((Arc::clone(round), electorate.firm));
+            state.acquisition.settle();
         }
         finding
     }
@@ -145,7 +174,9 @@ impl Claim {
         let seats = {
             let mut state = self.lock();
             let proof = &extension.round;
-            let seats = state.possession.restorable(&self.acquisition, proof);
+            let seats = state
+                .possession
+                .restorable(state.acquisition.seats(), proof);
             if state.ending.is_some() || seats == 0 {
                 return;
             }
@@ -170,10 +201,15 @@ impl Claim {
     /// Whether a majority of the nodes still vouches for the last proof that the lock is ours: a
     /// node that may have forgotten it since does not.
     pub(crate) fn is_vouched_for(&self) -> bool {
-        let proof = self.lock().proof.clone();
-        let seats = match &proof {
-            Some((round, counted)) => round.vouching_seats(&self.nodes) & counted,
-            None => self.acquisition.vouching_seats(&self.nodes),
+        let (proof, acquisition) = {
+            let state = self.lock();
+            (state.proof.clone(), state.acquisition.clone())
+        };
+        let seats = match (&proof, &acquisition) {
+            (Some((round, counted)), _) => round.vouching_seats(&self.nodes) & counted,
+            (None, Acquisition::Open(round)) => round.vouching_seats(&self.nodes),
+            // It is settled behind a proof only.
+            (None, Acquisition::Settled(_)) => 0,
         };
         seats_in(seats) >= majority(self.nodes.len())
     }
@@ -212,8 +248,11 @@ impl Claim {
     }
 
     fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
-        let restored = self.lock().restored;
-        let reached = |seat| restored & bit(seat) != 0 || self.acquisition.may_have_reached(seat);
+        let (restored, reached) = {
+            let state = self.lock();
+            (state.restored, state.acquisition.seats().reached)
+        };
+        let reached = |seat| restored & bit(seat) != 0 || reached & bit(seat) != 0;
         let operation = Arc::new(self.operation(want));
         Round::start(&self.nodes, &operation, goal, reached)
     }

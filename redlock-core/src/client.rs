@@ -14,6 +14,7 @@ use crate::node::{Answer, Node, NodeErrorKind, ask};
 use crate::operation::{Operation, Want};
 use crate::patience::Patience;
 use crate::race::before;
+use crate::renew::Renewals;
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::round::{MOST_NODES, Round};
@@ -38,6 +39,7 @@ pub(crate) struct ClientShared {
     pub(crate) tokens: TokenSource,
     pub(crate) node_timeout: Duration,
     pub(crate) key_prefix: Box<[u8]>,
+    pub(crate) renewals: Renewals,
 }
 
 impl Client {
@@ -58,6 +60,7 @@ impl Client {
             tokens: TokenSource::new(),
             node_timeout,
             key_prefix: key_prefix.into(),
+            renewals: Renewals::default(),
         };
         Self {
             shared: Arc::new(shared),

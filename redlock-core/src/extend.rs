@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::claim::Extension;
 use crate::environment::Moment;
 use crate::error::{ExtendError, NodeReport, Over, Unavailable};
 use crate::lease::LeaseHandle;
@@ -10,6 +11,21 @@ use crate::possession::Finding;
 use crate::quorum::majority;
 use crate::race::before;
 use crate::request::{check_ttl, drift};
+use crate::round::Decided;
+
+/// An extension under way.
+pub(crate) struct Extending {
+    ttl: Duration,
+    started: Moment,
+    extension: Extension,
+}
+
+impl Extending {
+    /// Completes when the votes that are there suffice.
+    pub(crate) fn decided(&self) -> Decided<'_> {
+        self.extension.round.decided()
+    }
+}
 
 impl LeaseHandle {
     /// Lets the lock live for at least `ttl` from now. Succeeds when a majority still held our
@@ -37,23 +53,39 @@ impl LeaseHandle {
         ttl: Duration,
         until: Moment,
     ) -> Result<(), ExtendError> {
+        let extending = self.begin_extension(ttl)?;
+        let until = until.min(self.shared.deadline());
+        before(self.shared.clock(), until, extending.decided()).await;
+        self.end_extension(&extending)
+    }
+
+    /// Sends an extension.
+    pub(crate) fn begin_extension(&self, ttl: Duration) -> Result<Extending, ExtendError> {
         let shared = &self.shared;
         check_ttl(ttl, shared.clock_drift_factor)?;
         if let Some(over) = self.over() {
             return Err(ExtendError::Over(over));
         }
-        let clock = shared.clock();
-        let started = clock.now();
-        let extension = shared.claim.extend(ttl);
-        let round = &extension.round;
-        before(clock, until.min(shared.deadline()), round.decided()).await;
+        // The clock first: from the sending on a node may be counting.
+        let started = shared.now();
+        Ok(Extending {
+            ttl,
+            started,
+            extension: shared.claim.extend(ttl),
+        })
+    }
 
-        match shared.claim.judge(&extension) {
+    /// What the votes of an extension come to, those that are there by now.
+    pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
+        let shared = &self.shared;
+        let (ttl, started) = (extending.ttl, extending.started);
+        let (extension, round) = (&extending.extension, &extending.extension.round);
+        match shared.claim.judge(extension) {
             Finding::Proved => {
                 let new_drift = drift(ttl, shared.clock_drift_factor);
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
                 self.prolong(started, deadline).map_err(ExtendError::Over)?;
-                shared.claim.restore(&extension, ttl);
+                shared.claim.restore(extension, ttl);
                 return Ok(());
             }
             Finding::Lost => self.mark(Over::Taken),
@@ -63,7 +95,7 @@ impl LeaseHandle {
             return Err(ExtendError::Over(over));
         }
         let tally = round.tally();
-        let elapsed = clock.now().saturating_since(started);
+        let elapsed = shared.now().saturating_since(started);
         let names = shared.claim.nodes.iter().map(|node| node.name());
         Err(ExtendError::Unavailable(Unavailable {
             granted: tally.granted,

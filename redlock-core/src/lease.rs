@@ -14,6 +14,7 @@ use crate::environment::{Clock, Moment};
 use crate::error::Over;
 use crate::fencing::FencingToken;
 use crate::notice::third_left;
+use crate::renew::Renewed;
 use crate::request::Request;
 use crate::resource::Resource;
 
@@ -25,8 +26,8 @@ pub struct Lease {
     pub(crate) handle: LeaseHandle,
     /// This one has left already, by `release`.
     pub(crate) has_left: bool,
-    /// Where this holder has the lease renewed: tells the renewal that the holder has left.
-    pub(crate) renewed: Option<Arc<AtomicBool>>,
+    /// Where this holder has the lease renewed.
+    pub(crate) renewed: Option<Renewed>,
 }
 
 /// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a

@@ -62,10 +62,8 @@ impl Lease {
             return None;
         }
         let shared = &self.handle.shared;
-        if let Some(has_left) = &self.renewed {
-            has_left.store(true, Ordering::Release);
-            shared.changed.notify_waiters();
-        }
+        // The renewal stops before the release is sent.
+        drop(self.renewed.take());
         if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
             return None;
         }

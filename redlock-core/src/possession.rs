@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::quorum::majority;
-use crate::round::{Round, seats_in};
+use crate::round::{Round, Seats, seats_in};
 
 /// The firm seats of a claim.
 #[derive(Default)]
@@ -21,7 +21,35 @@ pub(crate) struct Possession {
     /// The extension that was judged last, and the one before it: a node that is always slower
     /// than the majority is heard when the next one is.
     last: Option<Judged>,
-    before: Option<Arc<Round>>,
+    before: Option<Before>,
+}
+
+/// The extension before the last one: where it found the key gone.
+enum Before {
+    /// Its stragglers are still being counted.
+    Open(Arc<Round>),
+    Complete {
+        absent: u64,
+    },
+}
+
+impl Before {
+    /// What is to be remembered of a round that is the last one no more.
+    fn of(round: Arc<Round>) -> Self {
+        if round.is_complete() {
+            let (absent, _) = round.gone_seats();
+            Self::Complete { absent }
+        } else {
+            Self::Open(round)
+        }
+    }
+
+    fn absent(&self) -> u64 {
+        match self {
+            Self::Open(round) => round.gone_seats().0,
+            Self::Complete { absent } => *absent,
+        }
+    }
 }
 
 /// An extension that was judged. Its stragglers are still being counted in the round.
@@ -52,17 +80,15 @@ pub(crate) enum Finding {
 
 impl Possession {
     /// Who counts in an extension that is about to begin.
-    pub(crate) fn electorate(&mut self, acquisition: &Round) -> Electorate {
-        let firm = self
-            .firm
-            .get_or_insert_with(|| acquisition.granted_in_time());
+    pub(crate) fn electorate(&mut self, acquisition: Seats) -> Electorate {
+        let firm = self.firm.get_or_insert(acquisition.in_time);
         if let Some(last) = &self.last {
             let (absent, held) = last.round.gone_seats();
             *firm |= last.promoted & last.round.granted_seats();
             *firm &= !(absent | held);
         }
         let firm = *firm;
-        let mut granted = acquisition.granted_seats();
+        let mut granted = acquisition.granted;
         if let Some((round, seats)) = &self.restoration {
             granted |= round.granted_seats() & seats;
             // A key that may still arrive there proves nothing.
@@ -99,23 +125,24 @@ impl Possession {
             round: Arc::clone(round),
             promoted: if is_proved { electorate.candidates } else { 0 },
         };
-        self.before = self.last.replace(judged).map(|last| last.round);
+        let last = self.last.replace(judged);
+        self.before = last.map(|last| Before::of(last.round));
         finding
     }
 
     /// Where the key may be put back, now that `round` is a proof: where it is gone, as that round
     /// or the one before it says, and no other `SET` of ours may still be on its way.
-    pub(crate) fn restorable(&self, acquisition: &Round, round: &Round) -> u64 {
+    pub(crate) fn restorable(&self, acquisition: Seats, round: &Round) -> u64 {
         let (mut gone, _) = round.gone_seats();
         if let Some(before) = &self.before {
-            gone |= before.gone_seats().0 & !round.answered_seats();
+            gone |= before.absent() & !round.answered_seats();
         }
         let under_way = self
             .restoration
             .as_ref()
             .map_or(0, |(round, seats)| seats & !round.answered_seats());
         if under_way == 0 {
-            gone & acquisition.answered_seats()
+            gone & acquisition.answered
         } else {
             // One at a time.
             0
@@ -162,17 +189,17 @@ mod tests {
     fn a_grant_that_comes_late_counts_once_the_firm_ones_have_won_a_round_behind_it() {
         let acquisition = round(&[0, 1]);
         let mut possession = Possession::default();
-        let first = possession.electorate(&acquisition);
+        let first = possession.electorate(acquisition.seats());
         assert_eq!((first.firm, first.candidates), (0b011, 0));
         // The third grant comes after the first extension was sent.
         acquisition.vote(2, Answer::GRANTED);
         let (finding, _) = extend(&mut possession, first, &[0, 2], &[]);
         assert_eq!(finding, Finding::Open, "one firm node, and one that is not");
-        let second = possession.electorate(&acquisition);
+        let second = possession.electorate(acquisition.seats());
         assert_eq!((second.firm, second.candidates), (0b011, 0b100));
         let (finding, _) = extend(&mut possession, second, &[0, 1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
-        let third = possession.electorate(&acquisition);
+        let third = possession.electorate(acquisition.seats());
         let (finding, _) = extend(&mut possession, third, &[1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
     }
@@ -181,7 +208,7 @@ mod tests {
     fn a_firm_node_that_lost_the_key_is_firm_no_more() {
         let acquisition = round(&[0, 1]);
         let mut possession = Possession::default();
-        let first = possession.electorate(&acquisition);
+        let first = possession.electorate(acquisition.seats());
         acquisition.vote(2, Answer::GRANTED);
         let (finding, _) = extend(&mut possession, first, &[0, 2], &[1]);
         assert_eq!(finding, Finding::Lost);
@@ -191,26 +218,26 @@ mod tests {
     fn a_key_that_was_put_back_counts_once_that_is_known_and_proved() {
         let acquisition = round(&[0, 1, 2]);
         let mut possession = Possession::default();
-        let first = possession.electorate(&acquisition);
+        let first = possession.electorate(acquisition.seats());
         let (finding, proof) = extend(&mut possession, first, &[1, 2], &[0]);
         assert_eq!(finding, Finding::Proved);
-        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0b001);
         let putting_back = round(&[]);
         possession.restored(Arc::clone(&putting_back), 0b001);
 
         // Under way: neither counted nor sent again.
-        let second = possession.electorate(&acquisition);
+        let second = possession.electorate(acquisition.seats());
         assert_eq!((second.firm, second.candidates), (0b110, 0));
         let (finding, unproved) = extend(&mut possession, second, &[0, 1], &[]);
         assert_eq!(finding, Finding::Open);
-        assert_eq!(possession.restorable(&acquisition, &unproved), 0);
+        assert_eq!(possession.restorable(acquisition.seats(), &unproved), 0);
 
         putting_back.vote(0, Answer::GRANTED);
-        let third = possession.electorate(&acquisition);
+        let third = possession.electorate(acquisition.seats());
         assert_eq!((third.firm, third.candidates), (0b110, 0b001));
         let (finding, _) = extend(&mut possession, third, &[0, 1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
-        let fourth = possession.electorate(&acquisition);
+        let fourth = possession.electorate(acquisition.seats());
         let (finding, _) = extend(&mut possession, fourth, &[0, 1], &[]);
         assert_eq!(finding, Finding::Proved);
     }
@@ -219,8 +246,8 @@ mod tests {
     fn an_extension_that_overlaps_a_restoration_does_not_count_what_that_put_there() {
         let acquisition = round(&[0, 1, 2]);
         let mut possession = Possession::default();
-        let one = possession.electorate(&acquisition);
-        let other = possession.electorate(&acquisition);
+        let one = possession.electorate(acquisition.seats());
+        let other = possession.electorate(acquisition.seats());
         let (finding, _) = extend(&mut possession, one, &[1, 2], &[0]);
         assert_eq!(finding, Finding::Proved);
         possession.restored(round(&[0]), 0b001);
@@ -233,50 +260,50 @@ mod tests {
     fn a_node_that_is_always_slower_than_the_majority_is_heard_a_round_later() {
         let acquisition = round(&[0, 1, 2]);
         let mut possession = Possession::default();
-        let first = possession.electorate(&acquisition);
+        let first = possession.electorate(acquisition.seats());
         let (_, proof) = extend(&mut possession, first, &[1, 2], &[]);
-        assert_eq!(possession.restorable(&acquisition, &proof), 0);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0);
         proof.vote(0, Answer::Absent);
-        let second = possession.electorate(&acquisition);
+        let second = possession.electorate(acquisition.seats());
         assert_eq!(second.firm, 0b110, "firm no more");
         let (finding, proof) = extend(&mut possession, second, &[1, 2], &[]);
         assert_eq!(finding, Finding::Proved);
-        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0b001);
     }
 
     #[test]
     fn a_node_that_was_given_its_key_again_is_firm_no_more_whichever_answer_gets_lost() {
         let acquisition = round(&[0, 1, 2]);
         let mut possession = Possession::default();
-        let first = possession.electorate(&acquisition);
+        let first = possession.electorate(acquisition.seats());
         let (_, slow) = extend(&mut possession, first, &[1, 2], &[]);
-        let second = possession.electorate(&acquisition);
+        let second = possession.electorate(acquisition.seats());
         // The answer to the first comes while the second is out.
         slow.vote(0, Answer::Absent);
         let (_, proof) = extend(&mut possession, second, &[1, 2], &[]);
-        assert_eq!(possession.restorable(&acquisition, &proof), 0b001);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0b001);
         possession.restored(round(&[]), 0b001);
         // The answer to the second gets lost with the connection.
         let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
         proof.vote(0, Answer::Failed(error));
-        assert_eq!(possession.electorate(&acquisition).firm, 0b110);
+        assert_eq!(possession.electorate(acquisition.seats()).firm, 0b110);
     }
 
     #[test]
     fn a_node_becomes_firm_by_a_late_answer_too_but_not_to_a_round_that_proved_nothing() {
         let acquisition = round(&[0, 1]);
         let mut possession = Possession::default();
-        possession.electorate(&acquisition);
+        possession.electorate(acquisition.seats());
         acquisition.vote(2, Answer::GRANTED);
         for (granted, finding, firm) in [
             (&[0][..], Finding::Open, 0b011),
             (&[0, 1], Finding::Proved, 0b111),
         ] {
-            let electorate = possession.electorate(&acquisition);
+            let electorate = possession.electorate(acquisition.seats());
             let (found, extension) = extend(&mut possession, electorate, granted, &[]);
             assert_eq!(found, finding);
             extension.vote(2, Answer::GRANTED);
-            assert_eq!(possession.electorate(&acquisition).firm, firm);
+            assert_eq!(possession.electorate(acquisition.seats()).firm, firm);
         }
     }
 
@@ -284,11 +311,11 @@ mod tests {
     fn nothing_is_put_back_where_the_acquisition_may_still_arrive() {
         let acquisition = round(&[0, 1]);
         let mut possession = Possession::default();
-        let electorate = possession.electorate(&acquisition);
+        let electorate = possession.electorate(acquisition.seats());
         let (_, proof) = extend(&mut possession, electorate, &[0, 1], &[2]);
-        assert_eq!(possession.restorable(&acquisition, &proof), 0);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0);
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
         acquisition.vote(2, Answer::Failed(error));
-        assert_eq!(possession.restorable(&acquisition, &proof), 0b100);
+        assert_eq!(possession.restorable(acquisition.seats(), &proof), 0b100);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Goal {
 
 impl Goal {
     fn is_met(self, state: &State) -> bool {
-        let tally = &state.tally;
+        let tally = state.tally();
         // No answer can change anything any more.
         tally.pending() == 0
             || match self {
@@ -38,10 +38,10 @@ impl Goal {
                 Self::Verdict => tally.is_won() || tally.is_contended() && tally.is_out_of_reach(),
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
-                Self::Seats(seats) => seats & !state.answered == 0,
+                Self::Seats(seats) => seats & !state.answered() == 0,
                 Self::MajorityOf(seats) => {
                     let needed = majority(tally.configured);
-                    let lost = state.answered & !state.granted;
+                    let lost = state.answered() & !state.granted;
                     seats_in(seats & state.granted) >= needed || seats_in(seats & !lost) < needed
                 }
             }
@@ -58,17 +58,48 @@ pub(crate) struct Round {
 }
 
 struct State {
-    answers: Vec<Option<Answer>>,
-    /// The seats that answered.
-    answered: u64,
+    answers: Box<[Option<Answer>]>,
     /// The seats that granted.
     granted: u64,
     /// Those of them that were late.
     late: u64,
-    tally: Tally,
+    /// The seats that said that another's key is there.
+    held: u64,
+    /// The seats that said that there is none.
+    absent: u64,
+    /// The seats that did not serve the operation.
+    failed: u64,
     goal: Goal,
     /// The caller that waits in [`Decided`], to be woken when the goal is met.
     waiting: Option<Waker>,
+}
+
+impl State {
+    fn answered(&self) -> u64 {
+        self.granted | self.held | self.absent | self.failed
+    }
+
+    fn tally(&self) -> Tally {
+        Tally {
+            configured: self.answers.len(),
+            granted: seats_in(self.granted),
+            held: seats_in(self.held),
+            absent: seats_in(self.absent),
+            failed: seats_in(self.failed),
+        }
+    }
+}
+
+/// What each seat of an acquisition said, as far as anybody asks behind the attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seats {
+    pub(crate) answered: u64,
+    pub(crate) granted: u64,
+    /// Those that granted in time.
+    pub(crate) in_time: u64,
+    /// Where a release has anything to undo: everywhere but where the operation certainly never
+    /// reached the node.
+    pub(crate) reached: u64,
 }
 
 impl Round {
@@ -80,14 +111,12 @@ impl Round {
         Arc::new(Self {
             in_time,
             state: Mutex::new(State {
-                answers: vec![None; nodes],
-                answered: 0,
+                answers: vec![None; nodes].into(),
                 granted: 0,
                 late: 0,
-                tally: Tally {
-                    configured: nodes,
-                    ..Tally::default()
-                },
+                held: 0,
+                absent: 0,
+                failed: 0,
                 goal,
                 waiting: None,
             }),
@@ -149,11 +178,15 @@ impl Round {
             if state.answers[seat].is_some() {
                 return;
             }
-            state.tally.count(&answer);
-            state.granted |= if is_grant { bit(seat) } else { 0 };
             state.late |= if is_late { bit(seat) } else { 0 };
+            let said = match &answer {
+                Answer::Granted { .. } => &mut state.granted,
+                Answer::Held(_) => &mut state.held,
+                Answer::Absent => &mut state.absent,
+                Answer::Failed(_) => &mut state.failed,
+            };
+            *said |= bit(seat);
             state.answers[seat] = Some(answer);
-            state.answered |= bit(seat);
             if state.goal.is_met(&state) {
                 state.waiting.take()
             } else {
@@ -177,17 +210,17 @@ impl Round {
     }
 
     pub(crate) fn tally(&self) -> Tally {
-        self.lock().tally
+        self.lock().tally()
     }
 
     /// The votes so far, by seat.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
-        self.lock().answers.clone()
+        self.lock().answers.to_vec()
     }
 
     /// The seats that answered so far.
     pub(crate) fn answered_seats(&self) -> u64 {
-        self.lock().answered
+        self.lock().answered()
     }
 
     /// The seats that granted so far.
@@ -195,10 +228,26 @@ impl Round {
         self.lock().granted
     }
 
-    /// The seats that granted in time.
-    pub(crate) fn granted_in_time(&self) -> u64 {
+    /// What the seats said so far; unsaid is whatever comes later.
+    pub(crate) fn seats(&self) -> Seats {
         let state = self.lock();
-        state.granted & !state.late
+        let mut reached = u64::MAX;
+        for (seat, answer) in state.answers.iter().enumerate() {
+            if matches!(answer, Some(Answer::Failed(error)) if !error.was_sent()) {
+                reached &= !bit(seat);
+            }
+        }
+        Seats {
+            answered: state.answered(),
+            granted: state.granted,
+            in_time: state.granted & !state.late,
+            reached,
+        }
+    }
+
+    /// Whether every seat has answered.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.tally().pending() == 0
     }
 
     /// The seats of `nodes` that granted, and may not have forgotten it since.
@@ -213,15 +262,7 @@ impl Round {
     /// The seats that said that our key is gone, and those that said that another's is there.
     pub(crate) fn gone_seats(&self) -> (u64, u64) {
         let state = self.lock();
-        let (mut absent, mut held) = (0, 0);
-        for (seat, answer) in state.answers.iter().enumerate() {
-            match answer {
-                Some(Answer::Absent) => absent |= bit(seat),
-                Some(Answer::Held(_)) => held |= bit(seat),
-                _ => {}
-            }
-        }
-        (absent, held)
+        (state.absent, state.held)
     }
 
     /// The votes so far, without those of nodes that may have forgotten them since.
@@ -229,12 +270,6 @@ impl Round {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
         answers
-    }
-
-    /// Whether a release has anything to undo at `seat`: not where the operation certainly never
-    /// reached the node.
-    pub(crate) fn may_have_reached(&self, seat: usize) -> bool {
-        !matches!(&self.lock().answers[seat], Some(Answer::Failed(error)) if !error.was_sent())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -349,7 +384,7 @@ mod tests {
         assert!(is_decided(&round));
         assert_eq!(round.tally().failed, 1);
         assert!(
-            round.may_have_reached(0),
+            round.seats().reached & bit(0) != 0,
             "nobody knows, so it has to be undone"
         );
     }
@@ -359,6 +394,6 @@ mod tests {
         let round = Round::new(2, Goal::Majority);
         let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
         round.vote(0, Answer::Failed(refused));
-        assert!(!round.may_have_reached(0) && round.may_have_reached(1));
+        assert_eq!(round.seats().reached & 0b11, 0b10);
     }
 }

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod frozen;
+mod renewal;
 mod uncontended;
 mod wrapper;
 
@@ -9,6 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use allocations::allocations;
 pub use frozen::frozen;
+pub use renewal::renewal;
 pub use uncontended::uncontended;
 pub use wrapper::{wrapper, wrapper_allocations};
 

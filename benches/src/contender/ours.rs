@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redlock_core::{
-    Client, IoThread, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions, Released,
-    Request,
+    Client, IoThread, Lease, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions,
+    Released, Request,
 };
 
 use super::{TTL, Unlocked};
@@ -52,6 +52,12 @@ impl Ours {
             Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
             other => Err(format!("released, but {other:?}")),
         }
+    }
+
+    /// A lease on these nodes.
+    pub(crate) async fn acquire(&self, request: &Request) -> Lease {
+        let lease = self.client.acquire(&self.nodes, request).await;
+        lease.expect("nobody else has it")
     }
 
     /// Waits until so many nodes vote.

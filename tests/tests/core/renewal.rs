@@ -74,6 +74,43 @@ async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
 }
 
 #[tokio::test]
+async fn a_thousand_leases_are_renewed_together_and_leave_one_by_one() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = patient(&clock);
+    let mut leases = Vec::new();
+    for number in 0..1000 {
+        let mut request = once(&format!("r{number}")).ttl(TTL);
+        request.renewal = Renewal::Unlimited;
+        leases.push(client.acquire(&set, &request).await.unwrap());
+    }
+    let whole = leases[0].validity();
+    for round in 0..3 {
+        clock.advance(whole / 3);
+        // Some leave while their extension may be under way.
+        for lease in leases.drain(..100) {
+            if round == 0 {
+                drop(lease);
+            } else {
+                assert_eq!(lease.release().await, Released::Confirmed);
+            }
+        }
+        eventually("the new validities", SOON, || async {
+            let behind = leases.iter().filter(|lease| lease.validity() < whole);
+            match behind.count() {
+                0 => Ok(()),
+                behind => Err(format!("{behind} of {}", leases.len())),
+            }
+        })
+        .await;
+    }
+    for lease in leases {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn without_max_hold_the_ttl_is_final() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();

@@ -70,7 +70,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             Patch {
                 file: CLAIM,
                 find: "seats_in(seats) >= majority(self.nodes.len())",
-                replace: "seats_in(seats) >= majority(self.nodes.len() - self.acquisition.tally().failed)",
+                replace: "seats_in(seats) >= majority(self.nodes.len() - match &acquisition {
+            Acquisition::Open(round) => round.tally().failed,
+            Acquisition::Settled(_) => 0,
+        })",
             },
         ],
         profile: "faulty",
@@ -91,7 +94,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: EXTEND,
             find: "let deadline = started.saturating_add(ttl)",
-            replace: "let deadline = clock.now().saturating_add(ttl)",
+            replace: "let deadline = shared.now().saturating_add(ttl)",
         }],
         profile: "faulty",
         breaks: Invariant::Exclusion,
@@ -204,8 +207,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "match shared.claim.judge(&extension) {",
-            replace: "shared.claim.restore(&extension, ttl); match shared.claim.judge(&extension) {",
+            find: "match shared.claim.judge(extension) {",
+            replace: "shared.claim.restore(extension, ttl); match shared.claim.judge(extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
@@ -255,8 +258,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stragglers-forgotten",
         patches: &[Patch {
             file: CLAIM,
-            find: "self.acquisition.may_have_reached(seat);",
-            replace: "self.acquisition.granted_seats() & bit(seat) != 0;",
+            find: "(state.restored, state.acquisition.seats().reached)",
+            replace: "(state.restored, state.acquisition.seats().granted)",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
