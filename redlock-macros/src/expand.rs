@@ -18,7 +18,7 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //         send(id, lease).await
 //     }
 //
-// Output (paths shortened):
+// Output (paths shortened, and the `__` taken off the names of locals):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
@@ -67,7 +67,9 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 // dropped before the lock on every way out, and stored once. It stands outside of `pin!`, as
 // editors find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
 // invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
-// the user's but literals.
+// the user's but literals. Nor are the user's items invisible to the locals: `let call` does not
+// bind where a constant or a unit struct is named `call`, and actix makes such a struct of every
+// handler under a route's attribute. Hence the `__` before the name of every local.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -77,28 +79,28 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let body = body(plan, function, &output, &private);
     let lease = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(guard.span());
-        quote_spanned!(here=> let lease = #private::Held::lease(&held);)
+        quote_spanned!(here=> let __lease = #private::Held::lease(&__held);)
     });
     let from_lock_error = output.trait_call(&private);
     let block = quote_spanned! {Span::mixed_site()=>
-        let call = #call;
-        let outcome = match #private::Call::acquire(call).await {
-            ::core::result::Result::Ok(held) => {
-                let outcome = {
+        let __call = #call;
+        let __outcome = match #private::Call::acquire(__call).await {
+            ::core::result::Result::Ok(__held) => {
+                let __outcome = {
                     #lease
-                    let body = #body;
-                    let body = ::core::pin::pin!(body);
-                    let outcome = #private::Held::run(&held, body).await;
-                    outcome
+                    let __body = #body;
+                    let __body = ::core::pin::pin!(__body);
+                    let __outcome = #private::Held::run(&__held, __body).await;
+                    __outcome
                 };
-                #private::Held::release(held).await;
-                outcome
+                #private::Held::release(__held).await;
+                __outcome
             }
-            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+            ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
         };
-        match outcome {
-            ::core::result::Result::Ok(value) => value,
-            ::core::result::Result::Err(error) => #from_lock_error(error),
+        match __outcome {
+            ::core::result::Result::Ok(__value) => __value,
+            ::core::result::Result::Err(__error) => #from_lock_error(__error),
         }
     };
 
@@ -278,7 +280,7 @@ fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> O
     };
     let method = syn::Ident::new(method, Span::mixed_site());
     let here = Span::mixed_site().located_at(value.span());
-    let typed = quote_spanned!(here=> { let value: #ty = #value; value });
+    let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
     Some(quote_spanned!(Span::mixed_site()=> .#method(#typed)))
 }
 
@@ -298,8 +300,8 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let Output { ty, span } = output;
     // Tells rustc what a `return` in the body has to be, and that the signature says so.
     let expect_returns = quote_spanned! {*span=>
-        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<#ty> {
-            return r;
+        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
+            return __ret;
         }
     };
     // Errors about the body as a whole (it moves an argument, it lacks a value) point at the block.
@@ -311,19 +313,19 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
         None => block,
         Some(guard) => quote_spanned! {here=>
             {
-                let #guard: &#private::Lease = lease;
+                let #guard: &#private::Lease = __lease;
                 #block
             }
         },
     };
-    // A body that never ends makes `r` unreachable, and diverges inside the `let`: both lints
+    // A body that never ends makes `__ret` unreachable, and diverges inside the `let`: both lints
     // look into macros.
     let hinted = quote_spanned! {Span::mixed_site()=>
         #expect_returns
         #[allow(clippy::diverging_sub_expression)]
-        let r: #ty = #block;
+        let __ret: #ty = #block;
         #[allow(unreachable_code)]
-        r
+        __ret
     };
     quote_spanned!(here=> async move { #hinted })
 }

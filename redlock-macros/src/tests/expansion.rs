@@ -24,7 +24,7 @@ fn every_literal_parameter() {
         &expect![[r#"
             /// Charges.
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::module_path!(),
@@ -48,39 +48,40 @@ fn every_literal_parameter() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let lease = ::redlock_runtime::__private::Held::lease(&held);
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                    ::core::result::Result::Ok(__held) => {
+                        let __outcome = {
+                            let __lease = ::redlock_runtime::__private::Held::lease(&__held);
+                            let __body = async move {
+                                if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     Result<Receipt, AppError>,
                                 > {
-                                    return r;
+                                    return __ret;
                                 }
                                 #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<Receipt, AppError> = {
-                                    let lease: &::redlock_runtime::__private::Lease = lease;
+                                let __ret: Result<Receipt, AppError> = {
+                                    let lease: &::redlock_runtime::__private::Lease = __lease;
                                     'body: { send(id, lease).await }
                                 };
-                                #[allow(unreachable_code)] r
+                                #[allow(unreachable_code)] __ret
                             };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
+                            let __body = ::core::pin::pin!(__body);
+                            let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
+                                .await;
+                            __outcome
                         };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
+                        ::redlock_runtime::__private::Held::release(__held).await;
+                        __outcome
                     }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
+                match __outcome {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
                         <Result<
                             Receipt,
                             AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
                     }
                 }
             }
@@ -96,7 +97,7 @@ fn only_what_is_given_is_written() {
         &expect![[r#"
             async fn nightly() {
                 #![allow(unused)]
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                             ::core::module_path!(),
@@ -113,34 +114,35 @@ fn only_what_is_given_is_written() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                    ::core::result::Result::Ok(__held) => {
+                        let __outcome = {
+                            let __body = async move {
+                                if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     (),
                                 > {
-                                    return r;
+                                    return __ret;
                                 }
                                 #[allow(clippy::diverging_sub_expression)]
-                                let r: () = 'body: {
+                                let __ret: () = 'body: {
                                     let x = 1;
                                 };
-                                #[allow(unreachable_code)] r
+                                #[allow(unreachable_code)] __ret
                             };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
+                            let __body = ::core::pin::pin!(__body);
+                            let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
+                                .await;
+                            __outcome
                         };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
+                        ::redlock_runtime::__private::Held::release(__held).await;
+                        __outcome
                     }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
-                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                match __outcome {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
                     }
                 }
             }
@@ -155,7 +157,7 @@ fn expressions_are_evaluated_at_the_call() {
         "async fn f(key: &str, n: u32) -> Result<impl Sized, E> { Ok(key.len()) }",
         &expect![[r#"
             async fn f(key: &str, n: u32) -> Result<impl Sized, E> {
-                let call = crate::locks::__private::Call::new(
+                let __call = crate::locks::__private::Call::new(
                         {
                             static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
                                     ::core::module_path!(),
@@ -174,42 +176,43 @@ fn expressions_are_evaluated_at_the_call() {
                         format!("{}", key),
                     )
                     .ttl({
-                        let value: ::core::time::Duration = TTL;
-                        value
+                        let __value: ::core::time::Duration = TTL;
+                        __value
                     })
                     .retry_count({
-                        let value: ::core::primitive::u32 = n + 1;
-                        value
+                        let __value: ::core::primitive::u32 = n + 1;
+                        __value
                     });
-                let outcome = match crate::locks::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __outcome = match crate::locks::__private::Call::acquire(__call).await {
+                    ::core::result::Result::Ok(__held) => {
+                        let __outcome = {
+                            let __body = async move {
+                                if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     Result<_, E>,
                                 > {
-                                    return r;
+                                    return __ret;
                                 }
                                 #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<_, E> = 'body: { Ok(key.len()) };
-                                #[allow(unreachable_code)] r
+                                let __ret: Result<_, E> = 'body: { Ok(key.len()) };
+                                #[allow(unreachable_code)] __ret
                             };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = crate::locks::__private::Held::run(&held, body).await;
-                            outcome
+                            let __body = ::core::pin::pin!(__body);
+                            let __outcome = crate::locks::__private::Held::run(&__held, __body)
+                                .await;
+                            __outcome
                         };
-                        crate::locks::__private::Held::release(held).await;
-                        outcome
+                        crate::locks::__private::Held::release(__held).await;
+                        __outcome
                     }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
+                match __outcome {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
                         <Result<
                             _,
                             E,
-                        > as crate::locks::__private::FromLockError>::from_lock_error(error)
+                        > as crate::locks::__private::FromLockError>::from_lock_error(__error)
                     }
                 }
             }
@@ -224,7 +227,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
         "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
         &expect![[r#"
             async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                             ::core::module_path!(),
@@ -246,35 +249,36 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         ::std::format!("tenant:{tenant}"),
                     ],
                 );
-                let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                    ::core::result::Result::Ok(held) => {
-                        let outcome = {
-                            let body = async move {
-                                if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                    ::core::result::Result::Ok(__held) => {
+                        let __outcome = {
+                            let __body = async move {
+                                if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     Result<(), E>,
                                 > {
-                                    return r;
+                                    return __ret;
                                 }
                                 #[allow(clippy::diverging_sub_expression)]
-                                let r: Result<(), E> = 'body: { Ok(()) };
-                                #[allow(unreachable_code)] r
+                                let __ret: Result<(), E> = 'body: { Ok(()) };
+                                #[allow(unreachable_code)] __ret
                             };
-                            let body = ::core::pin::pin!(body);
-                            let outcome = ::redlock_runtime::__private::Held::run(&held, body).await;
-                            outcome
+                            let __body = ::core::pin::pin!(__body);
+                            let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
+                                .await;
+                            __outcome
                         };
-                        ::redlock_runtime::__private::Held::release(held).await;
-                        outcome
+                        ::redlock_runtime::__private::Held::release(__held).await;
+                        __outcome
                     }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                    ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match outcome {
-                    ::core::result::Result::Ok(value) => value,
-                    ::core::result::Result::Err(error) => {
+                match __outcome {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
                         <Result<
                             (),
                             E,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
                     }
                 }
             }
@@ -295,7 +299,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 id: u64,
             ) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
                 Box::pin(async move {
-                    let call = ::redlock_runtime::__private::Call::new(
+                    let __call = ::redlock_runtime::__private::Call::new(
                         {
                             static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::module_path!(),
@@ -312,43 +316,48 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         },
                         ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
                     );
-                    let outcome = match ::redlock_runtime::__private::Call::acquire(call).await {
-                        ::core::result::Result::Ok(held) => {
-                            let outcome = {
-                                let lease = ::redlock_runtime::__private::Held::lease(&held);
-                                let body = async move {
-                                    if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                    let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                        ::core::result::Result::Ok(__held) => {
+                            let __outcome = {
+                                let __lease = ::redlock_runtime::__private::Held::lease(&__held);
+                                let __body = async move {
+                                    if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                         Result<u8, E>,
                                     > {
-                                        return r;
+                                        return __ret;
                                     }
                                     #[allow(clippy::diverging_sub_expression)]
-                                    let r: Result<u8, E> = {
-                                        let lease: &::redlock_runtime::__private::Lease = lease;
+                                    let __ret: Result<u8, E> = {
+                                        let lease: &::redlock_runtime::__private::Lease = __lease;
                                         'body: {
                                             let __self = self;
                                             Ok(1)
                                         }
                                     };
-                                    #[allow(unreachable_code)] r
+                                    #[allow(unreachable_code)] __ret
                                 };
-                                let body = ::core::pin::pin!(body);
-                                let outcome = ::redlock_runtime::__private::Held::run(&held, body)
+                                let __body = ::core::pin::pin!(__body);
+                                let __outcome = ::redlock_runtime::__private::Held::run(
+                                        &__held,
+                                        __body,
+                                    )
                                     .await;
-                                outcome
+                                __outcome
                             };
-                            ::redlock_runtime::__private::Held::release(held).await;
-                            outcome
+                            ::redlock_runtime::__private::Held::release(__held).await;
+                            __outcome
                         }
-                        ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                        ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                     };
-                    match outcome {
-                        ::core::result::Result::Ok(value) => value,
-                        ::core::result::Result::Err(error) => {
+                    match __outcome {
+                        ::core::result::Result::Ok(__value) => __value,
+                        ::core::result::Result::Err(__error) => {
                             <Result<
                                 u8,
                                 E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error)
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            )
                         }
                     }
                 })
