@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use crate::function::Function;
@@ -83,7 +83,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     });
     let from_lock_error = output.trait_call(&private);
     let block = quote_spanned! {Span::mixed_site()=>
-        let __call = #call;
+        #call
         let __outcome = match #private::Call::acquire(__call).await {
             ::core::result::Result::Ok(__held) => {
                 let __outcome = {
@@ -133,7 +133,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         }
         Resource::All(templates) => {
             let formats = templates.iter().map(format);
-            quote_spanned!(Span::mixed_site()=> [#(::std::format!(#formats)),*])
+            quote_spanned!(Span::mixed_site()=> [#(#private::format!(#formats)),*])
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
@@ -152,11 +152,16 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             &quote!(::core::primitive::f64),
         ),
         // A time or a number: the runtime takes either.
-        at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
+        match &plan.min_validity {
+            Some(Setting::Expression(value)) => Some(set_at_call("min_validity", value)),
+            _ => None,
+        },
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
     ];
+    // Statements, so that what formatting borrows is gone before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        #private::Call::new(#site, #resource) #(#at_call)*
+        let __call = #private::Call::new(#site, #resource);
+        #(#at_call)*
     }
 }
 
@@ -278,10 +283,14 @@ fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> O
     let Some(Setting::Expression(value)) = setting else {
         return None;
     };
-    let method = syn::Ident::new(method, Span::mixed_site());
     let here = Span::mixed_site().located_at(value.span());
     let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
-    Some(quote_spanned!(Span::mixed_site()=> .#method(#typed)))
+    Some(set_at_call(method, typed))
+}
+
+fn set_at_call(method: &str, value: impl ToTokens) -> TokenStream {
+    let method = syn::Ident::new(method, Span::mixed_site());
+    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#value);)
 }
 
 fn duration(duration: Duration) -> TokenStream {

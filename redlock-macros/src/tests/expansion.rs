@@ -158,27 +158,29 @@ fn expressions_are_evaluated_at_the_call() {
         &expect![[r#"
             async fn f(key: &str, n: u32) -> Result<impl Sized, E> {
                 let __call = crate::locks::__private::Call::new(
-                        {
-                            static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
-                                    ::core::module_path!(),
-                                    "f",
-                                    ::core::file!(),
-                                    ::core::line!(),
-                                    ::core::column!(),
-                                    "format ! (\"{}\" , key)",
-                                )
-                                .ttl_at_call();
-                            crate::locks::__private::inventory::submit! {
-                                crate ::locks::__private::Registration(& SITE)
-                            }
-                            &SITE
-                        },
-                        format!("{}", key),
-                    )
+                    {
+                        static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
+                                ::core::module_path!(),
+                                "f",
+                                ::core::file!(),
+                                ::core::line!(),
+                                ::core::column!(),
+                                "format ! (\"{}\" , key)",
+                            )
+                            .ttl_at_call();
+                        crate::locks::__private::inventory::submit! {
+                            crate ::locks::__private::Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    format!("{}", key),
+                );
+                let __call = __call
                     .ttl({
                         let __value: ::core::time::Duration = TTL;
                         __value
-                    })
+                    });
+                let __call = __call
                     .retry_count({
                         let __value: ::core::primitive::u32 = n + 1;
                         __value
@@ -243,10 +245,10 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         &SITE
                     },
                     [
-                        ::std::format!(
+                        ::redlock_runtime::__private::format!(
                             "{arg0:08}/{arg1}/{arg0}/{tenant}", arg0 = self.id, arg1 = order.lines.0
                         ),
-                        ::std::format!("tenant:{tenant}"),
+                        ::redlock_runtime::__private::format!("tenant:{tenant}"),
                     ],
                 );
                 let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
