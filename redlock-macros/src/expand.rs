@@ -315,6 +315,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     };
     // Errors about the body as a whole (it moves an argument, it lacks a value) point at the block.
     let block = &function.body;
+    let braces = block.span();
     let here = Span::mixed_site().located_at(block.span());
     // The label keeps `unused_braces` from judging a block that was written as a function's.
     let block = quote_spanned!(here=> 'body: #block);
@@ -336,7 +337,9 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
         #[allow(unreachable_code)]
         __ret
     };
-    quote_spanned!(here=> async move { #hinted })
+    // With the user's hygiene: of a block that is the attribute's, rustc's borrow errors do not name
+    // the variables.
+    quote_spanned!(braces=> async move { #hinted })
 }
 
 /// The declared return type, as the hints and the trait call repeat it.
