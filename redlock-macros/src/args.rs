@@ -148,7 +148,8 @@ impl Args {
         })?;
         let key = self.known(&name, errors);
 
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        let other_sign = input.peek(Token![==]) || input.peek(Token![=>]);
+        let assigned = !other_sign && input.parse::<Option<Token![=]>>()?.is_some();
         if !assigned || input.is_empty() || input.peek(Token![,]) {
             let Some(key) = key else {
                 // The name itself is already complained about.
@@ -262,6 +263,13 @@ mod tests {
             (
                 "ttl(5), guard = x",
                 &["`ttl` needs a value; write `ttl = 60_000`"],
+            ),
+            (
+                "resource => \"a\", ttl == 5",
+                &[
+                    "`resource` needs a value; write `resource = \"order:{id}\"`",
+                    "`ttl` needs a value; write `ttl = 60_000`",
+                ],
             ),
             (
                 "ttl = , tll = 5",

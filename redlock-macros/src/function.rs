@@ -135,10 +135,20 @@ const ITEMS: [&str; 13] = [
     "let",
 ];
 
-/// The keyword that says what a non-function is, or `None` where there is an `fn`.
+/// What may stand before the `fn` of a function.
+const QUALIFIERS: [&str; 7] = [
+    "pub", "default", "const", "async", "unsafe", "safe", "extern",
+];
+
+/// The keyword that says what a non-function is, or `None` for a function.
 fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
     let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
-    if header.iter().any(|token| is(token, "fn")) {
+    let is_qualifier = |token: &TokenTree| QUALIFIERS.iter().any(|word| is(token, word));
+    // The first of them, as there is an `fn` in `const F: fn() = …` too.
+    let first = header
+        .iter()
+        .find(|token| matches!(token, TokenTree::Ident(_)) && !is_qualifier(token));
+    if first.is_some_and(|word| is(word, "fn")) {
         return None;
     }
     let keyword = header
