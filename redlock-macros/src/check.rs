@@ -90,6 +90,20 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     })
 }
 
+/// What the body calls the lease and where the runtime is, whatever else is wrong.
+pub(crate) fn of_a_refused(
+    args: &Args,
+    function: Option<&Function>,
+) -> (Option<Ident>, TokenStream) {
+    // What is wrong with these two is complained about already.
+    let errors = &mut Errors::default();
+    let parameters = function.map_or_else(Vec::new, Function::parameters);
+    let guard = args
+        .get(Key::Guard)
+        .and_then(|v| guard(v, &parameters, errors));
+    (guard, runtime(args.get(Key::Crate), errors))
+}
+
 fn check_ttl(
     value: &Expr,
     ttl: &Setting<Duration>,

@@ -140,17 +140,23 @@ const QUALIFIERS: [&str; 7] = [
     "pub", "default", "const", "async", "unsafe", "safe", "extern",
 ];
 
+/// Whether `fn` is the first word behind the qualifiers; there is one in `const F: fn() = …` too.
+pub(crate) fn is_function(header: &[TokenTree]) -> bool {
+    let mut words = header.iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word),
+        _ => None,
+    });
+    words
+        .find(|word| !QUALIFIERS.iter().any(|qualifier| word == qualifier))
+        .is_some_and(|word| word == "fn")
+}
+
 /// The keyword that says what a non-function is, or `None` for a function.
 fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
-    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
-    let is_qualifier = |token: &TokenTree| QUALIFIERS.iter().any(|word| is(token, word));
-    // The first of them, as there is an `fn` in `const F: fn() = …` too.
-    let first = header
-        .iter()
-        .find(|token| matches!(token, TokenTree::Ident(_)) && !is_qualifier(token));
-    if first.is_some_and(|word| is(word, "fn")) {
+    if is_function(header) {
         return None;
     }
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
     let keyword = header
         .iter()
         .find(|token| ITEMS.iter().any(|word| is(token, word)));
@@ -162,7 +168,7 @@ fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
 }
 
 /// The braces that a token is, also inside the invisible group of a `macro_rules!` fragment.
-fn block(token: &TokenTree) -> Option<Group> {
+pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = token else {
         return None;
     };
@@ -180,7 +186,7 @@ fn block(token: &TokenTree) -> Option<Group> {
 }
 
 /// Takes `#![…]` off the front of a body.
-fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
+pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
     let count = tokens

@@ -7,6 +7,7 @@ mod expand;
 mod function;
 mod output;
 mod plan;
+mod refused;
 mod resource;
 mod shape;
 mod suggest;
@@ -248,9 +249,10 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let plan = check::check(&args, function.as_ref(), &mut errors);
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
-        (complaints, ..) => {
+        (complaints, _, function) => {
+            let (guard, runtime) = check::of_a_refused(&args, function.as_ref());
             let mut output = complaints.unwrap_or_default();
-            output.extend(item);
+            output.extend(refused::stand_in(item, guard.as_ref(), &runtime));
             output
         }
     }
