@@ -4,6 +4,7 @@
 //! same, so that a user with three mistakes sees three carets in one build.
 
 use proc_macro2::TokenStream;
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, Ident, LitStr, Token};
@@ -119,6 +120,12 @@ impl Args {
             .iter()
             .find(|arg| arg.key == key)
             .map(|arg| &arg.value)
+    }
+
+    /// Every value, as it was written.
+    pub(crate) fn values(&self) -> TokenStream {
+        let values = self.given.iter().map(|arg| arg.value.to_token_stream());
+        values.collect()
     }
 
     /// Whether the parameter was written at all.

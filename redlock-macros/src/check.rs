@@ -7,6 +7,7 @@ use quote::{ToTokens as _, quote};
 use syn::{Expr, Ident, Lit, LitStr};
 
 use crate::args::{Args, Key};
+use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
 use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting};
@@ -87,6 +88,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         on_cancel,
         guard,
         name,
+        captured: function.map_or_else(Vec::new, |function| captured(function, args)),
     })
 }
 

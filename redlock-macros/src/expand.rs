@@ -6,6 +6,7 @@ use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
+use crate::captured::Captured;
 use crate::function::Function;
 use crate::output::erase_impl_trait;
 use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template};
@@ -330,7 +331,9 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     };
     // A body that never ends makes `__ret` unreachable, and diverges inside the `let`: both lints
     // look into macros.
+    let captured = plan.captured.iter().map(Captured::statement);
     let hinted = quote_spanned! {Span::mixed_site()=>
+        #(#captured)*
         #expect_returns
         #[allow(clippy::diverging_sub_expression)]
         let __ret: #ty = #block;

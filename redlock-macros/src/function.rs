@@ -239,7 +239,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
 }
 
 /// Collects what a pattern binds.
-fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
+pub(crate) fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
     match pattern {
         Pat::Ident(binding) => {
             names.push(binding.ident.clone());

@@ -1,6 +1,7 @@
 //! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it.
 
 mod args;
+mod captured;
 mod check;
 mod errors;
 mod expand;

@@ -53,6 +53,7 @@ fn every_literal_parameter() {
                         let __outcome = {
                             let __lease = ::redlock_runtime::__private::Held::lease(&__held);
                             let __body = async move {
+                                let _ = &id;
                                 if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     Result<Receipt, AppError>,
                                 > {
@@ -255,6 +256,8 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                     ::core::result::Result::Ok(__held) => {
                         let __outcome = {
                             let __body = async move {
+                                let _ = &tenant;
+                                let _ = &order;
                                 if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                     Result<(), E>,
                                 > {

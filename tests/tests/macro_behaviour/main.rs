@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
 
+mod drop_order;
 mod fixture;
 
 use fixture::{Log, Nodes, Seen, with_nodes};
