@@ -36,16 +36,17 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //                 let outcome = {
 //                     let lease = held.lease();
 //                     let body = async move {
-//                         if let Some(r) = None::<Result<Receipt, AppError>> {
-//                             return r;
+//                         let _ = &id;
+//                         if let Some(ret) = None::<Result<Receipt, AppError>> {
+//                             return ret;
 //                         }
-//                         #[allow(clippy::diverging_sub_expression)]
-//                         let r: Result<Receipt, AppError> = {
+//                         let ret: Result<Receipt, AppError> = if false {
+//                             Option::unwrap(None)
+//                         } else {
 //                             let lease: &Lease = lease;
 //                             'body: { send(id, lease).await }
 //                         };
-//                         #[allow(unreachable_code)]
-//                         r
+//                         ret
 //                     };
 //                     let body = pin!(body);
 //                     let outcome = held.run(body).await;
@@ -320,24 +321,22 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let here = Span::mixed_site().located_at(block.span());
     // The label keeps `unused_braces` from judging a block that was written as a function's.
     let block = quote_spanned!(here=> 'body: #block);
-    let block = match &plan.guard {
-        None => block,
-        Some(guard) => quote_spanned! {here=>
-            {
-                let #guard: &#private::Lease = __lease;
-                #block
-            }
-        },
-    };
-    // A body that never ends makes `__ret` unreachable, and diverges inside the `let`: both lints
-    // look into macros.
+    let lease = plan
+        .guard
+        .as_ref()
+        .map(|guard| quote_spanned!(here=> let #guard: &#private::Lease = __lease;));
     let captured = plan.captured.iter().map(Captured::statement);
+    // With a body that never ends, `__ret` would be unreachable and the `let` would diverge, and both
+    // lints look into macros. An `allow` would not do: a crate's `forbid` refuses it.
     let hinted = quote_spanned! {Span::mixed_site()=>
         #(#captured)*
         #expect_returns
-        #[allow(clippy::diverging_sub_expression)]
-        let __ret: #ty = #block;
-        #[allow(unreachable_code)]
+        let __ret: #ty = if false {
+            ::core::option::Option::unwrap(::core::option::Option::None)
+        } else {
+            #lease
+            #block
+        };
         __ret
     };
     // With the user's hygiene: of a block that is the attribute's, rustc's borrow errors do not name

@@ -59,12 +59,13 @@ fn every_literal_parameter() {
                                 > {
                                     return __ret;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let __ret: Result<Receipt, AppError> = {
+                                let __ret: Result<Receipt, AppError> = if false {
+                                    ::core::option::Option::unwrap(::core::option::Option::None)
+                                } else {
                                     let lease: &::redlock_runtime::__private::Lease = __lease;
                                     'body: { send(id, lease).await }
                                 };
-                                #[allow(unreachable_code)] __ret
+                                __ret
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -124,11 +125,14 @@ fn only_what_is_given_is_written() {
                                 > {
                                     return __ret;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let __ret: () = 'body: {
-                                    let x = 1;
+                                let __ret: () = if false {
+                                    ::core::option::Option::unwrap(::core::option::Option::None)
+                                } else {
+                                    'body: {
+                                        let x = 1;
+                                    }
                                 };
-                                #[allow(unreachable_code)] __ret
+                                __ret
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -195,9 +199,12 @@ fn expressions_are_evaluated_at_the_call() {
                                 > {
                                     return __ret;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let __ret: Result<_, E> = 'body: { Ok(key.len()) };
-                                #[allow(unreachable_code)] __ret
+                                let __ret: Result<_, E> = if false {
+                                    ::core::option::Option::unwrap(::core::option::Option::None)
+                                } else {
+                                    'body: { Ok(key.len()) }
+                                };
+                                __ret
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = crate::locks::__private::Held::run(&__held, __body)
@@ -263,9 +270,12 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                                 > {
                                     return __ret;
                                 }
-                                #[allow(clippy::diverging_sub_expression)]
-                                let __ret: Result<(), E> = 'body: { Ok(()) };
-                                #[allow(unreachable_code)] __ret
+                                let __ret: Result<(), E> = if false {
+                                    ::core::option::Option::unwrap(::core::option::Option::None)
+                                } else {
+                                    'body: { Ok(()) }
+                                };
+                                __ret
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -331,15 +341,16 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                     > {
                                         return __ret;
                                     }
-                                    #[allow(clippy::diverging_sub_expression)]
-                                    let __ret: Result<u8, E> = {
+                                    let __ret: Result<u8, E> = if false {
+                                        ::core::option::Option::unwrap(::core::option::Option::None)
+                                    } else {
                                         let lease: &::redlock_runtime::__private::Lease = __lease;
                                         'body: {
                                             let __self = self;
                                             Ok(1)
                                         }
                                     };
-                                    #[allow(unreachable_code)] __ret
+                                    __ret
                                 };
                                 let __body = ::core::pin::pin!(__body);
                                 let __outcome = ::redlock_runtime::__private::Held::run(
