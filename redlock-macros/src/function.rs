@@ -3,6 +3,7 @@
 //! Raw tokens let the macro work while the user is still typing, and with syntax newer than syn.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, Signature, Token, Type, Visibility};
@@ -90,7 +91,7 @@ impl Function {
                 output,
             });
         }
-        errors.at(fn_span, not_async(&attributes, &body, &signature.ident));
+        errors.at(fn_span, not_async(&attributes, &body, &signature));
         None
     }
 
@@ -113,6 +114,11 @@ fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signatur
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;
+    // Of an `unsafe extern` block's function; syn's signatures have none.
+    let next = input.fork().call(Ident::parse_any);
+    if next.is_ok_and(|word| word == "safe") {
+        input.call(Ident::parse_any)?;
+    }
     let signature = input.parse()?;
     input.parse::<Option<Token![;]>>()?;
     Ok((attributes, signature))
@@ -214,7 +220,7 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
 
 /// Why a function that is not `async` is refused. `#[tokio::main]` and its like, when they stand
 /// above, have already replaced the `async fn` by one that blocks on it.
-fn not_async(attributes: &[Attribute], body: &Group, name: &Ident) -> String {
+fn not_async(attributes: &[Attribute], body: &Group, signature: &Signature) -> String {
     let test = attributes.iter().find(|attribute| {
         let path = attribute.path();
         path.segments
@@ -227,6 +233,12 @@ fn not_async(attributes: &[Attribute], body: &Group, name: &Ident) -> String {
                 place `#[redlock]` above `#[tokio::main]`, `#[tokio::test]` and their like"
             .to_owned();
     }
+    if !matches!(future_output(&signature.output), Type::Infer(_)) {
+        return "`#[redlock]` locks the future that a function ends in; \
+                write it there as `Box::pin(async move { … })` or `async move { … }`"
+            .to_owned();
+    }
+    let name = &signature.ident;
     format!("`#[redlock]` needs an `async` function; write `async fn {name}`")
 }
 
