@@ -147,6 +147,8 @@ impl Args {
         }
 
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
+            // Whatever it was to be: the hint says what is missing.
+            self.attempted.push(Key::Resource);
             let example = Key::Resource.example();
             syn::Error::new(
                 error.span(),
@@ -167,7 +169,12 @@ impl Args {
             return Err(syn::Error::new(name.span(), message));
         }
 
-        let value: Expr = input.parse()?;
+        let mut value: Expr = input.parse()?;
+        // The invisible group of a `macro_rules!` fragment has its place in the macro; what is in it
+        // has that of the caller's mistake.
+        while let Expr::Group(group) = value {
+            value = *group.expr;
+        }
         if let Some(key) = key {
             self.given.push(Arg { key, value });
         }

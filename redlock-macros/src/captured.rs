@@ -101,7 +101,8 @@ fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
         TokenTree::Ident(ident) if ident == name => {
             let before = at.checked_sub(1).and_then(|at| tokens.get(at));
             let (after, second) = (tokens.get(at + 1), tokens.get(at + 2));
-            !is(before, '.') && !(is(after, ':') && !is(second, ':'))
+            let is_field = is(before, '.') || is(after, ':') && !is(second, ':');
+            !is_field
         }
         _ => false,
     })

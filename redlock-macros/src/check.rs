@@ -153,7 +153,7 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
     for element in &array.elems {
         let Some(Lit::Str(name)) = literal(element) else {
             errors.under(
-                element,
+                bare(element),
                 format!("a pool's name is a string literal; write `{example}`"),
             );
             continue;
@@ -225,9 +225,15 @@ fn max_hold(
     errors: &mut Errors,
 ) -> Option<Setting<MaxHold>> {
     if let Some(Lit::Str(text)) = literal(value)
-        && text.value() == "unlimited"
+        && nearest(&text.value(), ["unlimited"]).is_some()
     {
-        return Some(Setting::Literal(MaxHold::Unlimited));
+        if text.value() == "unlimited" {
+            return Some(Setting::Literal(MaxHold::Unlimited));
+        }
+        let message =
+            "`max_hold` takes a duration or `\"unlimited\"`; did you mean `\"unlimited\"`?";
+        errors.at(text.span(), message);
+        return None;
     }
     match duration(Key::MaxHold, value, errors)? {
         Setting::Literal(time) => {

@@ -80,6 +80,14 @@ impl Function {
         }
 
         if let Some((shape, block)) = future_at_the_end(&body) {
+            if let Some(early) = shape.early_return() {
+                errors.at(
+                    early,
+                    "a future that is returned here would run without the lock; \
+                     put the condition into the `async` block at the end",
+                );
+                return None;
+            }
             let output = Some(future_output(&signature.output));
             return Some(Self {
                 header: tokens,

@@ -5,6 +5,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
 
 use crate::function::{block, is_function, split_inner_attributes};
+use crate::shape::find_own;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
 //
@@ -29,7 +30,7 @@ pub(crate) fn stand_in(
         return item;
     }
 
-    if awaits(body.stream())
+    if find_own(body.stream(), "await").is_some()
         && let Some(at) = place_of_async(&header)
     {
         let here = Span::mixed_site().located_at(header[at].span());
@@ -44,6 +45,8 @@ pub(crate) fn stand_in(
     let binding = quote_spanned! {here=>
         let #guard: &#runtime::__private::Lease =
             ::core::option::Option::unwrap(::core::option::Option::None);
+        // Nor a warning, that it is unused.
+        let _ = #guard;
     };
     let (inner_attributes, rest) = split_inner_attributes(body);
     let inside = [inner_attributes, binding, rest.stream()];
@@ -68,26 +71,6 @@ fn place_of_async(header: &[TokenTree]) -> Option<usize> {
     Some(qualifiers.iter().position(later).unwrap_or(function))
 }
 
-/// Whether there is an `.await` that is not in an `async` block of its own.
-fn awaits(body: TokenStream) -> bool {
-    let mut is_async = false;
-    for token in body {
-        match token {
-            TokenTree::Ident(word) if word == "await" => return true,
-            TokenTree::Ident(word) => is_async = word == "async" || is_async && word == "move",
-            TokenTree::Group(group) => {
-                if !is_async && awaits(group.stream()) {
-                    return true;
-                }
-                is_async = false;
-            }
-            // As in `async || { … }`.
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use quote::{format_ident, quote};
@@ -102,7 +85,7 @@ mod tests {
             (
                 Some(&guard),
                 "let lease: &::r::__private::Lease = \
-                 ::core::option::Option::unwrap(::core::option::Option::None);",
+                 ::core::option::Option::unwrap(::core::option::Option::None); let _ = lease;",
             ),
         ] {
             let made = stand_in(lex(item), guard, &quote!(::r));

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use redlock_runtime::{Lease, LockError, redlock};
 
 #[redlock(resource = "a", ttl = 0)]
-pub async fn generic<'a, T: Display, const N: usize>(key: &'a T, rest: [u8; N]) -> Result<(&'a T, [u8; N]), LockError> {
+pub async fn generic<'a, T: ?Sized + Display, const N: usize>(key: &'a T, rest: [u8; N]) -> Result<(&'a T, [u8; N]), LockError> {
     Ok((key, rest))
 }
 
