@@ -40,11 +40,11 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //                         if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                             return ret;
 //                         }
+//                         let lease: &Lease = lease;
 //                         let ret: Result<Receipt, AppError> = if false {
 //                             Option::unwrap(None)
 //                         } else {
-//                             let lease: &Lease = lease;
-//                             'body: { send(id, lease).await }
+//                             send(id, lease).await
 //                         };
 //                         ret
 //                     };
@@ -319,8 +319,6 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let block = &function.body;
     let braces = block.span();
     let here = Span::mixed_site().located_at(block.span());
-    // The label keeps `unused_braces` from judging a block that was written as a function's.
-    let block = quote_spanned!(here=> 'body: #block);
     let lease = plan
         .guard
         .as_ref()
@@ -331,12 +329,10 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let hinted = quote_spanned! {Span::mixed_site()=>
         #(#captured)*
         #expect_returns
+        #lease
         let __ret: #ty = if false {
             ::core::option::Option::unwrap(::core::option::Option::None)
-        } else {
-            #lease
-            #block
-        };
+        } else #block;
         __ret
     };
     // With the user's hygiene: of a block that is the attribute's, rustc's borrow errors do not name

@@ -59,11 +59,11 @@ fn every_literal_parameter() {
                                 > {
                                     return __ret;
                                 }
+                                let lease: &::redlock_runtime::__private::Lease = __lease;
                                 let __ret: Result<Receipt, AppError> = if false {
                                     ::core::option::Option::unwrap(::core::option::Option::None)
                                 } else {
-                                    let lease: &::redlock_runtime::__private::Lease = __lease;
-                                    'body: { send(id, lease).await }
+                                    send(id, lease).await
                                 };
                                 __ret
                             };
@@ -128,9 +128,7 @@ fn only_what_is_given_is_written() {
                                 let __ret: () = if false {
                                     ::core::option::Option::unwrap(::core::option::Option::None)
                                 } else {
-                                    'body: {
-                                        let x = 1;
-                                    }
+                                    let x = 1;
                                 };
                                 __ret
                             };
@@ -202,7 +200,7 @@ fn expressions_are_evaluated_at_the_call() {
                                 let __ret: Result<_, E> = if false {
                                     ::core::option::Option::unwrap(::core::option::Option::None)
                                 } else {
-                                    'body: { Ok(key.len()) }
+                                    Ok(key.len())
                                 };
                                 __ret
                             };
@@ -273,7 +271,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                                 let __ret: Result<(), E> = if false {
                                     ::core::option::Option::unwrap(::core::option::Option::None)
                                 } else {
-                                    'body: { Ok(()) }
+                                    Ok(())
                                 };
                                 __ret
                             };
@@ -341,14 +339,12 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                     > {
                                         return __ret;
                                     }
+                                    let lease: &::redlock_runtime::__private::Lease = __lease;
                                     let __ret: Result<u8, E> = if false {
                                         ::core::option::Option::unwrap(::core::option::Option::None)
                                     } else {
-                                        let lease: &::redlock_runtime::__private::Lease = __lease;
-                                        'body: {
-                                            let __self = self;
-                                            Ok(1)
-                                        }
+                                        let __self = self;
+                                        Ok(1)
                                     };
                                     __ret
                                 };

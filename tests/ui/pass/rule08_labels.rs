@@ -1,4 +1,4 @@
-//! Labels of the user's, also one with the name that the expansion gives the block.
+//! Labels of the user's, of blocks and loops, written out and from a macro.
 #![deny(warnings)]
 #![allow(dead_code)]
 
