@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
+use async_trait::async_trait;
 use redlock_runtime::{LockError, redlock};
 
 use crate::fixture::{Log, Nodes, Seen, with_nodes};
@@ -186,6 +187,35 @@ async fn self_is_dropped_under_the_lock_also_what_the_body_does_not_touch() {
         let of_pair = ["used dropped locked", "other dropped locked"];
         assert_eq!(log.lines()[0], "unused dropped locked");
         assert_eq!(log.lines()[1..], [of_pair, of_pair].concat());
+    })
+    .await;
+}
+
+#[async_trait]
+trait Consume {
+    async fn consume(self: Box<Self>, first: Seen, _second: Seen) -> Result<(), LockError>;
+}
+
+#[async_trait]
+impl Consume for Pair {
+    #[redlock(resource = "consumed")]
+    async fn consume(self: Box<Self>, first: Seen, _second: Seen) -> Result<(), LockError> {
+        let _ = (&self.used, &first);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn under_async_trait_too() {
+    with_nodes(|nodes, log| async move {
+        let pair = Box::new(Pair::new(&nodes, &log));
+        let [first, second] = ["first", "second"].map(|name| nodes.seen(name, &log));
+        pair.consume(first, second).await.unwrap();
+        let names = ["second", "first", "used", "other"];
+        assert_eq!(
+            log.lines(),
+            names.map(|name| format!("{name} dropped locked"))
+        );
     })
     .await;
 }

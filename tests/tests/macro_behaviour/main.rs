@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
 
+mod concurrency;
 mod drop_order;
 mod fixture;
+mod functions;
+mod recursion;
 
 use fixture::{Log, Nodes, Seen, with_nodes};
 
