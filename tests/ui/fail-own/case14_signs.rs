@@ -41,7 +41,7 @@ async fn parenthesis() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", redlock::ttl = 50)]
+#[redlock(resource = "a", ttl::minutes = 50)]
 async fn path() -> Result<(), LockError> {
     Ok(())
 }

@@ -28,11 +28,6 @@ async fn no_display_of_a_field(order: Order) -> Result<Opaque, LockError> {
     Ok(order.id)
 }
 
-#[redlock(resource = "{name:x}")]
-async fn no_such_format(name: &str) -> Result<usize, LockError> {
-    Ok(name.len())
-}
-
 #[redlock(resource = "{pair.2}")]
 async fn no_such_index(pair: (u8, u8)) -> Result<u8, LockError> {
     Ok(pair.0 + pair.1)
@@ -59,6 +54,6 @@ async fn generic<T>(value: T) -> Result<T, LockError> {
 }
 
 fn main() {
-    let _ = (no_display_of_a_field(Order { id: Opaque }), no_such_format(""), no_such_index((1, 2)));
+    let _ = (no_display_of_a_field(Order { id: Opaque }), no_such_index((1, 2)));
     let _ = (method(String::new()), private_field(other::Private::new(1)), several(1), generic(1));
 }
