@@ -77,7 +77,7 @@ impl Key {
             .map(|(key, ..)| *key)
     }
 
-    fn names() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|(_, name, _)| *name)
     }
 }
