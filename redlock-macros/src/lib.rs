@@ -215,7 +215,11 @@ use crate::function::Function;
 ///
 /// Any `async fn` with a body: free functions, methods with every kind of receiver, methods of
 /// traits, generic ones; under `#[async_trait]`; on functions that return a boxed future or
-/// an `impl Future` made by an `async` block at their end. `Send` is inferred from the body.
+/// an `impl Future` made by an `async` block at their end, and by no `return` before it. `Send` is
+/// inferred: from the body and the arguments, and from what the function returns, as that is kept
+/// while the lock is released.
+///
+/// Two attributes on one function are two locks, one inside the other: the lower is taken first.
 ///
 /// Beside other attributes, keep it *above* those that make the function synchronous, such as
 /// `#[tokio::main]` and `#[tokio::test]`. Above `#[instrument]` the span covers the body alone,
@@ -233,6 +237,11 @@ use crate::function::Function;
 ///
 /// Dropping the function's future drops the body first and releases the lock then. A panic in the
 /// body goes on to the caller once the body's values are dropped and the release is on its way.
+///
+/// The arguments go with the body on every way out, the last parameter first, and so before the
+/// lock. Later than the lock go only those that have no name (`_`), that are named and not used
+/// (a leading underscore is a use), and that an expression in the attribute mentions and the body
+/// does not move.
 #[proc_macro_attribute]
 pub fn redlock(
     attribute: proc_macro::TokenStream,
