@@ -11,6 +11,7 @@ use crate::fencing::{Ballot, FencingToken, counter_keys};
 use crate::lease::{Lease, Terms};
 use crate::node::{Answer, Holding, Remaining, Reply};
 use crate::operation::{Operation, Want};
+use crate::patience::Patience;
 use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
@@ -141,20 +142,16 @@ impl Refused {
     /// The error for the caller, once no further attempt follows. Waits until the nodes that
     /// answer at all have undone the attempt, and asks one that refused how long the holder has
     /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;
-    /// neither beyond the caller's own bound `end`.
+    /// neither beyond the caller's own bound.
     ///
     /// Dropping this future loses the error and nothing else.
-    pub(crate) async fn conclude(
-        self,
-        attempts: u32,
-        began: Moment,
-        end: Option<Moment>,
-    ) -> AcquireError {
+    pub(crate) async fn conclude(self, patience: &Patience) -> AcquireError {
+        let attempts = patience.attempts;
         let environment = &self.client.environment;
         let clock = &*environment.clock;
         let bounded = |from: Moment| {
             let until = from.saturating_add(self.timeout);
-            end.map_or(until, |end| until.min(end))
+            patience.end.map_or(until, |end| until.min(end))
         };
 
         // An attempt is decided as soon as it is lost; why it is lost may take another vote.
@@ -175,7 +172,7 @@ impl Refused {
         })
         .await;
 
-        let waited = environment.now().saturating_since(began);
+        let waited = environment.now().saturating_since(patience.began);
         let is_disputed = self.disagreement.is_some();
         let votes = self
             .disagreement

@@ -54,7 +54,7 @@ pub(crate) struct Extension {
 enum Ending {
     /// The release was sent.
     Released,
-    /// The keys are left to their ttl.
+    /// The keys are left to their ttl, or were given a shorter one.
     Abandoned,
 }
 
@@ -184,6 +184,13 @@ impl Claim {
         self.end(Ending::Released).then(|| self.send_release())
     }
 
+    /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
+    /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
+    pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
+        self.end(Ending::Abandoned)
+            .then(|| self.send_end(Want::Shorten { ttl }, Goal::Majority))
+    }
+
     /// Leaves the keys to their ttl: nothing is sent, now or later.
     pub(crate) fn abandon(&self) {
         self.end(Ending::Abandoned);
@@ -201,10 +208,14 @@ impl Claim {
         let want = Want::Release {
             ttl: Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed)),
         };
+        self.send_end(want, Goal::FreeOfUs)
+    }
+
+    fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
         let restored = self.lock().restored;
         let reached = |seat| restored & bit(seat) != 0 || self.acquisition.may_have_reached(seat);
         let operation = Arc::new(self.operation(want));
-        Round::start(&self.nodes, &operation, Goal::FreeOfUs, reached)
+        Round::start(&self.nodes, &operation, goal, reached)
     }
 
     fn operation(&self, want: Want) -> Operation {

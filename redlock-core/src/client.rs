@@ -12,17 +12,15 @@ use crate::error::{AcquireError, Invalid};
 use crate::lease::Lease;
 use crate::node::{Answer, Node, NodeErrorKind, ask};
 use crate::operation::{Operation, Want};
+use crate::patience::Patience;
 use crate::race::before;
-use crate::request::{Request, RetryLimit};
+use crate::request::Request;
 use crate::resource::Resource;
 use crate::round::{MOST_NODES, Round};
 use crate::token::TokenSource;
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
-
-/// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
 pub type NodeSet = Arc<[Arc<dyn Node>]>;
@@ -91,36 +89,16 @@ impl Client {
         }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
-        let began = environment.now();
-        let end = match request.retry.limit {
-            RetryLimit::Wait(budget) => Some(began.saturating_add(budget)),
-            RetryLimit::Count(_) | RetryLimit::Forever => None,
-        };
-        let mut attempts = 0_u32;
+        let mut patience = Patience::new(environment, request.retry, self.shared.node_timeout);
         loop {
-            attempts = attempts.saturating_add(1);
-            let timeout = self.attempt_timeout(request, end);
+            let timeout = patience.begin_attempt(environment, request.ttl);
             let refused = match attempt(&self.shared, nodes, request, keys.clone(), timeout).await {
                 Outcome::Acquired(lease) => return Ok(lease),
                 Outcome::Refused(refused) => refused,
             };
-            let now = environment.now();
-            let pause = environment
-                .jittered(request.retry.delay)
-                .max(SHORTEST_PAUSE);
-            let next = now.saturating_add(pause);
-            let next = match request.retry.limit {
-                RetryLimit::Count(retries) if attempts > retries => None,
-                RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
-                RetryLimit::Wait(budget) => end.and_then(|end| {
-                    // The last attempt has to be over by the end, so it may have to begin early.
-                    let last = end.saturating_sub(self.shared.node_timeout.min(budget / 4));
-                    (last > now).then_some(next.min(last))
-                }),
-            };
-            match next {
+            match patience.next_attempt(environment) {
                 Some(next) => environment.clock.sleep_until(next).await,
-                None => return Err(refused.conclude(attempts, began, end).await),
+                None => return Err(refused.conclude(&patience).await),
             }
         }
     }
@@ -138,7 +116,7 @@ impl Client {
         let until = environment.now().saturating_add(timeout);
         let token = self.shared.tokens.fresh(&*environment.entropy);
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
-        let ttl = SHORTEST_PAUSE;
+        let ttl = Duration::from_millis(1);
         let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
         // Each node by itself: one that hangs takes no time from the others.
         let mut asking: Vec<_> = nodes
@@ -169,16 +147,6 @@ impl Client {
         let unserved = nodes.iter().zip(&served);
         let unserved = unserved.filter(|(_, served)| **served != Some(true));
         unserved.map(|(node, _)| node.name().to_owned()).collect()
-    }
-
-    /// Well below the ttl, so that an attempt that waited it out leaves time for another; and
-    /// within the caller's own bound.
-    fn attempt_timeout(&self, request: &Request, end: Option<Moment>) -> Duration {
-        let timeout = self.shared.node_timeout.min(request.ttl / 4);
-        match end {
-            Some(end) => timeout.min(end.saturating_since(self.now())),
-            None => timeout,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::environment::Moment;
 use crate::error::{ExtendError, NodeReport, Over, Unavailable};
 use crate::lease::LeaseHandle;
 use crate::possession::Finding;
@@ -26,6 +27,17 @@ impl LeaseHandle {
     /// keys for longer. The release deletes them all the same.
     pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
         let shared = &self.shared;
+        let until = shared.now().saturating_add(shared.client.node_timeout);
+        self.extend_until(ttl, until).await
+    }
+
+    /// The same, waiting for the nodes until `until`.
+    pub(crate) async fn extend_until(
+        &self,
+        ttl: Duration,
+        until: Moment,
+    ) -> Result<(), ExtendError> {
+        let shared = &self.shared;
         check_ttl(ttl, shared.clock_drift_factor)?;
         if let Some(over) = self.over() {
             return Err(ExtendError::Over(over));
@@ -34,16 +46,13 @@ impl LeaseHandle {
         let started = clock.now();
         let extension = shared.claim.extend(ttl);
         let round = &extension.round;
-        let until = started
-            .saturating_add(shared.client.node_timeout)
-            .min(shared.deadline());
-        before(clock, until, round.decided()).await;
+        before(clock, until.min(shared.deadline()), round.decided()).await;
 
         match shared.claim.judge(&extension) {
             Finding::Proved => {
                 let new_drift = drift(ttl, shared.clock_drift_factor);
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
-                self.prolong(deadline).map_err(ExtendError::Over)?;
+                self.prolong(started, deadline).map_err(ExtendError::Over)?;
                 shared.claim.restore(&extension, ttl);
                 return Ok(());
             }

@@ -2,30 +2,31 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::claim::Claim;
-use crate::client::ClientShared;
+use crate::client::{ClientShared, NodeSet};
 use crate::environment::{Clock, Moment};
 use crate::error::Over;
 use crate::fencing::FencingToken;
-use crate::race::before;
+use crate::notice::third_left;
 use crate::request::Request;
 use crate::resource::Resource;
-use crate::round::Round;
 
 /// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
 /// until the next holder could win.
 ///
 /// It dereferences to its [`LeaseHandle`], which is what code below the holder works with.
 pub struct Lease {
-    handle: LeaseHandle,
+    pub(crate) handle: LeaseHandle,
     /// This one has left already, by `release`.
-    has_left: bool,
+    pub(crate) has_left: bool,
+    /// Where this holder has the lease renewed: tells the renewal that the holder has left.
+    pub(crate) renewed: Option<Arc<AtomicBool>>,
 }
 
 /// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a
@@ -35,7 +36,7 @@ pub struct LeaseHandle {
     pub(crate) shared: Arc<LeaseShared>,
     /// The tenure that this handle belongs to. After a release or a hand-off the shared state is
     /// of a later generation, and nothing that this handle does has any effect.
-    generation: u64,
+    pub(crate) generation: u64,
 }
 
 pub(crate) struct LeaseShared {
@@ -46,7 +47,9 @@ pub(crate) struct LeaseShared {
     pub(crate) acquired_at: Moment,
     fencing_token: Option<FencingToken>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
-    joined: AtomicUsize,
+    pub(crate) joined: AtomicUsize,
+    /// One of them was cut off in the middle and wants the keys to stay until their ttl.
+    pub(crate) is_left_to_expire: AtomicBool,
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Arc<Notify>,
@@ -61,23 +64,16 @@ pub(crate) struct Terms {
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
-struct State {
-    generation: u64,
+pub(crate) struct State {
+    pub(crate) generation: u64,
     deadline: Moment,
-    over: Option<Over>,
-}
-
-/// How a release went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Released {
-    /// A majority of the nodes is known not to hold the key: a next holder could win now.
-    Confirmed,
-    /// The release was sent, but no majority confirmed it within the node timeout. A node that
-    /// cannot be reached frees itself at the ttl.
-    Unconfirmed,
-    /// There was nothing to do: others who joined still hold the lock, or it was released before.
-    NotLast,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    /// The process is about to end.
+    pub(crate) is_winding_down: bool,
+    /// A release before this leaves the keys until then.
+    pub(crate) kept_until: Moment,
+    pub(crate) over: Option<Over>,
 }
 
 impl Lease {
@@ -95,9 +91,13 @@ impl Lease {
             acquired_at: terms.acquired_at,
             fencing_token: terms.fencing_token,
             joined: AtomicUsize::new(1),
+            is_left_to_expire: AtomicBool::new(false),
             state: Mutex::new(State {
                 generation: 0,
                 deadline: terms.deadline,
+                expiring: third_left(terms.acquired_at, terms.deadline),
+                is_winding_down: false,
+                kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
             }),
             changed: Arc::new(Notify::new()),
@@ -106,71 +106,23 @@ impl Lease {
             shared: Arc::new(shared),
             generation: 0,
         };
-        handle.renew(request);
+        let mut lease = Self::of(handle);
+        lease.renew(request, terms.acquired_at);
+        lease
+    }
+
+    /// One more holder, who is counted already.
+    pub(crate) fn of(handle: LeaseHandle) -> Self {
         Self {
             handle,
             has_left: false,
+            renewed: None,
         }
     }
 
     /// A handle to keep or pass on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
-    }
-
-    /// Releases the lock on every node, unless others who joined still hold it, and waits until a
-    /// majority of the configured nodes is known not to hold the key; at most the node timeout.
-    /// Never an error: what could not be delivered is repeated after reconnection and bounded by
-    /// the ttl.
-    ///
-    /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before it. Dropping
-    /// the future later gives up the waiting only.
-    pub async fn release(mut self) -> Released {
-        let sent = self.leave();
-        self.handle.settled(sent).await
-    }
-
-    /// Another holder of the same lock, for a call below this one: the key is released when the
-    /// last of them has gone. `None` once the lease is over.
-    pub fn join(&self) -> Option<Self> {
-        if self.handle.over().is_some() {
-            return None;
-        }
-        // `self` is counted, so the count is not zero and cannot become it meanwhile.
-        self.handle.shared.joined.fetch_add(1, Ordering::Relaxed);
-        Some(Self {
-            handle: self.handle.clone(),
-            has_left: false,
-        })
-    }
-
-    /// Ends the lease without a release, unless others who joined still hold it: the keys stay
-    /// until their ttl ends, unrenewed. For a holder that was cut off in the middle, when what it
-    /// has sent may still be at work.
-    pub fn abandon(mut self) {
-        if self.is_last_to_leave() && self.handle.begin_next_generation(Over::Released) {
-            self.handle.shared.claim.abandon();
-        }
-    }
-
-    fn leave(&mut self) -> Option<Arc<Round>> {
-        if self.is_last_to_leave() {
-            self.handle.end(Over::Released)
-        } else {
-            None
-        }
-    }
-
-    fn is_last_to_leave(&mut self) -> bool {
-        !std::mem::replace(&mut self.has_left, true)
-            && self.handle.shared.joined.fetch_sub(1, Ordering::AcqRel) == 1
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.leave();
     }
 }
 
@@ -220,60 +172,9 @@ impl LeaseHandle {
             .or_else(|| (self.shared.now() >= state.deadline).then_some(Over::Expired))
     }
 
-    /// Waits until the lease is over, and says why. Completes at once for a handle whose lease was
-    /// released.
-    ///
-    /// # Cancellation
-    /// Dropping the future has no effect.
-    pub async fn lost(&self) -> Over {
-        loop {
-            let changed = self.shared.changed.notified();
-            if let Some(over) = self.over() {
-                return over;
-            }
-            let deadline = self.shared.deadline();
-            before(&*self.shared.client.environment.clock, deadline, changed).await;
-        }
-    }
-
-    /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
-    /// [`Over::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
-    /// in while the body still runs.
-    pub fn revoke(&self) {
-        self.mark(Over::Revoked);
-    }
-
-    /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
-    /// forgotten it since they last granted it, it is over, and `lost` says [`Over::Forgotten`].
-    /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).
-    pub fn recheck(&self) {
-        if !self.shared.claim.is_vouched_for() {
-            self.mark(Over::Forgotten);
-        }
-    }
-
-    /// Ends the lease for everybody who joined and sends the release. For a process that is about
-    /// to end, and a lease that has no body to wait for.
-    ///
-    /// # Cancellation
-    /// The release is sent at the first poll; dropping the future then gives up the waiting only.
-    pub async fn surrender(&self) -> Released {
-        let sent = self.end(Over::Revoked);
-        self.settled(sent).await
-    }
-
-    /// Waits until a majority is free of us, where a release was sent.
-    async fn settled(&self, sent: Option<Arc<Round>>) -> Released {
-        let Some(round) = sent else {
-            return Released::NotLast;
-        };
-        let client = &self.shared.client;
-        client.settle(&round, client.node_timeout).await;
-        if round.tally().is_free_of_us() {
-            Released::Confirmed
-        } else {
-            Released::Unconfirmed
-        }
+    /// The nodes that the lock was acquired on, a majority of which granted it.
+    pub fn nodes(&self) -> &NodeSet {
+        &self.shared.claim.nodes
     }
 
     /// Records why the lease is over, unless it is already, and tells everybody.
@@ -288,32 +189,9 @@ impl LeaseHandle {
         self.shared.changed.notify_waiters();
     }
 
-    /// Begins the next generation, which makes every handle of this one inert, and sends the
-    /// release. Once only.
-    fn end(&self, over: Over) -> Option<Arc<Round>> {
-        if self.begin_next_generation(over) {
-            self.shared.claim.release()
-        } else {
-            None
-        }
-    }
-
-    fn begin_next_generation(&self, over: Over) -> bool {
-        {
-            let mut state = self.shared.lock();
-            if state.generation != self.generation {
-                return false;
-            }
-            state.generation += 1;
-            state.over.get_or_insert(over);
-        }
-        // Whoever renews the lease stops here, before the release is sent.
-        self.shared.changed.notify_waiters();
-        true
-    }
-
     /// Moves the deadline on, never back. `Err` where the lease is over by now.
-    pub(crate) fn prolong(&self, deadline: Moment) -> Result<(), Over> {
+    /// It counts from `granted` on.
+    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), Over> {
         {
             let mut state = self.shared.lock();
             if let Some(over) = self.over_in(&state) {
@@ -322,13 +200,16 @@ impl LeaseHandle {
             if self.shared.now() >= state.deadline {
                 return Err(Over::Expired);
             }
-            state.deadline = state.deadline.max(deadline);
+            if deadline > state.deadline {
+                state.deadline = deadline;
+                state.expiring = third_left(granted, deadline);
+            }
         }
         self.shared.changed.notify_waiters();
         Ok(())
     }
 
-    fn over_in(&self, state: &State) -> Option<Over> {
+    pub(crate) fn over_in(&self, state: &State) -> Option<Over> {
         if state.generation == self.generation {
             state.over
         } else {
@@ -338,6 +219,13 @@ impl LeaseHandle {
 }
 
 impl LeaseShared {
+    /// Counts one more holder, unless the last one has left.
+    pub(crate) fn add_holder(&self) -> bool {
+        let add = |holders| (holders > 0).then_some(holders + 1);
+        let (order, reading) = (Ordering::AcqRel, Ordering::Acquire);
+        self.joined.fetch_update(order, reading, add).is_ok()
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.client.environment.clock
     }
@@ -350,7 +238,7 @@ impl LeaseShared {
         self.lock().deadline
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

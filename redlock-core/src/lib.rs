@@ -40,10 +40,14 @@ mod fencing;
 pub mod guard;
 mod hold;
 mod io_thread;
+mod join;
 mod lease;
+mod leave;
 mod memory;
 mod node;
+mod notice;
 mod operation;
+mod patience;
 mod possession;
 mod quorum;
 mod race;
@@ -64,7 +68,8 @@ pub use error::{
 pub use fencing::FencingToken;
 pub use hold::{Held, Hold, OnLost};
 pub use io_thread::IoThread;
-pub use lease::{Lease, LeaseHandle, Released};
+pub use lease::{Lease, LeaseHandle};
+pub use leave::Released;
 pub use memory::MemoryNode;
 pub use node::{
     Answer, EpochListener, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply,

@@ -71,6 +71,12 @@ pub enum Want {
         /// How long the node keeps the keys.
         ttl: Duration,
     },
+    /// Let the keys that hold our token live for at most `ttl` from now: the end of a lock that is
+    /// to be held for some time at least.
+    Shorten {
+        /// What is left of that time.
+        ttl: Duration,
+    },
     /// Delete the keys that hold our token.
     Release {
         /// How long the node may keep the keys anyway: past that there is nothing to delete, and

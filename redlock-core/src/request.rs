@@ -26,6 +26,8 @@ pub struct Request {
     pub min_validity: Duration,
     /// For how long the lease is renewed by itself.
     pub renewal: Renewal,
+    /// A release before the lock was held for so long leaves the keys until then.
+    pub min_hold: Duration,
     /// Whether to take a fencing token with the lock.
     pub fencing: bool,
 }
@@ -85,6 +87,7 @@ impl Request {
             clock_drift_factor: 0.01,
             min_validity: Duration::ZERO,
             renewal: Renewal::Never,
+            min_hold: Duration::ZERO,
             fencing: false,
         }
     }
@@ -126,6 +129,14 @@ impl Request {
                  ever succeed",
                 Brief(self.min_validity),
                 Brief(validity),
+            )));
+        }
+        if self.min_hold > self.ttl {
+            return Err(Invalid::new(format!(
+                "`min_hold` of {} is above the ttl of {}, after which the nodes free the lock by \
+                 themselves; raise the ttl",
+                Brief(self.min_hold),
+                Brief(self.ttl),
             )));
         }
         if let Renewal::For(held) = self.renewal
@@ -217,6 +228,7 @@ mod tests {
         assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
         let short = Renewal::For(Duration::from_secs(59));
         assert!(refusal(|r| r.renewal = short).contains("max_hold"));
+        assert!(refusal(|r| r.min_hold = Duration::from_secs(61)).contains("min_hold"));
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));

@@ -3,7 +3,7 @@
 //! Parsing is tolerant: a slip in one argument is recorded and the next argument is read all the
 //! same, so that a user with three mistakes sees three carets in one build.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -20,13 +20,16 @@ pub(crate) enum Key {
     Ttl,
     Pools,
     RetryCount,
+    Wait,
     RetryDelay,
     ClockDriftFactor,
     MinValidity,
     MaxHold,
+    MinHold,
     Fencing,
     OnLost,
     OnCancel,
+    IfLocked,
     Guard,
     Name,
     Crate,
@@ -34,11 +37,12 @@ pub(crate) enum Key {
 
 impl Key {
     /// Every parameter, and how it is spelled in an example.
-    const ALL: [(Self, &'static str, &'static str); 14] = [
+    const ALL: [(Self, &'static str, &'static str); 17] = [
         (Self::Resource, "resource", r#"resource = "order:{id}""#),
         (Self::Ttl, "ttl", "ttl = 60_000"),
         (Self::Pools, "pools", r#"pools = ["a", "b", "c"]"#),
         (Self::RetryCount, "retry_count", "retry_count = 2"),
+        (Self::Wait, "wait", r#"wait = "5s""#),
         (Self::RetryDelay, "retry_delay", "retry_delay = 200"),
         (
             Self::ClockDriftFactor,
@@ -47,9 +51,11 @@ impl Key {
         ),
         (Self::MinValidity, "min_validity", "min_validity = 0.66"),
         (Self::MaxHold, "max_hold", r#"max_hold = "10m""#),
+        (Self::MinHold, "min_hold", r#"min_hold = "30s""#),
         (Self::Fencing, "fencing", "fencing = true"),
         (Self::OnLost, "on_lost", r#"on_lost = "cancel""#),
         (Self::OnCancel, "on_cancel", r#"on_cancel = "release""#),
+        (Self::IfLocked, "if_locked", r#"if_locked = "skip""#),
         (Self::Guard, "guard", "guard = lease"),
         (Self::Name, "name", r#"name = "charge""#),
         (Self::Crate, "crate", "crate = ::redlock_runtime"),
@@ -68,6 +74,15 @@ impl Key {
     /// The parameter with a value that is right.
     pub(crate) fn example(self) -> &'static str {
         self.row().1
+    }
+
+    /// What the parameter takes in the place of a duration.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Wait => Some("forever"),
+            Self::MaxHold => Some("unlimited"),
+            _ => None,
+        }
     }
 
     fn named(name: &str) -> Option<Self> {
@@ -92,6 +107,8 @@ pub(crate) struct Args {
 
 struct Arg {
     key: Key,
+    /// Where its name stands.
+    span: Span,
     value: Expr,
 }
 
@@ -126,6 +143,16 @@ impl Args {
     pub(crate) fn values(&self) -> TokenStream {
         let values = self.given.iter().map(|arg| arg.value.to_token_stream());
         values.collect()
+    }
+
+    /// Where the later one of two parameters that exclude each other is named, if both are given.
+    pub(crate) fn later_of(&self, one: Key, other: Key) -> Option<Span> {
+        let mut both = self
+            .given
+            .iter()
+            .filter(|arg| arg.key == one || arg.key == other);
+        both.next()?;
+        both.next().map(|later| later.span)
     }
 
     /// Whether the parameter was written at all.
@@ -176,7 +203,8 @@ impl Args {
             value = *group.expr;
         }
         if let Some(key) = key {
-            self.given.push(Arg { key, value });
+            let span = name.span();
+            self.given.push(Arg { key, span, value });
         }
         comma(input)
     }
@@ -260,6 +288,14 @@ mod tests {
             let (args, errors) = parse(example);
             assert!(args.get(key).is_some(), "{example}");
             assert!(errors.is_empty(), "{example}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_section_in_the_reference() {
+        let reference = include_str!("reference.md");
+        for (_, name, _) in Key::ALL {
+            assert!(reference.contains(&format!("\n## `{name}`: ")), "{name}");
         }
     }
 

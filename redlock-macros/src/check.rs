@@ -10,7 +10,7 @@ use crate::args::{Args, Key};
 use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
-use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting};
+use crate::plan::{IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting, Wait};
 use crate::resource;
 use crate::suggest::nearest;
 use crate::value::{TTL_TOO_SHORT, bare, count, duration, fraction, literal, text};
@@ -48,6 +48,11 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let retry_count = args
         .get(Key::RetryCount)
         .and_then(|v| count(Key::RetryCount, v, errors));
+    let wait = args.get(Key::Wait).and_then(|v| wait(v, errors));
+    if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
+        let message = "`wait` and `retry_count` both say when to give up; keep one";
+        errors.at(later, message);
+    }
     let retry_delay = args
         .get(Key::RetryDelay)
         .and_then(|v| duration(Key::RetryDelay, v, errors));
@@ -57,6 +62,9 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let max_hold = args
         .get(Key::MaxHold)
         .and_then(|v| max_hold(v, ttl.as_ref(), errors));
+    let min_hold = args
+        .get(Key::MinHold)
+        .and_then(|v| min_hold(v, ttl.as_ref(), errors));
     let fencing = args.get(Key::Fencing).and_then(|v| fencing(v, errors));
     let on_lost = args
         .get(Key::OnLost)
@@ -64,6 +72,17 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let on_cancel = args
         .get(Key::OnCancel)
         .and_then(|v| word(Key::OnCancel, ON_CANCEL, v, errors));
+    let if_locked = args
+        .get(Key::IfLocked)
+        .and_then(|v| word(Key::IfLocked, IF_LOCKED, v, errors));
+    if if_locked == Some(IfLocked::Skip)
+        && matches!(wait, Some(Setting::Literal(Wait::Forever)))
+        && let Some(later) = args.later_of(Key::Wait, Key::IfLocked)
+    {
+        let message = "a call that waits forever is never skipped; \
+                       keep one of `wait = \"forever\"` and `if_locked = \"skip\"`";
+        errors.at(later, message);
+    }
     let guard = args
         .get(Key::Guard)
         .and_then(|v| guard(v, &parameters, errors));
@@ -79,13 +98,16 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         ttl,
         pools,
         retry_count,
+        wait,
         retry_delay,
         clock_drift_factor,
         min_validity,
         max_hold,
+        min_hold,
         fencing,
         on_lost,
         on_cancel,
+        if_locked,
         guard,
         name,
         captured: function.map_or_else(Vec::new, |function| captured(function, args)),
@@ -179,6 +201,7 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
 const ON_LOST: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
 const ON_CANCEL: [(&str, OnCancel); 2] =
     [("release", OnCancel::Release), ("expire", OnCancel::Expire)];
+const IF_LOCKED: [(&str, IfLocked); 2] = [("error", IfLocked::Error), ("skip", IfLocked::Skip)];
 
 /// A value that is one of two words.
 fn word<T: Copy>(
@@ -218,22 +241,38 @@ fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity
     })
 }
 
+/// Whether the value is the word that stands in the place of a duration.
+fn is_word(key: Key, value: &Expr) -> bool {
+    matches!(literal(value), Some(Lit::Str(text)) if key.word() == Some(&*text.value()))
+}
+
+/// A time above zero, or `"forever"`.
+fn wait(value: &Expr, errors: &mut Errors) -> Option<Setting<Wait>> {
+    if is_word(Key::Wait, value) {
+        return Some(Setting::Literal(Wait::Forever));
+    }
+    match duration(Key::Wait, value, errors)? {
+        Setting::Literal(Duration::ZERO) => {
+            errors.under(
+                value,
+                "a `wait` of zero leaves no time to ask the nodes; to try just once, write \
+                 `retry_count = 0`",
+            );
+            None
+        }
+        Setting::Literal(time) => Some(Setting::Literal(Wait::Time(time))),
+        Setting::Expression(expression) => Some(Setting::Expression(expression)),
+    }
+}
+
 /// A time that is not below the ttl, or `"unlimited"`.
 fn max_hold(
     value: &Expr,
     ttl: Option<&Setting<Duration>>,
     errors: &mut Errors,
 ) -> Option<Setting<MaxHold>> {
-    if let Some(Lit::Str(text)) = literal(value)
-        && nearest(&text.value(), ["unlimited"]).is_some()
-    {
-        if text.value() == "unlimited" {
-            return Some(Setting::Literal(MaxHold::Unlimited));
-        }
-        let message =
-            "`max_hold` takes a duration or `\"unlimited\"`; did you mean `\"unlimited\"`?";
-        errors.at(text.span(), message);
-        return None;
+    if is_word(Key::MaxHold, value) {
+        return Some(Setting::Literal(MaxHold::Unlimited));
     }
     match duration(Key::MaxHold, value, errors)? {
         Setting::Literal(time) => {
@@ -251,6 +290,26 @@ fn max_hold(
         }
         Setting::Expression(expression) => Some(Setting::Expression(expression)),
     }
+}
+
+/// A time that is not above the ttl.
+fn min_hold(
+    value: &Expr,
+    ttl: Option<&Setting<Duration>>,
+    errors: &mut Errors,
+) -> Option<Setting<Duration>> {
+    let held = duration(Key::MinHold, value, errors)?;
+    if let (Setting::Literal(held), Some(Setting::Literal(ttl))) = (&held, ttl)
+        && held > ttl
+    {
+        errors.under(
+            value,
+            "`min_hold` is above `ttl`, after which the nodes free the lock by themselves; give a \
+             shorter `min_hold` or a longer `ttl`",
+        );
+        return None;
+    }
+    Some(held)
 }
 
 fn fencing(value: &Expr, errors: &mut Errors) -> Option<bool> {

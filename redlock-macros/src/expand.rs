@@ -9,7 +9,9 @@ use syn::spanned::Spanned as _;
 use crate::captured::Captured;
 use crate::function::Function;
 use crate::output::erase_impl_trait;
-use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template};
+use crate::plan::{
+    IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template, Wait,
+};
 
 /// Writes the function anew, running its body under the lock.
 //
@@ -40,13 +42,8 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //                         if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                             return ret;
 //                         }
-//                         let lease: &Lease = lease;
-//                         let ret: Result<Receipt, AppError> = if false {
-//                             Option::unwrap(None)
-//                         } else {
-//                             send(id, lease).await
-//                         };
-//                         ret
+//                         let lease: &Lease = identity(lease);
+//                         ({ send(id, lease).await })
 //                     };
 //                     let body = pin!(body);
 //                     let outcome = held.run(body).await;
@@ -57,10 +54,10 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 //             }
 //             Err(error) => Err(error),
 //         };
-//         match outcome {
-//             Ok(value) => value,
-//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
-//         }
+//         return ready(Result::unwrap_or_else(outcome, |error| {
+//             <Result<Receipt, AppError> as FromLockError>::from_lock_error(error)
+//         }))
+//         .await;
 //     }
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
@@ -72,6 +69,10 @@ use crate::plan::{MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Settin
 // the user's but literals. Nor are the user's items invisible to the locals: `let call` does not
 // bind where a constant or a unit struct is named `call`, and actix makes such a struct of every
 // handler under a route's attribute. Hence the `__` before the name of every local.
+//
+// The `ready` at the end is for lifetime errors. Of all that a reference passes on its way out
+// rustc blames the last `return`, but none that comes of an `.await`: so it is the user's. The
+// outcome moves there as a whole, or it would be stored twice.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -83,7 +84,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         let here = Span::mixed_site().located_at(guard.span());
         quote_spanned!(here=> let __lease = #private::Held::lease(&__held);)
     });
-    let from_lock_error = output.trait_call(&private);
+    let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
         let __outcome = match #private::Call::acquire(__call).await {
@@ -100,10 +101,11 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
             }
             ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
         };
-        match __outcome {
-            ::core::result::Result::Ok(__value) => __value,
-            ::core::result::Result::Err(__error) => #from_lock_error(__error),
-        }
+        return ::core::future::ready(::core::result::Result::unwrap_or_else(
+            __outcome,
+            |__error| #from_lock_error(__error),
+        ))
+        .await;
     };
 
     let mut new = Group::new(
@@ -147,6 +149,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             plan.retry_count.as_ref(),
             &quote!(::core::primitive::u32),
         ),
+        at_call("wait", plan.wait.as_ref(), &duration_type),
         at_call("retry_delay", plan.retry_delay.as_ref(), &duration_type),
         at_call(
             "clock_drift_factor",
@@ -159,6 +162,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             _ => None,
         },
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
+        at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
     ];
     // Statements, so that what formatting borrows is gone before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
@@ -205,6 +209,16 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         literal("retry_count", plan.retry_count.as_ref(), |count| {
             count.to_token_stream()
         }),
+        literal("wait", plan.wait.as_ref(), |wait| {
+            let wait = match wait {
+                Wait::Time(time) => {
+                    let time = duration(*time);
+                    quote_spanned!(at_mixed_site=> For(#time))
+                }
+                Wait::Forever => quote_spanned!(at_mixed_site=> Forever),
+            };
+            quote_spanned!(at_mixed_site=> #private::Wait::#wait)
+        }),
         literal("retry_delay", plan.retry_delay.as_ref(), |delay| {
             duration(*delay)
         }),
@@ -240,6 +254,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             };
             quote_spanned!(at_mixed_site=> #private::Renewal::#renewal)
         }),
+        literal("min_hold", plan.min_hold.as_ref(), |held| duration(*held)),
         plan.fencing
             .map(|fencing| quote_spanned!(at_mixed_site=> .fencing(#fencing))),
         plan.on_cancel.map(|on_cancel| {
@@ -249,6 +264,8 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             };
             quote_spanned!(at_mixed_site=> .on_cancel(#private::OnCancel::#variant))
         }),
+        (plan.if_locked == Some(IfLocked::Skip))
+            .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked())),
     ];
     quote_spanned! {at_mixed_site=>
         {
@@ -315,29 +332,24 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
             return __ret;
         }
     };
-    // Errors about the body as a whole (it moves an argument, it lacks a value) point at the block.
+    // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
+    let guard = plan.guard.as_ref().map(|guard| {
+        let here = Span::mixed_site().located_at(function.body.span());
+        quote_spanned!(here=> let #guard: &#private::Lease = ::core::convert::identity(__lease);)
+    });
+    // The parentheses keep `unused_braces` from judging a block that was written as a function's.
+    // They are at the attribute: around the block, they would lend it their span.
     let block = &function.body;
-    let braces = block.span();
-    let here = Span::mixed_site().located_at(block.span());
-    let lease = plan
-        .guard
-        .as_ref()
-        .map(|guard| quote_spanned!(here=> let #guard: &#private::Lease = __lease;));
     let captured = plan.captured.iter().map(Captured::statement);
-    // With a body that never ends, `__ret` would be unreachable and the `let` would diverge, and both
-    // lints look into macros. An `allow` would not do: a crate's `forbid` refuses it.
-    let hinted = quote_spanned! {Span::mixed_site()=>
+    let locked = quote_spanned! {Span::mixed_site()=>
         #(#captured)*
         #expect_returns
-        #lease
-        let __ret: #ty = if false {
-            ::core::option::Option::unwrap(::core::option::Option::None)
-        } else #block;
-        __ret
+        #guard
+        (#block)
     };
-    // With the user's hygiene: of a block that is the attribute's, rustc's borrow errors do not name
-    // the variables.
-    quote_spanned!(braces=> async move { #hinted })
+    // With the user's own span: borrow errors name what a block of the user's captures, and lints
+    // look into it.
+    quote_spanned!(block.span()=> async move { #locked })
 }
 
 /// The declared return type, as the hints and the trait call repeat it.
@@ -358,10 +370,18 @@ impl Output {
         Self { ty, span }
     }
 
-    /// `<Ret as FromLockError>::from_lock_error`, whole at the return type: where the type cannot
-    /// carry a lock error, that is the one place to say so.
-    fn trait_call(&self, private: &TokenStream) -> TokenStream {
+    /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
+    /// whole at the return type: where the type cannot carry a lock error, that is the one place
+    /// to say so.
+    fn trait_call(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> TokenStream {
         let Self { ty, span } = self;
-        quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+        match if_locked {
+            Some(IfLocked::Skip) => {
+                quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal)
+            }
+            Some(IfLocked::Error) | None => {
+                quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+            }
+        }
     }
 }

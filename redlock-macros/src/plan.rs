@@ -16,13 +16,16 @@ pub(crate) struct Plan {
     pub ttl: Option<Setting<Duration>>,
     pub pools: Option<Vec<LitStr>>,
     pub retry_count: Option<Setting<u32>>,
+    pub wait: Option<Setting<Wait>>,
     pub retry_delay: Option<Setting<Duration>>,
     pub clock_drift_factor: Option<Setting<f64>>,
     pub min_validity: Option<Setting<MinValidity>>,
     pub max_hold: Option<Setting<MaxHold>>,
+    pub min_hold: Option<Setting<Duration>>,
     pub fencing: Option<bool>,
     pub on_lost: Option<OnLost>,
     pub on_cancel: Option<OnCancel>,
+    pub if_locked: Option<IfLocked>,
     pub guard: Option<Ident>,
     pub name: Option<LitStr>,
     /// What the body takes with it, to be dropped before the lock.
@@ -62,6 +65,13 @@ pub(crate) enum MinValidity {
     Fraction(f64),
 }
 
+/// How long to keep trying.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wait {
+    Time(Duration),
+    Forever,
+}
+
 /// How long the lock is renewed for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MaxHold {
@@ -79,4 +89,10 @@ pub(crate) enum OnCancel {
 pub(crate) enum OnLost {
     Cancel,
     Continue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfLocked {
+    Error,
+    Skip,
 }

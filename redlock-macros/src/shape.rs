@@ -14,6 +14,8 @@ pub(crate) enum Shape {
         before: TokenStream,
         /// `async move`.
         opening: TokenStream,
+        /// Where the braces of the block are.
+        braces: Span,
         /// Whether `opening` and the block are in parentheses.
         parens: Option<Span>,
     },
@@ -27,20 +29,32 @@ impl Shape {
             Self::ReturnsFuture {
                 before,
                 opening,
+                braces,
                 parens: None,
-            } => quote!(#before #opening { #block }),
+            } => {
+                let block = in_braces(block, *braces);
+                quote!(#before #opening #block)
+            }
             Self::ReturnsFuture {
                 before,
                 opening,
+                braces,
                 parens: Some(span),
             } => {
-                let mut group = Group::new(Delimiter::Parenthesis, quote!(#opening { #block }));
+                let block = in_braces(block, *braces);
+                let mut group = Group::new(Delimiter::Parenthesis, quote!(#opening #block));
                 group.set_span(*span);
                 let group = group.to_token_stream();
                 quote!(#before #group)
             }
         }
     }
+}
+
+fn in_braces(block: &TokenStream, span: Span) -> Group {
+    let mut group = Group::new(Delimiter::Brace, block.clone());
+    group.set_span(span);
+    group
 }
 
 impl Shape {
@@ -106,6 +120,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
                 Shape::ReturnsFuture {
                     before,
                     opening,
+                    braces: last.span(),
                     parens: None,
                 },
                 last,
@@ -128,6 +143,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
                 Shape::ReturnsFuture {
                     before,
                     opening,
+                    braces: block.span(),
                     parens: Some(last.span()),
                 },
                 block,

@@ -63,7 +63,10 @@ pub(crate) fn duration(key: Key, value: &Expr, errors: &mut Errors) -> Option<Se
         None => return Some(Setting::Expression(value.clone())),
         Some(Lit::Int(int)) => milliseconds(int),
         Some(Lit::Str(text)) => humantime::parse_duration(&text.value()).map_err(|error| {
-            format!("is no duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`")
+            let or = key
+                .word()
+                .map_or_else(String::new, |word| format!(", or `{name} = \"{word}\"`"));
+            format!("is no duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`{or}")
         }),
         Some(_) => {
             let takes = "milliseconds, a string such as `\"60s\"`, or a `Duration`";

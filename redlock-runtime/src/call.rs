@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use redlock_core::{Renewal, Resource, RetryLimit};
 
+use crate::acquire::{PoolNames, Wanted};
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::Lease;
 use crate::parameters::{MinValidity, Parameters};
-use crate::registry::{PoolNames, Wanted};
 use crate::scope;
 use crate::site::Site;
 
@@ -55,6 +55,12 @@ impl Call {
         self
     }
 
+    /// A time to keep trying that the attribute gave as an expression.
+    pub fn wait(mut self, budget: Duration) -> Self {
+        self.parameters.limit = Some(RetryLimit::Wait(budget));
+        self
+    }
+
     /// A delay that the attribute gave as an expression.
     pub fn retry_delay(mut self, delay: Duration) -> Self {
         self.parameters.retry_delay = Some(delay);
@@ -79,24 +85,32 @@ impl Call {
         self
     }
 
+    /// A shortest time to hold that the attribute gave as an expression.
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
+        self
+    }
+
     /// Acquires the lock. Dropping the future sends the release of what it may have acquired.
     pub async fn acquire(self) -> Result<Held, LockError> {
+        let site = self.site;
         let Some(registry) = scope::current() else {
-            let subject = Subject::Function(self.site.site_name());
-            return Err(LockError::new(
-                LockErrorKind::NotInitialized,
-                subject,
-                HttpSettings::default(),
-            ));
+            let subject = Subject::Function(site.site_name());
+            let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
+            return Err(LockError::new(kind, subject, http).at_site(site));
         };
+        let mut parameters = self.parameters.above(site.parameters);
+        if site.skips {
+            // Whoever skips the work does not wait for it, unless the attribute says so itself.
+            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
+        }
         let wanted = Wanted {
             resource: self.resource,
-            site: Some(self.site),
-            pools: self
-                .site
+            site: Some(site),
+            pools: site
                 .pool_names()
                 .map_or(PoolNames::Default, PoolNames::Static),
-            parameters: self.parameters.above(self.site.parameters),
+            parameters,
             has_body: true,
         };
         // Boxed: the way to a lock is a large future, and this one is part of the user's.

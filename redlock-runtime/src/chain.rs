@@ -4,10 +4,13 @@
 //! it, a spawned task is not.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+
+use redlock_core::Resource;
 
 use crate::lease::LeaseHandle;
 
@@ -35,6 +38,80 @@ pub(crate) fn current() -> Option<Arc<Link>> {
 /// The handle may be kept; once the lease is over it is inert.
 pub fn current_lease() -> Option<LeaseHandle> {
     current().map(|link| link.lease.clone())
+}
+
+/// Whether the calling code runs below a body that holds all of `resource`, and the lease is still
+/// valid. Its name is what the attribute's `resource` came to, without the key prefix.
+pub fn is_held(resource: impl Into<Resource>) -> bool {
+    holds(&resource.into())
+}
+
+fn holds(resource: &Resource) -> bool {
+    let held = held();
+    let mut names = resource.names();
+    names.len() > 0
+        && names.all(|name| {
+            let mut leases = held.iter();
+            leases.any(|lease| lease.resource().names().any(|other| other == name))
+        })
+}
+
+/// The valid leases above the calling code, the innermost first.
+fn held() -> Vec<LeaseHandle> {
+    let innermost = current();
+    let links = std::iter::successors(innermost.as_ref(), |link| link.above.as_ref());
+    let leases = links.map(|link| &link.lease);
+    leases.filter(|lease| !lease.is_over()).cloned().collect()
+}
+
+/// For code deep below that relies on a lock which its callers take: makes sure that they did.
+///
+/// # Example: a function that must not be called without the lock
+/// ```
+/// # use redlock_runtime::{Config, LockError, Redlock, redlock};
+/// async fn write_total(account: u64) {
+///     redlock_runtime::assert_held(format!("account:{account}"));
+///     // …
+/// }
+///
+/// #[redlock(resource = "account:{id}")]
+/// async fn deposit(id: u64) -> Result<(), LockError> {
+///     write_total(id).await;
+///     Ok(())
+/// }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// # redlock.registry().clone().scope(deposit(7)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Panics
+/// Where [`is_held`] says no: nothing above the calling code holds all of `resource`, or the lease
+/// is over.
+#[track_caller]
+pub fn assert_held(resource: impl Into<Resource>) {
+    let resource = resource.into();
+    assert!(
+        holds(&resource),
+        "`{resource}` is not locked here; {}",
+        Above(held()),
+    );
+}
+
+/// What is held above the calling code.
+struct Above(Vec<LeaseHandle>);
+
+impl fmt::Display for Above {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, rest)) = self.0.split_first() else {
+            return f.write_str("no lock is held above this call");
+        };
+        write!(f, "held above this call: `{}`", first.resource())?;
+        rest.iter()
+            .try_for_each(|lease| write!(f, ", `{}`", lease.resource()))
+    }
 }
 
 /// A body that runs below `link`.

@@ -10,6 +10,7 @@ use redlock_core::{
 };
 
 use crate::config::HttpSettings;
+use crate::site::Site;
 
 /// Why a function did not run, or did not end, under its lock.
 ///
@@ -25,6 +26,8 @@ struct Inner {
     kind: LockErrorKind,
     /// What the lock was about, as the text names it.
     subject: Subject,
+    /// The function that wanted it.
+    site: Option<&'static Site>,
     /// How the error looks over HTTP.
     #[cfg_attr(not(any(feature = "axum", feature = "actix")), expect(dead_code))]
     http: HttpSettings,
@@ -69,9 +72,19 @@ impl LockError {
             inner: Arc::new(Inner {
                 kind,
                 subject,
+                site: None,
                 http,
             }),
         }
+    }
+
+    /// The same error, of a call of the function at `site`.
+    pub(crate) fn at_site(mut self, site: &'static Site) -> Self {
+        // Nobody else has it yet: it was just made.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.site = Some(site);
+        }
+        self
     }
 
     pub(crate) fn of_acquire(error: AcquireError, resource: Resource, http: HttpSettings) -> Self {
@@ -97,6 +110,11 @@ impl LockError {
     /// What happened, with the details.
     pub fn kind(&self) -> &LockErrorKind {
         &self.inner.kind
+    }
+
+    /// The annotated function that did not get its lock, or lost it; `None` for the object style.
+    pub fn site(&self) -> Option<&'static Site> {
+        self.inner.site
     }
 
     /// Whether someone else holds the resource.

@@ -27,7 +27,8 @@ use crate::LockError;
     message = "`{Self}` cannot carry a lock error",
     label = "a function under `#[redlock]` returns this when it gets no lock",
     note = "return `Result<_, E>` where `E: From<redlock_runtime::LockError>`",
-    note = "or implement `redlock_runtime::FromLockError` for `{Self}`"
+    note = "or implement `redlock_runtime::FromLockError` for `{Self}`",
+    note = "with `if_locked = \"skip\"`, `()` and `Option<_>` do as well"
 )]
 pub trait FromLockError: Sized {
     /// The value to return where the lock was not acquired, or was lost under the body.

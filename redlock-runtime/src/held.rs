@@ -1,13 +1,13 @@
 //! Everything that is held right now, and the gate that closes at shutdown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
 
-use crate::registry::Wanted;
+use crate::acquire::Wanted;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
@@ -93,6 +93,9 @@ impl HeldTable {
         if state.is_closed && !is_below {
             return None;
         }
+        if state.is_closed {
+            lease.wind_down();
+        }
         let id = state.next_id;
         state.next_id += 1;
         let (site, has_body) = (wanted.site, wanted.has_body);
@@ -116,10 +119,13 @@ impl HeldTable {
         self.lock().is_closed
     }
 
-    /// Lets no further acquisition in.
+    /// Lets no further acquisition in, and tells those who hold something to wind down.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.closing.notify_waiters();
+        for entry in self.entries() {
+            entry.lease.wind_down();
+        }
     }
 
     /// Waits until nothing is held, and nobody is about to.
@@ -154,12 +160,16 @@ impl HeldTable {
         }
     }
 
-    /// The leases without a body. From here on no body begins under them: they are about to be
-    /// released.
+    /// The leases without a body, and none above them that they share the lock with. From here on
+    /// no body begins under them: they are about to be released.
     pub(crate) fn surrender_bare(&self) -> Vec<Entry> {
         let mut state = self.lock();
+        let bodies = state.entries.values().filter(|entry| entry.has_body);
+        let bodies: BTreeSet<usize> = bodies.map(|entry| entry.lease.lock_id()).collect();
         let bare = state.entries.values_mut();
-        let bare = bare.filter(|entry| !entry.has_body && !entry.is_surrendered);
+        let bare = bare.filter(|entry| {
+            !entry.has_body && !entry.is_surrendered && !bodies.contains(&entry.lease.lock_id())
+        });
         bare.map(|entry| {
             entry.is_surrendered = true;
             entry.clone()
@@ -249,8 +259,8 @@ mod tests {
     use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
 
     use super::*;
+    use crate::acquire::PoolNames;
     use crate::parameters::Parameters;
-    use crate::registry::PoolNames;
 
     #[test]
     fn a_lease_that_was_won_while_the_gate_closed_is_not_let_in() {
@@ -259,13 +269,14 @@ mod tests {
         let node = MemoryNode::new("a", Arc::clone(&environment.clock));
         let nodes: NodeSet = Arc::new([Arc::new(node) as Arc<dyn Node>]);
         let client = Client::new(environment);
-        let request = Request::new("r");
-        let acquiring = client.acquire(&nodes, &request);
-        let lease = tokio::runtime::Builder::new_current_thread()
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
-            .unwrap()
-            .block_on(acquiring)
             .unwrap();
+        let lock = |name: &str| {
+            let acquiring = async { client.acquire(&nodes, &Request::new(name)).await };
+            runtime.block_on(acquiring).unwrap()
+        };
+        let (lease, other) = (lock("r"), lock("s"));
         let wanted = Wanted {
             resource: "r".into(),
             site: None,
@@ -283,17 +294,21 @@ mod tests {
         assert!(table.begin(false).is_none());
         assert!(table.enter(&wanted, lease.handle(), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
-        let below = table.enter(&wanted, lease.handle(), true).unwrap();
-        assert_eq!(table.entries().len(), 2);
+        let below = table.enter(&wanted, other.handle(), true).unwrap();
+        let joined = table.enter(&wanted, other.handle(), true).unwrap();
+        assert_eq!(table.entries().len(), 3);
 
         // What is about to be released runs no body any more; what runs one is not released.
+        // Nor is what shares the lock with it.
         assert!(below.set_has_body());
         assert_eq!(table.surrender_bare().len(), 1);
         assert!(!before.set_has_body());
         assert!(table.surrender_bare().is_empty());
+        drop(below);
+        assert_eq!(table.surrender_bare().len(), 1);
 
-        drop((before, below));
+        drop((before, joined));
         assert!(table.entries().is_empty());
-        assert_eq!(table.take_departed().len(), 2);
+        assert_eq!(table.take_departed().len(), 3);
     }
 }

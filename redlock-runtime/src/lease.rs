@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Brief, FencingToken, Held, Invalid, OnLost, Over, Released, Resource};
+use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
 
 use crate::chain::Below;
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::parameters::OnCancel;
+use crate::site::Site;
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -67,6 +68,7 @@ impl Drop for Tenure {
 pub struct LeaseHandle {
     core: redlock_core::LeaseHandle,
     limits: Arc<Limits>,
+    site: Option<&'static Site>,
 }
 
 /// What the registry allows, for operations on its leases.
@@ -83,11 +85,13 @@ impl Lease {
         core: redlock_core::Lease,
         place: Place,
         limits: Arc<Limits>,
+        site: Option<&'static Site>,
         (on_lost, on_cancel): (OnLost, OnCancel),
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
             limits,
+            site,
         };
         Self {
             core: Tenure {
@@ -106,8 +110,8 @@ impl Lease {
         self.handle.clone()
     }
 
-    /// Releases the lock and waits until a majority of the nodes is known not to hold it any
-    /// more, at most the node timeout. Never an error: a node that cannot be reached frees itself
+    /// Releases the lock, unless others still share it, and waits until a majority of the nodes is
+    /// known not to hold it any more, at most the node timeout. Never an error: a node that cannot be reached frees itself
     /// at the ttl.
     ///
     /// # Cancellation
@@ -197,6 +201,11 @@ impl Deref for Lease {
 }
 
 impl LeaseHandle {
+    /// The annotated function that the lease was taken for; `None` for the object style.
+    pub fn site(&self) -> Option<&'static Site> {
+        self.site
+    }
+
     /// What is locked, without the configured key prefix.
     pub fn resource(&self) -> &Resource {
         self.core.resource()
@@ -253,6 +262,26 @@ impl LeaseHandle {
         self.core.lost().await
     }
 
+    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
+    /// third is left of the validity that was granted last, the lease is over, or this process
+    /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
+    /// when renewals fail.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn expiring(&self) {
+        self.core.expiring().await;
+    }
+
+    /// Another holder of the same lock. `None` once the lease is over.
+    pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
+        self.core.join()
+    }
+
+    pub(crate) fn nodes(&self) -> &NodeSet {
+        self.core.nodes()
+    }
+
     pub(crate) fn registry(&self) -> u64 {
         self.limits.registry
     }
@@ -263,7 +292,11 @@ impl LeaseHandle {
 
     fn lost_error(&self, over: Over) -> LockError {
         let subject = Subject::Resource(self.resource().clone());
-        LockError::new(LockErrorKind::Lost(over), subject, self.limits.http)
+        let error = LockError::new(LockErrorKind::Lost(over), subject, self.limits.http);
+        match self.site {
+            Some(site) => error.at_site(site),
+            None => error,
+        }
     }
 }
 

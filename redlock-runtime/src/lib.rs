@@ -34,11 +34,13 @@
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
 //!   handler is dropped and the lock released, as axum does.
 
+mod acquire;
 mod call;
 mod chain;
 mod config;
 mod error;
 mod from_lock_error;
+mod from_skip;
 mod held;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
@@ -46,6 +48,7 @@ mod init;
 mod lease;
 mod lock;
 mod parameters;
+mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
@@ -59,15 +62,16 @@ pub use redlock_core::{
 };
 pub use redlock_macros::redlock;
 
-pub use chain::current_lease as current;
+pub use chain::{assert_held, current_lease as current, is_held};
 pub use config::{Config, ConfigError, PoolUrl};
 pub use error::{LockError, LockErrorKind};
 pub use from_lock_error::FromLockError;
+pub use from_skip::FromSkip;
 pub use held::HeldLease;
 pub use init::{InitError, Redlock, init};
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
-pub use parameters::{MinValidity, OnCancel};
+pub use parameters::{MinValidity, OnCancel, Wait};
 pub use registry::{PoolHealth, Registry};
 pub use scope::Entered;
 pub use shutdown::{ShutdownReport, shutdown_signal};
@@ -85,6 +89,7 @@ pub mod __private {
     pub use crate::call::{Call, Held, resource};
     pub use crate::site::{Registration, Site};
     pub use crate::{
-        FromLockError, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal, Resource,
+        FromLockError, FromSkip, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal,
+        Resource, Wait,
     };
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use redlock_core::{OnLost, Renewal, Resource, RetryLimit};
 
+use crate::acquire::{PoolNames, Wanted};
 use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, LeaseHandle};
-use crate::parameters::{MinValidity, OnCancel, Parameters};
-use crate::registry::{PoolNames, Wanted};
+use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 use crate::scope;
 
 /// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
@@ -65,9 +65,10 @@ impl Lock {
         self
     }
 
-    /// Keeps trying for so long, instead of a number of retries. A hard bound.
-    pub fn wait(mut self, budget: Duration) -> Self {
-        self.parameters.limit = Some(RetryLimit::Wait(budget));
+    /// Keeps trying for so long, a hard bound, or [forever](Wait::Forever), instead of a number of
+    /// retries.
+    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
+        self.parameters.limit = Some(wait.into().limit());
         self
     }
 
@@ -98,6 +99,13 @@ impl Lock {
         self
     }
 
+    /// A release before the lock was held for so long leaves the keys until then: for jobs that are
+    /// started by clocks which do not agree.
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
+        self
+    }
+
     /// Takes a fencing token with the lock: see [`LeaseHandle::fencing_token`].
     pub fn fencing(mut self, fencing: bool) -> Self {
         self.parameters.fencing = Some(fencing);
@@ -116,10 +124,11 @@ impl Lock {
         self
     }
 
-    /// Acquires the lock.
+    /// Acquires the lock. Below a body that holds the same resource on the same pools, the lease is
+    /// that body's, shared.
     ///
     /// # Errors
-    /// [`LockError`] of every kind but `Lost`.
+    /// [`LockError`]; of the kind `Lost` only where a lease that was to be shared is over.
     ///
     /// # Cancellation
     /// Dropping the future sends the release of what it may have acquired to every node.

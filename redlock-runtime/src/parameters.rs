@@ -16,6 +16,7 @@ pub(crate) struct Parameters {
     pub(crate) clock_drift_factor: Option<f64>,
     pub(crate) min_validity: Option<MinValidity>,
     pub(crate) max_hold: Option<Renewal>,
+    pub(crate) min_hold: Option<Duration>,
     pub(crate) fencing: Option<bool>,
     pub(crate) on_lost: Option<OnLost>,
     pub(crate) on_cancel: Option<OnCancel>,
@@ -41,6 +42,31 @@ impl From<Duration> for MinValidity {
 impl From<f64> for MinValidity {
     fn from(fraction: f64) -> Self {
         Self::Fraction(fraction)
+    }
+}
+
+/// How long a caller keeps trying for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// For so long. A hard bound.
+    For(Duration),
+    /// Until it has the lock.
+    Forever,
+}
+
+impl From<Duration> for Wait {
+    fn from(budget: Duration) -> Self {
+        Self::For(budget)
+    }
+}
+
+impl Wait {
+    pub(crate) const fn limit(self) -> RetryLimit {
+        match self {
+            Self::For(budget) => RetryLimit::Wait(budget),
+            Self::Forever => RetryLimit::Forever,
+        }
     }
 }
 
@@ -78,6 +104,7 @@ impl Parameters {
         clock_drift_factor: None,
         min_validity: None,
         max_hold: None,
+        min_hold: None,
         fencing: None,
         on_lost: None,
         on_cancel: None,
@@ -92,6 +119,7 @@ impl Parameters {
             clock_drift_factor: self.clock_drift_factor.or(lower.clock_drift_factor),
             min_validity: self.min_validity.or(lower.min_validity),
             max_hold: self.max_hold.or(lower.max_hold),
+            min_hold: self.min_hold.or(lower.min_hold),
             fencing: self.fencing.or(lower.fencing),
             on_lost: self.on_lost.or(lower.on_lost),
             on_cancel: self.on_cancel.or(lower.on_cancel),
@@ -116,6 +144,7 @@ impl Parameters {
             request.min_validity = least.of(request.ttl)?;
         }
         request.renewal = self.max_hold.unwrap_or(request.renewal);
+        request.min_hold = self.min_hold.unwrap_or(request.min_hold);
         request.fencing = self.fencing.unwrap_or(request.fencing);
         Ok(request)
     }

@@ -1,22 +1,17 @@
 //! The registry: pools by name, defaults, and what is held.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 
-use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Resource};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus};
 
-use crate::chain;
 use crate::config::{Config, HttpSettings};
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::LockErrorKind;
 use crate::held::{Entry, HeldLease, HeldTable};
-use crate::lease::{Lease, Limits, check_max_ttl};
+use crate::lease::Limits;
 use crate::parameters::Parameters;
 use crate::shutdown::Shutdown;
-use crate::site::Site;
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -30,12 +25,12 @@ pub struct Registry {
 pub(crate) struct Shared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
-    pools: BTreeMap<String, Pool>,
+    pub(crate) pools: BTreeMap<String, Pool>,
     /// The sets of nodes that sites name, so that a call need not put one together.
-    known_sets: Vec<(Vec<String>, NodeSet)>,
-    default_set: NodeSet,
-    defaults: Parameters,
-    limits: Arc<Limits>,
+    pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
+    pub(crate) default_set: NodeSet,
+    pub(crate) defaults: Parameters,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
 }
@@ -45,23 +40,6 @@ pub(crate) struct Pool {
     pub(crate) node: Arc<dyn Node>,
     /// The same node, where it is in this process.
     pub(crate) memory: Option<MemoryNode>,
-}
-
-/// One acquisition, before defaults.
-pub(crate) struct Wanted {
-    pub(crate) resource: Resource,
-    pub(crate) site: Option<&'static Site>,
-    pub(crate) pools: PoolNames,
-    pub(crate) parameters: Parameters,
-    /// A body runs as soon as the lock is there.
-    pub(crate) has_body: bool,
-}
-
-/// Which pools a lock is taken on.
-pub(crate) enum PoolNames {
-    Default,
-    Static(&'static [&'static str]),
-    Owned(Vec<String>),
 }
 
 /// Whether a node votes.
@@ -174,133 +152,9 @@ impl Registry {
     pub(crate) fn http(&self) -> HttpSettings {
         self.shared.limits.http
     }
-
-    /// The one way to a lock.
-    pub(crate) async fn acquire(&self, wanted: Wanted) -> Result<Lease, LockError> {
-        let shared = &*self.shared;
-        let parameters = wanted.parameters.above(shared.defaults);
-        let policies = (
-            parameters.on_lost.unwrap_or_default(),
-            parameters.on_cancel.unwrap_or_default(),
-        );
-        let fail = |kind| {
-            Err(LockError::new(
-                kind,
-                Subject::Resource(wanted.resource.clone()),
-                self.http(),
-            ))
-        };
-        let request = match parameters.request(wanted.resource.clone()) {
-            Ok(request) => request,
-            Err(invalid) => return fail(LockErrorKind::Invalid(invalid)),
-        };
-        if let Err(invalid) = check_max_ttl(request.ttl, shared.limits.max_ttl) {
-            return fail(LockErrorKind::Invalid(invalid));
-        }
-        let nodes = match self.node_set(&wanted.pools) {
-            Ok(nodes) => nodes,
-            Err(kind) => return fail(kind),
-        };
-
-        let epochs = epochs_of(&nodes);
-        // Work below a held lease belongs to what a shutdown waits for.
-        let is_below = self.is_below_held();
-        // Outlives everything below that may have to be undone on the nodes.
-        let _under_way;
-        let acquired = {
-            // Made before the gate is read, so that a close in between is heard of.
-            let mut closing = pin!(shared.held.closing.notified());
-            match shared.held.begin(is_below) {
-                Some(under_way) => _under_way = under_way,
-                None => return fail(LockErrorKind::ShuttingDown),
-            }
-            let mut acquiring = pin!(shared.client.acquire(&nodes, &request));
-            poll_fn(|context| {
-                if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
-                    return Poll::Ready(Some(acquired));
-                }
-                if is_below {
-                    Poll::Pending
-                } else {
-                    closing.as_mut().poll(context).map(|()| None)
-                }
-            })
-            .await
-        };
-        let core = match acquired {
-            None => return fail(LockErrorKind::ShuttingDown),
-            Some(Ok(core)) => core,
-            Some(Err(error)) => {
-                tracing::debug!(
-                    site = wanted.site.map(tracing::field::debug),
-                    resource = %request.resource, reason = %error,
-                    "not locked",
-                );
-                return Err(LockError::of_acquire(error, request.resource, self.http()));
-            }
-        };
-        let Some(place) = shared.held.enter(&wanted, core.handle(), is_below) else {
-            // The gate closed while the last vote came in.
-            core.release().await;
-            return fail(LockErrorKind::ShuttingDown);
-        };
-        // A node that forgot between its grant and the entry told those that were entered before.
-        if epochs_of(&nodes) != epochs {
-            core.recheck();
-        }
-        tracing::debug!(
-            site = wanted.site.map(tracing::field::debug),
-            resource = %request.resource, token = core.token_id(),
-            "locked",
-        );
-        Ok(Lease::new(
-            core,
-            place,
-            Arc::clone(&shared.limits),
-            policies,
-        ))
-    }
-
-    fn is_below_held(&self) -> bool {
-        let innermost = chain::current();
-        std::iter::successors(innermost.as_deref(), |link| link.above.as_deref()).any(|link| {
-            link.lease.registry() == self.shared.limits.registry && !link.lease.is_over()
-        })
-    }
-
-    fn node_set(&self, names: &PoolNames) -> Result<NodeSet, LockErrorKind> {
-        let shared = &*self.shared;
-        match names {
-            PoolNames::Default => Ok(Arc::clone(&shared.default_set)),
-            PoolNames::Static(names) => {
-                let known = shared.known_sets.iter().find(|(known, _)| known == names);
-                match known {
-                    Some((_, set)) => Ok(Arc::clone(set)),
-                    None => set_of(&shared.pools, names.iter().copied()),
-                }
-            }
-            PoolNames::Owned(names) => {
-                for (index, name) in names.iter().enumerate() {
-                    if names[..index].contains(name) {
-                        return Err(LockErrorKind::Invalid(Invalid::new(format!(
-                            "the pool `{name}` is named twice; one pool has one vote"
-                        ))));
-                    }
-                }
-                set_of(&shared.pools, names.iter().map(String::as_str))
-            }
-        }
-    }
 }
 
-/// Another number whenever one of the nodes began a new epoch.
-fn epochs_of(nodes: &NodeSet) -> u32 {
-    nodes
-        .iter()
-        .fold(0, |sum, node| sum.wrapping_add(node.epoch()))
-}
-
-fn set_of<'a>(
+pub(crate) fn set_of<'a>(
     pools: &BTreeMap<String, Pool>,
     names: impl Iterator<Item = &'a str>,
 ) -> Result<NodeSet, LockErrorKind> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::{OnLost, Renewal, RetryLimit};
 
-use crate::parameters::{MinValidity, OnCancel, Parameters};
+use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 
 /// One function under `#[redlock]`, as the attribute describes it.
 #[derive(Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct Site {
     pools: Option<&'static [&'static str]>,
     /// The ttl is an expression, known at the call only.
     pub(crate) has_own_ttl: bool,
+    /// `if_locked = "skip"`.
+    pub(crate) skips: bool,
     pub(crate) parameters: Parameters,
 }
 
@@ -47,6 +49,7 @@ impl Site {
             name,
             pools,
             has_own_ttl: false,
+            skips: false,
             parameters,
         }
     }
@@ -83,6 +86,18 @@ impl Site {
     }
 
     #[must_use]
+    pub const fn wait(mut self, wait: Wait) -> Self {
+        self.parameters.limit = Some(wait.limit());
+        self
+    }
+
+    #[must_use]
+    pub const fn skip_if_locked(mut self) -> Self {
+        self.skips = true;
+        self
+    }
+
+    #[must_use]
     pub const fn retry_delay(mut self, delay: Duration) -> Self {
         self.parameters.retry_delay = Some(delay);
         self
@@ -103,6 +118,12 @@ impl Site {
     #[must_use]
     pub const fn max_hold(mut self, renewal: Renewal) -> Self {
         self.parameters.max_hold = Some(renewal);
+        self
+    }
+
+    #[must_use]
+    pub const fn min_hold(mut self, held: Duration) -> Self {
+        self.parameters.min_hold = Some(held);
         self
     }
 

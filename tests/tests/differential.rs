@@ -79,12 +79,13 @@ impl Pair {
         let token = self.tokens[self.random.index(self.tokens.len())].clone();
         let ttl = self.ttl();
         let hint = self.hint();
-        let want = match self.random.below(10) {
+        let want = match self.random.below(11) {
             0..=2 => Want::Acquire { ttl, hint },
             3 => Want::Confirm { counter: hint, ttl },
             4 => Want::Extend { ttl },
             5 => Want::Restore { ttl },
             6 => Want::Inspect,
+            7 => Want::Shorten { ttl },
             _ => Want::Release { ttl },
         };
         let is_fenced = match want {

@@ -151,16 +151,34 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// 1: ours, and lives no longer than so long; 0: another's; -1: nothing there.
+static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then \
+             if redis.call('PTTL', KEYS[i]) > tonumber(ARGV[2]) then \
+               redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+             end \
+             answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
 /// Makes the server remember every script, without a key and so without any effect. Otherwise
 /// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
 /// before it would not be undone. It also shows whether the server's ACL allows scripts.
-pub(super) fn introductions() -> [Vec<u8>; 6] {
+pub(super) fn introductions() -> [Vec<u8>; 7] {
     let scripts = [
         &ACQUIRE_ALL,
         &ACQUIRE_FENCED,
         &CONFIRM,
         &EXTEND,
         &RESTORE,
+        &SHORTEN,
         &RELEASE,
     ];
     scripts.map(|script| {
@@ -253,6 +271,7 @@ fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u
         ),
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
+        Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);

@@ -59,13 +59,10 @@ fn every_literal_parameter() {
                                 > {
                                     return __ret;
                                 }
-                                let lease: &::redlock_runtime::__private::Lease = __lease;
-                                let __ret: Result<Receipt, AppError> = if false {
-                                    ::core::option::Option::unwrap(::core::option::Option::None)
-                                } else {
-                                    send(id, lease).await
-                                };
-                                __ret
+                                let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                    __lease,
+                                );
+                                ({ send(id, lease).await })
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -77,15 +74,18 @@ fn every_literal_parameter() {
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match __outcome {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <Result<
-                            Receipt,
-                            AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            __outcome,
+                            |__error| <Result<
+                                Receipt,
+                                AppError,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            ),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -125,12 +125,9 @@ fn only_what_is_given_is_written() {
                                 > {
                                     return __ret;
                                 }
-                                let __ret: () = if false {
-                                    ::core::option::Option::unwrap(::core::option::Option::None)
-                                } else {
+                                ({
                                     let x = 1;
-                                };
-                                __ret
+                                })
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -142,12 +139,15 @@ fn only_what_is_given_is_written() {
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match __outcome {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            __outcome,
+                            |__error| <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            ),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -197,12 +197,7 @@ fn expressions_are_evaluated_at_the_call() {
                                 > {
                                     return __ret;
                                 }
-                                let __ret: Result<_, E> = if false {
-                                    ::core::option::Option::unwrap(::core::option::Option::None)
-                                } else {
-                                    Ok(key.len())
-                                };
-                                __ret
+                                ({ Ok(key.len()) })
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = crate::locks::__private::Held::run(&__held, __body)
@@ -214,15 +209,16 @@ fn expressions_are_evaluated_at_the_call() {
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match __outcome {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <Result<
-                            _,
-                            E,
-                        > as crate::locks::__private::FromLockError>::from_lock_error(__error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            __outcome,
+                            |__error| <Result<
+                                _,
+                                E,
+                            > as crate::locks::__private::FromLockError>::from_lock_error(__error),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -268,12 +264,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                                 > {
                                     return __ret;
                                 }
-                                let __ret: Result<(), E> = if false {
-                                    ::core::option::Option::unwrap(::core::option::Option::None)
-                                } else {
-                                    Ok(())
-                                };
-                                __ret
+                                ({ Ok(()) })
                             };
                             let __body = ::core::pin::pin!(__body);
                             let __outcome = ::redlock_runtime::__private::Held::run(&__held, __body)
@@ -285,15 +276,18 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                 };
-                match __outcome {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <Result<
-                            (),
-                            E,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
-                }
+                return ::core::future::ready(
+                        ::core::result::Result::unwrap_or_else(
+                            __outcome,
+                            |__error| <Result<
+                                (),
+                                E,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            ),
+                        ),
+                    )
+                    .await;
             }
         "#]],
     );
@@ -339,14 +333,13 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                     > {
                                         return __ret;
                                     }
-                                    let lease: &::redlock_runtime::__private::Lease = __lease;
-                                    let __ret: Result<u8, E> = if false {
-                                        ::core::option::Option::unwrap(::core::option::Option::None)
-                                    } else {
+                                    let lease: &::redlock_runtime::__private::Lease = ::core::convert::identity(
+                                        __lease,
+                                    );
+                                    ({
                                         let __self = self;
                                         Ok(1)
-                                    };
-                                    __ret
+                                    })
                                 };
                                 let __body = ::core::pin::pin!(__body);
                                 let __outcome = ::redlock_runtime::__private::Held::run(
@@ -361,17 +354,18 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         }
                         ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
                     };
-                    match __outcome {
-                        ::core::result::Result::Ok(__value) => __value,
-                        ::core::result::Result::Err(__error) => {
-                            <Result<
-                                u8,
-                                E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                __error,
-                            )
-                        }
-                    }
+                    return ::core::future::ready(
+                            ::core::result::Result::unwrap_or_else(
+                                __outcome,
+                                |__error| <Result<
+                                    u8,
+                                    E,
+                                > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                    __error,
+                                ),
+                            ),
+                        )
+                        .await;
                 })
             }
         "#]],

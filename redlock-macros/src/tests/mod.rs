@@ -2,3 +2,4 @@
 
 mod anything;
 mod expansion;
+mod typing;

@@ -6,7 +6,7 @@ use redlock_core::Vetting;
 
 use super::file::{CancelPolicy, File, Guard, LostPolicy, Pool};
 use super::pool::PoolUrl;
-use super::span::{Hold, Least, Span};
+use super::span::{Hold, Least, Span, Waiting};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -14,7 +14,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 24] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
@@ -27,10 +27,12 @@ const KNOWN: [&str; 22] = [
     "REDLOCK_CONNECT_TIMEOUT",
     "REDLOCK_DEFAULTS_TTL",
     "REDLOCK_DEFAULTS_RETRY_COUNT",
+    "REDLOCK_DEFAULTS_WAIT",
     "REDLOCK_DEFAULTS_RETRY_DELAY",
     "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
     "REDLOCK_DEFAULTS_MIN_VALIDITY",
     "REDLOCK_DEFAULTS_MAX_HOLD",
+    "REDLOCK_DEFAULTS_MIN_HOLD",
     "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
     "REDLOCK_DEFAULTS_ON_CANCEL",
@@ -51,6 +53,13 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
             .ok_or_else(|| format!("{name}: the value is not UTF-8"))?;
         set(&mut file, name, value).map_err(|reason| format!("{name}: {reason}"))?;
     }
+    if file.defaults.contradicts_itself() {
+        return Err(
+            "REDLOCK_DEFAULTS_WAIT and REDLOCK_DEFAULTS_RETRY_COUNT answer the same question; set \
+             one"
+            .to_owned(),
+        );
+    }
     Ok(file)
 }
 
@@ -67,6 +76,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "CONNECT_TIMEOUT" => file.connect_timeout = Some(Span::parse(value)?),
         "DEFAULTS_TTL" => file.defaults.ttl = Some(Span::parse(value)?),
         "DEFAULTS_RETRY_COUNT" => file.defaults.retry_count = Some(number(value, "3")?),
+        "DEFAULTS_WAIT" => file.defaults.wait = Some(Waiting::parse(value)?),
         "DEFAULTS_RETRY_DELAY" => file.defaults.retry_delay = Some(Span::parse(value)?),
         "DEFAULTS_CLOCK_DRIFT_FACTOR" => {
             file.defaults.clock_drift_factor = Some(number(value, "0.01")?);
@@ -87,6 +97,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
         "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
+        "DEFAULTS_MIN_HOLD" => file.defaults.min_hold = Some(Span::parse(value)?),
         "DEFAULTS_FENCING" => {
             file.defaults.fencing = Some(match value {
                 "true" => true,
@@ -209,6 +220,7 @@ mod tests {
         for name in KNOWN {
             let name = name.replace("<NAME>", "A");
             let value = match &*name {
+                "REDLOCK_DEFAULTS_WAIT" => "forever",
                 "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
                 "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
                 "REDLOCK_POOLS_A_VETTING" => "warn",
@@ -253,6 +265,7 @@ mod tests {
             ("REDLOCK_POOLS__URL", "redis://h", "no such variable"),
             ("REDLOCK_DEFAULTS_TTL", "soon", "no duration"),
             ("REDLOCK_DEFAULTS_RETRY_COUNT", "-1", "not a number"),
+            ("REDLOCK_DEFAULTS_WAIT", "x", "or `forever`"),
             ("REDLOCK_DEFAULTS_ON_LOST", "x", "neither"),
             ("REDLOCK_POOLS_A_VETTING", "x", "neither"),
             ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "neither"),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Config;
 use super::pool::{PoolSettings, PoolUrl};
-use super::span::{Hold, Least, Span};
+use super::span::{Hold, Least, Span, Waiting};
 use crate::parameters::OnCancel;
 
 /// What one source says; `None` leaves it to the one below.
@@ -69,13 +69,21 @@ impl From<Vets> for Vetting {
 pub(super) struct Defaults {
     pub(super) ttl: Option<Span>,
     pub(super) retry_count: Option<u32>,
+    pub(super) wait: Option<Waiting>,
     pub(super) retry_delay: Option<Span>,
     pub(super) clock_drift_factor: Option<f64>,
     pub(super) min_validity: Option<Least>,
     pub(super) max_hold: Option<Hold>,
+    pub(super) min_hold: Option<Span>,
     pub(super) fencing: Option<bool>,
     pub(super) on_lost: Option<LostPolicy>,
     pub(super) on_cancel: Option<CancelPolicy>,
+}
+
+impl Defaults {
+    pub(super) fn contradicts_itself(&self) -> bool {
+        self.wait.is_some() && self.retry_count.is_some()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -107,7 +115,7 @@ pub(super) struct Http {
 
 impl File {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
+        let file: Self = toml::from_str(text).map_err(|error| {
             // The error's own display quotes the line, which may hold a password.
             let line = error.span().map(|span| {
                 let before = text.get(..span.start).unwrap_or_default();
@@ -117,7 +125,15 @@ impl File {
                 Some(line) => format!("line {line}: {}", error.message()),
                 None => error.message().to_owned(),
             }
-        })
+        })?;
+        if file.defaults.contradicts_itself() {
+            return Err(
+                "`defaults` has both `wait` and `retry_count`; they answer the same \
+                        question, so keep one"
+                    .to_owned(),
+            );
+        }
+        Ok(file)
     }
 
     pub(super) fn over(self, mut config: Config) -> Config {
@@ -162,11 +178,15 @@ impl File {
         );
         let defaults = crate::parameters::Parameters {
             ttl: span(self.defaults.ttl),
-            limit: self.defaults.retry_count.map(RetryLimit::Count),
+            limit: match (self.defaults.wait, self.defaults.retry_count) {
+                (Some(Waiting(wait)), _) => Some(wait.limit()),
+                (None, count) => count.map(RetryLimit::Count),
+            },
             retry_delay: span(self.defaults.retry_delay),
             clock_drift_factor: self.defaults.clock_drift_factor,
             min_validity: self.defaults.min_validity.map(|Least(least)| least),
             max_hold: self.defaults.max_hold.map(|Hold(renewal)| renewal),
+            min_hold: span(self.defaults.min_hold),
             fencing: self.defaults.fencing,
             on_lost: self.defaults.on_lost.map(|policy| match policy {
                 LostPolicy::Cancel => OnLost::Cancel,
@@ -214,6 +234,7 @@ mod tests {
             clock_drift_factor = 0.02
             min_validity = 0.5
             max_hold = "unlimited"
+            min_hold = "5s"
             fencing = true
             on_lost = "continue"
             on_cancel = "expire"
@@ -253,9 +274,22 @@ mod tests {
             Some(MinValidity::Fraction(0.5))
         );
         assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
+        assert_eq!(config.defaults.min_hold, Some(Duration::from_secs(5)));
         assert_eq!(config.defaults.fencing, Some(true));
         assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
         assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
+    }
+
+    #[test]
+    fn a_wait_is_a_time_or_forever() {
+        for (text, expected) in [
+            ("wait = 1500", RetryLimit::Wait(Duration::from_millis(1500))),
+            ("wait = '5s'", RetryLimit::Wait(Duration::from_secs(5))),
+            ("wait = 'forever'", RetryLimit::Forever),
+        ] {
+            let config = Config::from_toml(&format!("[defaults]\n{text}")).unwrap();
+            assert_eq!(config.defaults.limit, Some(expected), "{text}");
+        }
     }
 
     #[test]
@@ -269,6 +303,7 @@ mod tests {
             ("pool = 3", "line 1", "unknown field `pool`"),
             ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
             ("[defaults]\nttl = -1", "line 2", "negative"),
+            ("[defaults]\nwait = 'always'", "line 2", "forever"),
             ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
             ("restart_guard = \"maybe\"", "line 1", "strict"),
             (

@@ -16,7 +16,7 @@ use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, Renewal, RetryLimit, Vetting};
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
 
-use crate::parameters::{MinValidity, OnCancel, Parameters};
+use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
@@ -237,6 +237,14 @@ impl Config {
         self
     }
 
+    /// How long a lock that names neither keeps trying, in the place of a number of retries: for
+    /// a [`Duration`], or [forever](Wait::Forever). The one that is said last counts.
+    #[must_use]
+    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
+        self.defaults.limit = Some(wait.into().limit());
+        self
+    }
+
     /// The delay between attempts of a lock that names none: a random time between half of this
     /// and this, 200 ms by default.
     #[must_use]
@@ -272,6 +280,14 @@ impl Config {
     #[must_use]
     pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
         self.defaults.max_hold = Some(held.into());
+        self
+    }
+
+    /// How long locks are kept at least, where they do not say: not at all by default. A release
+    /// before then leaves the keys until then.
+    #[must_use]
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.defaults.min_hold = Some(held);
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use redlock_core::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::parameters::MinValidity;
+use crate::parameters::{MinValidity, Wait};
 
 /// `60000` or `"60s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,40 @@ impl<'de> Deserialize<'de> for Least {
         Ok(Self(match Either::deserialize(deserializer)? {
             Either::Time(Span(span)) => span.into(),
             Either::Part(part) => part.into(),
+        }))
+    }
+}
+
+/// A duration, or `forever`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting(pub(super) Wait);
+
+impl Waiting {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text == "forever" {
+            return Ok(Self(Wait::Forever));
+        }
+        let Span(span) = Span::parse(text).map_err(|why| format!("{why}, or `forever`"))?;
+        Ok(Self(Wait::For(span)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Waiting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged, expecting = "a time such as \"5s\", or \"forever\"")]
+        enum Either {
+            Time(Span),
+            Word(Word),
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Word {
+            Forever,
+        }
+        Ok(Self(match Either::deserialize(deserializer)? {
+            Either::Time(Span(span)) => Wait::For(span),
+            Either::Word(Word::Forever) => Wait::Forever,
         }))
     }
 }

@@ -12,6 +12,8 @@ mod concurrency;
 mod drop_order;
 mod fixture;
 mod functions;
+mod parameters;
+mod parameters_of_calls;
 mod recursion;
 
 use fixture::{Log, Nodes, Seen, with_nodes};

@@ -90,3 +90,16 @@ pub(crate) async fn until_held_everywhere(nodes: &Nodes, key: &str) {
     })
     .await;
 }
+
+/// What `work` comes to, or its panic.
+pub(crate) async fn catch_unwind<F: Future>(work: F) -> std::thread::Result<F::Output> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|context| {
+        let polled = std::panic::AssertUnwindSafe(|| work.as_mut().poll(context));
+        match std::panic::catch_unwind(polled) {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => std::task::Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}

@@ -8,4 +8,6 @@ mod fixture;
 mod loss;
 mod object_style;
 mod parameters;
+mod reentrancy;
 mod shutdown;
+mod waiting;

@@ -26,7 +26,9 @@ const CLAIM: &str = "redlock-core/src/claim.rs";
 const EXTEND: &str = "redlock-core/src/extend.rs";
 const FLEET: &str = "redlock-core/src/guard/fleet.rs";
 const LEASE: &str = "redlock-core/src/lease.rs";
-const MEMORY: &str = "redlock-core/src/memory.rs";
+const LEAVE: &str = "redlock-core/src/leave.rs";
+const MEMORY: &str = "redlock-core/src/memory/store.rs";
+const NOTICE: &str = "redlock-core/src/notice.rs";
 const POSSESSION: &str = "redlock-core/src/possession.rs";
 const QUORUM: &str = "redlock-core/src/quorum.rs";
 const REQUEST: &str = "redlock-core/src/request.rs";
@@ -147,7 +149,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             file: MEMORY,
             find: "Some(entry) if *entry.value == *operation.token().as_bytes() => {
                     ours = true;",
-            replace: "Some(_) => {
+            replace: "Some(entry) => {
                     ours = true;",
         }],
         profile: "faulty",
@@ -231,14 +233,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
-            file: LEASE,
-            find: "        if self.begin_next_generation(over) {
-            self.shared.claim.release()
-        } else {",
-            replace: "        let sent = self.shared.claim.release();
-        if self.begin_next_generation(over) {
-            sent
-        } else {",
+            file: LEAVE,
+            find: "        if !self.begin_next_generation(over) {
+            return None;
+        }
+        let claim = &self.shared.claim;
+        match self.shared.kept_for() {
+            Duration::ZERO => claim.release().map(End::Released),",
+            replace: "        let claim = &self.shared.claim;
+        let sent = claim.release();
+        if !self.begin_next_generation(over) {
+            return None;
+        }
+        match self.shared.kept_for() {
+            Duration::ZERO => sent.map(End::Released),",
         }],
         profile: "faulty",
         breaks: Invariant::ExtendedReleased,
@@ -367,7 +375,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "new-epochs-not-heeded",
         patches: &[Patch {
-            file: LEASE,
+            file: NOTICE,
             find: "if !self.shared.claim.is_vouched_for() {",
             replace: "if false {",
         }],

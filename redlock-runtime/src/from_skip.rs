@@ -1,0 +1,100 @@
+//! What a function under `#[redlock(if_locked = "skip")]` returns where it was not run.
+
+use crate::LockError;
+
+/// A type that can say "not done, because somebody else is at it", which is what a function with
+/// `if_locked = "skip"` returns where the lock is held by another.
+///
+/// `()` and `Option<T>` do, and any `Result<T, E>` where `T` does and `E: From<LockError>`. Any
+/// other trouble than a lock that is held, such as nodes that cannot be reached, is an `Err` where
+/// there is one; where there is none it is logged as an error, and the call counts as skipped.
+///
+/// ```
+/// use redlock_runtime::{FromSkip, LockError};
+///
+/// enum Swept {
+///     Files(usize),
+///     ByAnother,
+///     Failed(LockError),
+/// }
+///
+/// impl FromSkip for Swept {
+///     fn skipped() -> Self {
+///         Swept::ByAnother
+///     }
+///
+///     fn from_lock_error(error: LockError) -> Self {
+///         Swept::Failed(error)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no value for a call that is skipped",
+    label = "a function with `if_locked = \"skip\"` returns this when somebody else holds the lock",
+    note = "return `()`, `Option<_>`, or a `Result<_, E>` of these where `E: From<redlock_runtime::LockError>`",
+    note = "or implement `redlock_runtime::FromSkip` for `{Self}`"
+)]
+pub trait FromSkip: Sized {
+    /// The value where somebody else holds the lock.
+    fn skipped() -> Self;
+
+    /// The value where the lock was not acquired for another reason, or was lost under the body.
+    fn from_lock_error(error: LockError) -> Self;
+
+    /// Chooses between the two.
+    #[doc(hidden)]
+    fn from_refusal(error: LockError) -> Self {
+        if error.is_contended() {
+            Self::skipped()
+        } else {
+            Self::from_lock_error(error)
+        }
+    }
+}
+
+// None is recommended: rustc would list them, or explain which inner bound does not hold, where the
+// notes above say what to do.
+#[diagnostic::do_not_recommend]
+impl FromSkip for () {
+    fn skipped() -> Self {}
+
+    fn from_lock_error(error: LockError) -> Self {
+        log(&error);
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> FromSkip for Option<T> {
+    fn skipped() -> Self {
+        None
+    }
+
+    fn from_lock_error(error: LockError) -> Self {
+        log(&error);
+        None
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, E> FromSkip for Result<T, E>
+where
+    T: FromSkip,
+    E: From<LockError>,
+{
+    fn skipped() -> Self {
+        Ok(T::skipped())
+    }
+
+    fn from_lock_error(error: LockError) -> Self {
+        Err(E::from(error))
+    }
+}
+
+/// For values that cannot carry the error: it must not get lost.
+fn log(error: &LockError) {
+    tracing::error!(
+        site = error.site().map(tracing::field::debug),
+        %error,
+        "skipped, though nobody else is known to hold the lock",
+    );
+}

@@ -1,0 +1,138 @@
+//! Locks that are kept for some time at least, however early they are released. The client's clock
+//! is the test's own.
+
+use std::time::Duration;
+
+use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Remaining, Request};
+use redlock_tests::{Nodes, drop_after, eventually};
+
+use crate::fixture::{SOON, client, once, start};
+use crate::still_clock::StillClock;
+
+const TTL: Duration = Duration::from_secs(60);
+const MIN_HOLD: Duration = Duration::from_secs(30);
+
+fn kept() -> Request {
+    let mut request = once("r").ttl(TTL);
+    request.min_hold = MIN_HOLD;
+    request
+}
+
+async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
+    let client = Client::with_settings(clock.environment(), SOON, []);
+    client.acquire(set, &kept()).await.unwrap()
+}
+
+/// How long each node keeps the key, once all that was sent has been served.
+async fn left(nodes: &Nodes, set: &NodeSet) -> Vec<Option<Duration>> {
+    assert_eq!(client().flush(set, SOON).await, Vec::<String>::new());
+    nodes.iter().map(|node| node.pttl("r").left()).collect()
+}
+
+fn is_shortened(left: &[Option<Duration>]) -> bool {
+    let mut left = left.iter();
+    left.all(|left| left.is_some_and(|left| left <= MIN_HOLD && left > MIN_HOLD / 2))
+}
+
+#[tokio::test]
+async fn an_early_release_leaves_the_lock_for_the_rest_of_its_time() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    let handle = lease.handle();
+    assert_eq!(lease.release().await, Released::LeftToExpire);
+    assert!(handle.over().is_some(), "it is nobody's");
+    let left = left(&nodes, &set).await;
+    assert!(is_shortened(&left), "{left:?}");
+    let refused = client().acquire(&set, &once("r")).await.unwrap_err();
+    let AcquireError::Contended(contended) = refused else {
+        panic!("{refused}");
+    };
+    let Remaining::Expires(left) = contended.holding.remaining() else {
+        panic!("{contended}");
+    };
+    assert!(left <= MIN_HOLD, "{contended}");
+}
+
+#[tokio::test]
+async fn a_late_release_deletes_the_keys() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    clock.advance(MIN_HOLD);
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_lease_that_is_dropped_or_surrendered_is_kept_alike() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    drop(held(&set, &clock).await);
+    let dropped = left(&nodes, &set).await;
+    assert!(is_shortened(&dropped), "{dropped:?}");
+    for node in &nodes {
+        node.del("r");
+    }
+    let lease = held(&set, &clock).await;
+    assert_eq!(lease.surrender().await, Released::LeftToExpire);
+    let surrendered = left(&nodes, &set).await;
+    assert!(is_shortened(&surrendered), "{surrendered:?}");
+}
+
+#[tokio::test]
+async fn an_attempt_that_failed_leaves_nothing_for_any_time() {
+    let (nodes, set) = start(3).await;
+    for node in nodes.iter().take(2) {
+        node.set("r", "foreign", Some(TTL));
+    }
+    client().acquire(&set, &kept()).await.unwrap_err();
+    assert_eq!(left(&nodes, &set).await[2], None);
+}
+
+#[tokio::test]
+async fn anothers_key_is_not_touched() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    nodes[0].del("r");
+    nodes[0].set("r", "foreign", Some(TTL));
+    nodes[1].del("r");
+    assert_eq!(lease.release().await, Released::LeftToExpire);
+    let left = left(&nodes, &set).await;
+    assert!(left[0] > Some(MIN_HOLD), "{left:?}");
+    assert_eq!(left[1], None);
+    assert!(is_shortened(&left[2..]), "{left:?}");
+}
+
+#[tokio::test]
+async fn the_longest_time_of_those_who_share_a_lock_counts() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = Client::with_settings(clock.environment(), SOON, []);
+    let outer = outer.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    let mut inner = outer.join().unwrap();
+    inner.cover(&kept()).await.unwrap();
+    assert_eq!(inner.release().await, Released::NotLast);
+    assert_eq!(outer.release().await, Released::LeftToExpire);
+    let left = left(&nodes, &set).await;
+    assert!(is_shortened(&left), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_release_may_be_dropped_at_any_await() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    for polls in 0..4 {
+        let lease = held(&set, &clock).await;
+        let _ = drop_after(polls, lease.release()).await;
+        eventually("the shorter time", SOON, || async {
+            let left = left(&nodes, &set).await;
+            is_shortened(&left).then_some(()).ok_or(format!("{left:?}"))
+        })
+        .await;
+        for node in &nodes {
+            node.del("r");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A `wait` whose expression is no duration: rustc's own error, at the expression.
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "a", wait = seconds * 1000)]
+async fn milliseconds(seconds: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = milliseconds(1);
+}
