@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use crate::captured::Captured;
@@ -157,10 +157,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             &quote!(::core::primitive::f64),
         ),
         // A time or a number: the runtime takes either.
-        match &plan.min_validity {
-            Some(Setting::Expression(value)) => Some(set_at_call("min_validity", value)),
-            _ => None,
-        },
+        at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
         at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
     ];
@@ -302,14 +299,10 @@ fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> O
     let Some(Setting::Expression(value)) = setting else {
         return None;
     };
+    let method = syn::Ident::new(method, Span::mixed_site());
     let here = Span::mixed_site().located_at(value.span());
     let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
-    Some(set_at_call(method, typed))
-}
-
-fn set_at_call(method: &str, value: impl ToTokens) -> TokenStream {
-    let method = syn::Ident::new(method, Span::mixed_site());
-    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#value);)
+    Some(quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#typed);))
 }
 
 fn duration(duration: Duration) -> TokenStream {

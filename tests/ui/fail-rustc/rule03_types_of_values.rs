@@ -1,4 +1,4 @@
-//! Every other parameter that takes an expression: the wrong type is shown under the whole of it.
+//! Every other parameter that takes an expression: the wrong type is shown at the expression.
 use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "a", retry_delay = 1 + 1)]
