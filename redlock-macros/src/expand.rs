@@ -33,7 +33,7 @@ use crate::plan::{
 //             },
 //             resource(format_args!("order:{id}")),
 //         );
-//         let outcome = match call.acquire().await {
+//         let value = match match call.acquire().await {
 //             Ok(held) => {
 //                 let outcome = {
 //                     let lease = held.lease();
@@ -53,11 +53,11 @@ use crate::plan::{
 //                 outcome
 //             }
 //             Err(error) => Err(error),
+//         } {
+//             Ok(value) => value,
+//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
 //         };
-//         return ready(Result::unwrap_or_else(outcome, |error| {
-//             <Result<Receipt, AppError> as FromLockError>::from_lock_error(error)
-//         }))
-//         .await;
+//         return ready(value).await;
 //     }
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
@@ -72,7 +72,9 @@ use crate::plan::{
 //
 // The `ready` at the end is for lifetime errors. Of all that a reference passes on its way out
 // rustc blames the last `return`, but none that comes of an `.await`: so it is the user's. The
-// outcome moves there as a whole, or it would be stored twice.
+// value moves there as a whole, and the outcome has no name while it is taken apart, or they would
+// be stored twice. A closure that makes the value of the error would do as well, were it not that
+// clippy finds fault with the size of what it returns.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -87,7 +89,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
-        let __outcome = match #private::Call::acquire(__call).await {
+        let __value = match match #private::Call::acquire(__call).await {
             ::core::result::Result::Ok(__held) => {
                 let __outcome = {
                     #lease
@@ -100,12 +102,11 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
                 __outcome
             }
             ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+        } {
+            ::core::result::Result::Ok(__value) => __value,
+            ::core::result::Result::Err(__error) => #from_lock_error(__error),
         };
-        return ::core::future::ready(::core::result::Result::unwrap_or_else(
-            __outcome,
-            |__error| #from_lock_error(__error),
-        ))
-        .await;
+        return ::core::future::ready(__value).await;
     };
 
     let mut new = Group::new(

@@ -48,7 +48,7 @@ fn every_literal_parameter() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
-                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                let __value = match match ::redlock_runtime::__private::Call::acquire(__call).await {
                     ::core::result::Result::Ok(__held) => {
                         let __outcome = {
                             let __lease = ::redlock_runtime::__private::Held::lease(&__held);
@@ -73,19 +73,16 @@ fn every_literal_parameter() {
                         __outcome
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            __outcome,
-                            |__error| <Result<
-                                Receipt,
-                                AppError,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                __error,
-                            ),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -116,7 +113,7 @@ fn only_what_is_given_is_written() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
                 );
-                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                let __value = match match ::redlock_runtime::__private::Call::acquire(__call).await {
                     ::core::result::Result::Ok(__held) => {
                         let __outcome = {
                             let __body = async move {
@@ -138,16 +135,13 @@ fn only_what_is_given_is_written() {
                         __outcome
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            __outcome,
-                            |__error| <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                __error,
-                            ),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -188,7 +182,7 @@ fn expressions_are_evaluated_at_the_call() {
                         let __value: ::core::primitive::u32 = n + 1;
                         __value
                     });
-                let __outcome = match crate::locks::__private::Call::acquire(__call).await {
+                let __value = match match crate::locks::__private::Call::acquire(__call).await {
                     ::core::result::Result::Ok(__held) => {
                         let __outcome = {
                             let __body = async move {
@@ -208,17 +202,16 @@ fn expressions_are_evaluated_at_the_call() {
                         __outcome
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            _,
+                            E,
+                        > as crate::locks::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            __outcome,
-                            |__error| <Result<
-                                _,
-                                E,
-                            > as crate::locks::__private::FromLockError>::from_lock_error(__error),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -253,7 +246,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         ::redlock_runtime::__private::format!("tenant:{tenant}"),
                     ],
                 );
-                let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                let __value = match match ::redlock_runtime::__private::Call::acquire(__call).await {
                     ::core::result::Result::Ok(__held) => {
                         let __outcome = {
                             let __body = async move {
@@ -275,19 +268,16 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         __outcome
                     }
                     ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            (),
+                            E,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            __outcome,
-                            |__error| <Result<
-                                (),
-                                E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                __error,
-                            ),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -323,7 +313,9 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         },
                         ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
                     );
-                    let __outcome = match ::redlock_runtime::__private::Call::acquire(__call).await {
+                    let __value = match match ::redlock_runtime::__private::Call::acquire(__call)
+                        .await
+                    {
                         ::core::result::Result::Ok(__held) => {
                             let __outcome = {
                                 let __lease = ::redlock_runtime::__private::Held::lease(&__held);
@@ -353,19 +345,18 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                             __outcome
                         }
                         ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+                    } {
+                        ::core::result::Result::Ok(__value) => __value,
+                        ::core::result::Result::Err(__error) => {
+                            <Result<
+                                u8,
+                                E,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            )
+                        }
                     };
-                    return ::core::future::ready(
-                            ::core::result::Result::unwrap_or_else(
-                                __outcome,
-                                |__error| <Result<
-                                    u8,
-                                    E,
-                                > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                    __error,
-                                ),
-                            ),
-                        )
-                        .await;
+                    return ::core::future::ready(__value).await;
                 })
             }
         "#]],
