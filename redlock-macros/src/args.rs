@@ -4,6 +4,7 @@
 //! same, so that a user with three mistakes sees three carets in one build.
 
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, Ident, LitStr, Token};
@@ -91,7 +92,7 @@ impl Key {
             .map(|(key, ..)| *key)
     }
 
-    fn names() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|(_, name, _)| *name)
     }
 }
@@ -138,6 +139,12 @@ impl Args {
             .map(|arg| &arg.value)
     }
 
+    /// Every value, as it was written.
+    pub(crate) fn values(&self) -> TokenStream {
+        let values = self.given.iter().map(|arg| arg.value.to_token_stream());
+        values.collect()
+    }
+
     /// Where the later one of two parameters that exclude each other is named, if both are given.
     pub(crate) fn later_of(&self, one: Key, other: Key) -> Option<Span> {
         let mut both = self
@@ -167,6 +174,8 @@ impl Args {
         }
 
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
+            // Whatever it was to be: the hint says what is missing.
+            self.attempted.push(Key::Resource);
             let example = Key::Resource.example();
             syn::Error::new(
                 error.span(),
@@ -175,7 +184,8 @@ impl Args {
         })?;
         let key = self.known(&name, errors);
 
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        let other_sign = input.peek(Token![==]) || input.peek(Token![=>]);
+        let assigned = !other_sign && input.parse::<Option<Token![=]>>()?.is_some();
         if !assigned || input.is_empty() || input.peek(Token![,]) {
             let Some(key) = key else {
                 // The name itself is already complained about.
@@ -186,7 +196,12 @@ impl Args {
             return Err(syn::Error::new(name.span(), message));
         }
 
-        let value: Expr = input.parse()?;
+        let mut value: Expr = input.parse()?;
+        // The invisible group of a `macro_rules!` fragment has its place in the macro; what is in it
+        // has that of the caller's mistake.
+        while let Expr::Group(group) = value {
+            value = *group.expr;
+        }
         if let Some(key) = key {
             let span = name.span();
             self.given.push(Arg { key, span, value });
@@ -298,6 +313,13 @@ mod tests {
             (
                 "ttl(5), guard = x",
                 &["`ttl` needs a value; write `ttl = 60_000`"],
+            ),
+            (
+                "resource => \"a\", ttl == 5",
+                &[
+                    "`resource` needs a value; write `resource = \"order:{id}\"`",
+                    "`ttl` needs a value; write `ttl = 60_000`",
+                ],
             ),
             (
                 "ttl = , tll = 5",

@@ -7,6 +7,7 @@ use quote::{ToTokens as _, quote};
 use syn::{Expr, Ident, Lit, LitStr};
 
 use crate::args::{Args, Key};
+use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
 use crate::plan::{IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Setting, Wait};
@@ -109,7 +110,22 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         if_locked,
         guard,
         name,
+        captured: function.map_or_else(Vec::new, |function| captured(function, args)),
     })
+}
+
+/// What the body calls the lease and where the runtime is, whatever else is wrong.
+pub(crate) fn of_a_refused(
+    args: &Args,
+    function: Option<&Function>,
+) -> (Option<Ident>, TokenStream) {
+    // What is wrong with these two is complained about already.
+    let errors = &mut Errors::default();
+    let parameters = function.map_or_else(Vec::new, Function::parameters);
+    let guard = args
+        .get(Key::Guard)
+        .and_then(|v| guard(v, &parameters, errors));
+    (guard, runtime(args.get(Key::Crate), errors))
 }
 
 fn check_ttl(
@@ -159,7 +175,7 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Vec<LitStr>> {
     for element in &array.elems {
         let Some(Lit::Str(name)) = literal(element) else {
             errors.under(
-                element,
+                bare(element),
                 format!("a pool's name is a string literal; write `{example}`"),
             );
             continue;
@@ -306,7 +322,7 @@ fn fencing(value: &Expr, errors: &mut Errors) -> Option<bool> {
     None
 }
 
-pub(crate) fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {
+fn guard(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {
     let ident = match bare(value) {
         Expr::Path(path) if path.qself.is_none() && path.attrs.is_empty() => path.path.get_ident(),
         _ => None,
@@ -331,7 +347,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
 }
 
 /// The path of the runtime's crate. A wrong one falls back to the usual, as it is complained about.
-pub(crate) fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
+fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let usual = quote!(::redlock_runtime);
     let Some(value) = value else { return usual };
     let absolute = |path: &syn::Path| {

@@ -6,6 +6,7 @@ use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
+use crate::captured::Captured;
 use crate::function::Function;
 use crate::output::erase_impl_trait;
 use crate::plan::{
@@ -20,7 +21,7 @@ use crate::plan::{
 //         send(id, lease).await
 //     }
 //
-// Output (paths shortened):
+// Output (paths shortened, and the `__` taken off the names of locals):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
@@ -32,11 +33,12 @@ use crate::plan::{
 //             },
 //             resource(format_args!("order:{id}")),
 //         );
-//         let outcome = {
+//         let value = match {
 //             let held = &Held::new();
 //             let body = async move {
-//                 if let Some(r) = None::<Result<Receipt, AppError>> {
-//                     return r;
+//                 let _ = &id;
+//                 if let Some(ret) = None::<Result<Receipt, AppError>> {
+//                     return ret;
 //                 }
 //                 let lease: &Lease = held.lease();
 //                 ({ send(id, lease).await })
@@ -44,11 +46,11 @@ use crate::plan::{
 //             let body = pin!(Some(body));
 //             let outcome = call.run_with(held, body).await; // `call.run(body)` without a guard
 //             outcome
+//         } {
+//             Ok(value) => value,
+//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
 //         };
-//         return ready(Result::unwrap_or_else(outcome, |error| {
-//             <Result<Receipt, AppError> as FromLockError>::from_lock_error(error)
-//         }))
-//         .await;
+//         return ready(value).await;
 //     }
 //
 // The call comes first, so that the resource is made before the body moves an argument. It is a
@@ -59,11 +61,15 @@ use crate::plan::{
 // other way out the lease in `held` is dropped after it. It stands outside of `pin!`, as editors
 // find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
 // invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
-// the user's but literals.
+// the user's but literals. Nor are the user's items invisible to the locals: `let call` does not
+// bind where a constant or a unit struct is named `call`, and actix makes such a struct of every
+// handler under a route's attribute. Hence the `__` before the name of every local.
 //
 // The `ready` at the end is for lifetime errors. Of all that a reference passes on its way out
 // rustc blames the last `return`, but none that comes of an `.await`: so it is the user's. The
-// outcome moves there as a whole, or it would be stored twice.
+// value moves there as a whole, and the outcome has no name while it is taken apart, or they would
+// be stored twice. A closure that makes the value of the error would do as well, were it not that
+// clippy finds fault with the size of what it returns.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -74,31 +80,32 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let (held, run) = match &plan.guard {
         None => (
             None,
-            quote_spanned!(Span::mixed_site()=> #private::Call::run(call, body)),
+            quote_spanned!(Span::mixed_site()=> #private::Call::run(__call, __body)),
         ),
         Some(guard) => {
             let here = Span::mixed_site().located_at(guard.span());
             (
-                Some(quote_spanned!(here=> let held = &#private::Held::new();)),
-                quote_spanned!(Span::mixed_site()=> #private::Call::run_with(call, held, body)),
+                Some(quote_spanned!(here=> let __held = &#private::Held::new();)),
+                quote_spanned! {Span::mixed_site()=>
+                    #private::Call::run_with(__call, __held, __body)
+                },
             )
         }
     };
     let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
-        let call = #call;
-        let outcome = {
+        #call
+        let __value = match {
             #held
-            let body = #body;
-            let body = ::core::pin::pin!(::core::option::Option::Some(body));
-            let outcome = #run.await;
-            outcome
+            let __body = #body;
+            let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+            let __outcome = #run.await;
+            __outcome
+        } {
+            ::core::result::Result::Ok(__value) => __value,
+            ::core::result::Result::Err(__error) => #from_lock_error(__error),
         };
-        return ::core::future::ready(::core::result::Result::unwrap_or_else(
-            outcome,
-            |error| #from_lock_error(error),
-        ))
-        .await;
+        return ::core::future::ready(__value).await;
     };
 
     let mut new = Group::new(
@@ -130,7 +137,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         }
         Resource::All(templates) => {
             let formats = templates.iter().map(format);
-            quote_spanned!(Span::mixed_site()=> [#(::std::format!(#formats)),*])
+            quote_spanned!(Span::mixed_site()=> [#(#private::format!(#formats)),*])
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
@@ -154,8 +161,10 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
         at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
     ];
+    // Statements, so that what formatting borrows is gone before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        #private::Call::new(#site, #resource) #(#at_call)*
+        let __call = #private::Call::new(#site, #resource);
+        #(#at_call)*
     }
 }
 
@@ -292,8 +301,8 @@ fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> O
     };
     let method = syn::Ident::new(method, Span::mixed_site());
     let here = Span::mixed_site().located_at(value.span());
-    let typed = quote_spanned!(here=> { let value: #ty = #value; value });
-    Some(quote_spanned!(Span::mixed_site()=> .#method(#typed)))
+    let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
+    Some(quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#typed);))
 }
 
 fn duration(duration: Duration) -> TokenStream {
@@ -312,19 +321,25 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let Output { ty, span } = output;
     // Tells rustc what a `return` in the body has to be, and that the signature says so.
     let expect_returns = quote_spanned! {*span=>
-        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<#ty> {
-            return r;
+        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
+            return __ret;
         }
     };
     // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Held::lease(held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::Held::lease(__held);)
     });
     // The parentheses keep `unused_braces` from judging a block that was written as a function's.
     // They are at the attribute: around the block, they would lend it their span.
     let block = &function.body;
-    let locked = quote_spanned!(Span::mixed_site()=> #expect_returns #guard (#block));
+    let captured = plan.captured.iter().map(Captured::statement);
+    let locked = quote_spanned! {Span::mixed_site()=>
+        #(#captured)*
+        #expect_returns
+        #guard
+        (#block)
+    };
     // With the user's own span: borrow errors name what a block of the user's captures, and lints
     // look into it.
     quote_spanned!(block.span()=> async move { #locked })

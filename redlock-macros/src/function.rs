@@ -3,6 +3,7 @@
 //! Raw tokens let the macro work while the user is still typing, and with syntax newer than syn.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, Signature, Token, Type, Visibility};
@@ -79,6 +80,14 @@ impl Function {
         }
 
         if let Some((shape, block)) = future_at_the_end(&body) {
+            if let Some(early) = shape.early_return() {
+                errors.at(
+                    early,
+                    "a future that is returned here would run without the lock; \
+                     put the condition into the `async` block at the end",
+                );
+                return None;
+            }
             let output = Some(future_output(&signature.output));
             return Some(Self {
                 header: tokens,
@@ -90,7 +99,7 @@ impl Function {
                 output,
             });
         }
-        errors.at(fn_span, not_async(&attributes, &body, &signature.ident));
+        errors.at(fn_span, not_async(&attributes, &body, &signature));
         None
     }
 
@@ -113,6 +122,11 @@ fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signatur
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;
+    // Of an `unsafe extern` block's function; syn's signatures have none.
+    let next = input.fork().call(Ident::parse_any);
+    if next.is_ok_and(|word| word == "safe") {
+        input.call(Ident::parse_any)?;
+    }
     let signature = input.parse()?;
     input.parse::<Option<Token![;]>>()?;
     Ok((attributes, signature))
@@ -135,12 +149,28 @@ const ITEMS: [&str; 13] = [
     "let",
 ];
 
-/// The keyword that says what a non-function is, or `None` where there is an `fn`.
+/// What may stand before the `fn` of a function.
+const QUALIFIERS: [&str; 7] = [
+    "pub", "default", "const", "async", "unsafe", "safe", "extern",
+];
+
+/// Whether `fn` is the first word behind the qualifiers; there is one in `const F: fn() = …` too.
+pub(crate) fn is_function(header: &[TokenTree]) -> bool {
+    let mut words = header.iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word),
+        _ => None,
+    });
+    words
+        .find(|word| !QUALIFIERS.iter().any(|qualifier| word == qualifier))
+        .is_some_and(|word| word == "fn")
+}
+
+/// The keyword that says what a non-function is, or `None` for a function.
 fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
-    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
-    if header.iter().any(|token| is(token, "fn")) {
+    if is_function(header) {
         return None;
     }
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
     let keyword = header
         .iter()
         .find(|token| ITEMS.iter().any(|word| is(token, word)));
@@ -152,7 +182,7 @@ fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
 }
 
 /// The braces that a token is, also inside the invisible group of a `macro_rules!` fragment.
-fn block(token: &TokenTree) -> Option<Group> {
+pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = token else {
         return None;
     };
@@ -170,7 +200,7 @@ fn block(token: &TokenTree) -> Option<Group> {
 }
 
 /// Takes `#![…]` off the front of a body.
-fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
+pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
     let count = tokens
@@ -198,7 +228,7 @@ fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
 
 /// Why a function that is not `async` is refused. `#[tokio::main]` and its like, when they stand
 /// above, have already replaced the `async fn` by one that blocks on it.
-fn not_async(attributes: &[Attribute], body: &Group, name: &Ident) -> String {
+fn not_async(attributes: &[Attribute], body: &Group, signature: &Signature) -> String {
     let test = attributes.iter().find(|attribute| {
         let path = attribute.path();
         path.segments
@@ -211,6 +241,12 @@ fn not_async(attributes: &[Attribute], body: &Group, name: &Ident) -> String {
                 place `#[redlock]` above `#[tokio::main]`, `#[tokio::test]` and their like"
             .to_owned();
     }
+    if !matches!(future_output(&signature.output), Type::Infer(_)) {
+        return "`#[redlock]` locks the future that a function ends in; \
+                write it there as `Box::pin(async move { … })` or `async move { … }`"
+            .to_owned();
+    }
+    let name = &signature.ident;
     format!("`#[redlock]` needs an `async` function; write `async fn {name}`")
 }
 
@@ -223,7 +259,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
 }
 
 /// Collects what a pattern binds.
-fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
+pub(crate) fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
     match pattern {
         Pat::Ident(binding) => {
             names.push(binding.ident.clone());

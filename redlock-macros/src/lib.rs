@@ -1,6 +1,7 @@
 //! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it.
 
 mod args;
+mod captured;
 mod check;
 mod errors;
 mod expand;
@@ -41,9 +42,9 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
         (complaints, _, function) => {
-            let function = function.and_then(|function| refused::with_guard(&args, &function));
+            let (guard, runtime) = check::of_a_refused(&args, function.as_ref());
             let mut output = complaints.unwrap_or_default();
-            output.extend(function.unwrap_or(item));
+            output.extend(refused::stand_in(item, guard.as_ref(), &runtime));
             output
         }
     }

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{GenericArgument, PathArguments, ReturnType, Type, TypeParamBound};
+use syn::{GenericArgument, Path, PathArguments, ReturnType, Type, TypeParamBound};
 
 /// The type with every `impl Trait` erased to `_`, which is what may be written in a body.
 pub(crate) fn erase_impl_trait(ty: &Type) -> Type {
@@ -21,19 +21,30 @@ fn erase(ty: &mut Type) {
         Type::Reference(ty) => erase(&mut ty.elem),
         Type::Slice(ty) => erase(&mut ty.elem),
         Type::Tuple(ty) => ty.elems.iter_mut().for_each(erase),
-        Type::Path(ty) => {
-            for segment in &mut ty.path.segments {
-                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
-                    continue;
-                };
-                for argument in &mut arguments.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        erase(ty);
-                    }
+        Type::Path(ty) => erase_in_path(&mut ty.path),
+        Type::TraitObject(ty) => {
+            for bound in &mut ty.bounds {
+                if let TypeParamBound::Trait(bound) = bound {
+                    erase_in_path(&mut bound.path);
                 }
             }
         }
         _ => {}
+    }
+}
+
+fn erase_in_path(path: &mut Path) {
+    for segment in &mut path.segments {
+        let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
+            continue;
+        };
+        for argument in &mut arguments.args {
+            match argument {
+                GenericArgument::Type(ty) => erase(ty),
+                GenericArgument::AssocType(assoc) => erase(&mut assoc.ty),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -111,6 +122,10 @@ mod tests {
                 "Result<(u8, [_; 2]), &_>",
             ),
             ("a::B<impl Sized>::C", "a::B<_>::C"),
+            (
+                "Box<dyn Iterator<Item = (u8, impl Sized)> + Send>",
+                "Box<dyn Iterator<Item = (u8, _)> + Send>",
+            ),
         ];
         for (written, expected) in table {
             let ty: Type = syn::parse_str(written).expect(written);

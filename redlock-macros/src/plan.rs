@@ -5,6 +5,8 @@ use std::time::Duration;
 use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitStr};
 
+use crate::captured::Captured;
+
 /// What the attribute asks for. A parameter it leaves out is `None` and emits nothing, so that
 /// the runtime can tell it from one that repeats the default.
 pub(crate) struct Plan {
@@ -26,6 +28,8 @@ pub(crate) struct Plan {
     pub if_locked: Option<IfLocked>,
     pub guard: Option<Ident>,
     pub name: Option<LitStr>,
+    /// What the body takes with it, to be dropped before the lock.
+    pub captured: Vec<Captured>,
 }
 
 /// A parameter's value: known now, or only at the call.

@@ -1,42 +1,140 @@
-//! What is left of a function whose attribute was refused: itself, so that its callers and an
-//! editor see no second error.
+//! A refused function stays where it is, for its callers and for the IDE. What its body could only
+//! do under the lock is made good, so that one mistake stays one error.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
 
-use crate::args::{Args, Key};
-use crate::check::{guard, runtime};
-use crate::errors::Errors;
-use crate::function::Function;
+use crate::function::{block, is_function, split_inner_attributes};
+use crate::shape::find_own;
 
-/// The function with a lease under the name of the attribute's `guard`, which its body may mention;
-/// `None` where there is nothing to add.
+/// The item, with the lease's name bound and with the `async` that its awaits need.
 //
 // Input:
-//     #[redlock(resource = "order:{id}", ttl = 0, guard = lease)]
-//     async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }
+//     fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }
 //
-// Output, beside the complaint:
+// Output (paths shortened):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let lease: &Lease = None.unwrap();
-//         { send(id, lease).await }
+//         send(id, lease).await
 //     }
-pub(crate) fn with_guard(args: &Args, function: &Function) -> Option<TokenStream> {
-    // What is wrong with these two is complained about already.
-    let mut ignored = Errors::default();
-    let guard = guard(args.get(Key::Guard)?, &function.parameters(), &mut ignored)?;
-    let runtime = runtime(args.get(Key::Crate), &mut ignored);
-    let body = &function.body;
-    let block = quote_spanned! {Span::mixed_site()=>
+pub(crate) fn stand_in(
+    item: TokenStream,
+    guard: Option<&Ident>,
+    runtime: &TokenStream,
+) -> TokenStream {
+    let mut header: Vec<TokenTree> = item.clone().into_iter().collect();
+    let Some(body) = header.pop().as_ref().and_then(block) else {
+        return item;
+    };
+    if !is_function(&header) {
+        return item;
+    }
+
+    if find_own(body.stream(), "await").is_some()
+        && let Some(at) = place_of_async(&header)
+    {
+        let here = Span::mixed_site().located_at(header[at].span());
+        header.insert(at, Ident::new("async", here).into());
+    }
+    let mut output: TokenStream = header.into_iter().collect();
+    let Some(guard) = guard else {
+        body.to_tokens(&mut output);
+        return output;
+    };
+    let here = Span::mixed_site().located_at(guard.span());
+    let binding = quote_spanned! {here=>
         let #guard: &#runtime::__private::Lease =
             ::core::option::Option::unwrap(::core::option::Option::None);
-        #body
+        // Nor a warning, that it is unused.
+        let _ = #guard;
     };
-    let inner_attributes = function.inner_attributes.clone();
-    let parts = [inner_attributes, function.shape.surround(&block)];
-    let mut new = Group::new(Delimiter::Brace, parts.into_iter().collect());
-    new.set_span(function.braces);
-    let mut item = function.header.clone();
-    new.to_tokens(&mut item);
-    Some(item)
+    let (inner_attributes, rest) = split_inner_attributes(body);
+    let inside = [inner_attributes, binding, rest.stream()];
+    let mut body = Group::new(Delimiter::Brace, inside.into_iter().collect());
+    body.set_span(rest.span());
+    body.to_tokens(&mut output);
+    output
+}
+
+/// Where `async` goes, unless it is there or cannot be.
+fn place_of_async(header: &[TokenTree]) -> Option<usize> {
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
+    let function = header.iter().position(|token| is(token, "fn"))?;
+    let qualifiers = &header[..function];
+    if qualifiers
+        .iter()
+        .any(|token| is(token, "async") || is(token, "const"))
+    {
+        return None;
+    }
+    let later = |token| is(token, "unsafe") || is(token, "extern");
+    Some(qualifiers.iter().position(later).unwrap_or(function))
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::{format_ident, quote};
+
+    use super::stand_in;
+
+    fn check(item: &str, expected: &str) {
+        let lex = |text: &str| text.parse::<proc_macro2::TokenStream>().expect(text);
+        let guard = format_ident!("lease");
+        for (guard, binding) in [
+            (None, ""),
+            (
+                Some(&guard),
+                "let lease: &::r::__private::Lease = \
+                 ::core::option::Option::unwrap(::core::option::Option::None); let _ = lease;",
+            ),
+        ] {
+            let made = stand_in(lex(item), guard, &quote!(::r));
+            let expected = lex(&expected.replace("LEASE", binding));
+            let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");
+            assert_eq!(bare(made), bare(expected), "{item}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_awaits_is_async() {
+        check(
+            "pub fn f() { x.await }",
+            "pub async fn f() { LEASE x.await }",
+        );
+        check(
+            "unsafe fn f() { (x.await)? }",
+            "async unsafe fn f() { LEASE (x.await)? }",
+        );
+        check("async fn f() { x.await }", "async fn f() { LEASE x.await }");
+        check("const fn f() { x.await }", "const fn f() { LEASE x.await }");
+        check(
+            "fn f() { async { x.await } }",
+            "fn f() { LEASE async { x.await } }",
+        );
+        check(
+            "fn f() { Box::pin(async move { x.await }) }",
+            "fn f() { LEASE Box::pin(async move { x.await }) }",
+        );
+        check("fn f() { let a = 1; }", "fn f() { LEASE let a = 1; }");
+    }
+
+    #[test]
+    fn inner_attributes_stay_in_front() {
+        check(
+            "fn f() { #![allow(x)] 1 }",
+            "fn f() { #![allow(x)] LEASE 1 }",
+        );
+    }
+
+    #[test]
+    fn what_is_no_function_stays_as_it_is() {
+        for item in [
+            "struct S { x: u8 }",
+            "impl S { fn f() { x.await } }",
+            "fn f();",
+            "",
+        ] {
+            check(item, item);
+        }
+    }
 }

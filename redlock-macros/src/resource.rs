@@ -200,14 +200,20 @@ fn argument(
     errors: &mut Errors,
 ) -> Option<(Ident, TokenStream)> {
     let (root, fields) = placeholder.path.split_first()?;
-    let Some(parameter) = parameters.iter().rev().find(|name| plain(name) == *root) else {
+    let mut named_so = parameters.iter().filter(|name| plain(name) == *root);
+    let Some(parameter) = named_so.next() else {
         errors.at(span, unknown_parameter(root, parameters));
         return None;
     };
-    // The parameter's own token, so that it resolves as the parameter does; shown at the literal.
-    // `self` is a keyword with hygiene, and stays exactly what the receiver was.
     let mut parameter = parameter.clone();
-    parameter.set_span(span.resolved_at(parameter.span()));
+    parameter.set_span(if named_so.next().is_some() {
+        // A `macro_rules!` macro's own and its caller's: the one that the template's writer sees.
+        span
+    } else {
+        // The parameter's own token, so that it resolves as the parameter does; shown at the
+        // literal. `self` is a keyword with hygiene, and stays exactly what the receiver was.
+        span.resolved_at(parameter.span())
+    });
     let mut path = parameter.into_token_stream();
     for field in fields {
         let field = match field.parse::<u32>() {

@@ -57,6 +57,55 @@ fn in_braces(block: &TokenStream, span: Span) -> Group {
     group
 }
 
+impl Shape {
+    /// A `return` before the future. It returns another one, which would run without the lock.
+    pub(crate) fn early_return(&self) -> Option<Span> {
+        let Self::ReturnsFuture { before, .. } = self else {
+            return None;
+        };
+        let mut before: Vec<TokenTree> = before.clone().into_iter().collect();
+        // The future itself may stand behind a `return`, with the path of `Box::pin` in between.
+        let in_path = |token: &TokenTree| match token {
+            TokenTree::Punct(punct) => punct.as_char() == ':',
+            TokenTree::Ident(ident) => ident != "return",
+            _ => false,
+        };
+        while before.pop_if(|last| in_path(last)).is_some() {}
+        before.pop_if(|last| matches!(last, TokenTree::Ident(_)));
+        find_own(before.into_iter().collect(), "return")
+    }
+}
+
+/// A word of the block's own, and not of an `async` block, a closure or a function in it.
+pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
+    // Whether the next block is the body of a function, or of something asynchronous or a closure.
+    let (mut is_function, mut is_other) = (false, false);
+    for token in block {
+        match token {
+            TokenTree::Ident(ident) if ident == word && !is_other => return Some(ident.span()),
+            TokenTree::Ident(ident) => {
+                is_function |= ident == "fn";
+                is_other = ident == "async" || is_other && ident == "move";
+            }
+            TokenTree::Group(group) => {
+                let is_body = is_function && group.delimiter() == Delimiter::Brace;
+                is_function &= !is_body;
+                if !is_body
+                    && !is_other
+                    && let Some(found) = find_own(group.stream(), word)
+                {
+                    return Some(found);
+                }
+                is_other = false;
+            }
+            // The parameters of a closure end in one.
+            TokenTree::Punct(punct) => is_other |= punct.as_char() == '|',
+            TokenTree::Literal(_) => is_other = false,
+        }
+    }
+    None
+}
+
 /// The asynchronous block that a body ends in, if it does.
 pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
     let mut tokens: Vec<TokenTree> = body.stream().into_iter().collect();
@@ -122,4 +171,51 @@ fn ends_in_box_pin(tokens: &[TokenTree]) -> bool {
     };
     let is = |token: &TokenTree, text: &str| token.to_string() == text;
     is(boxed, "Box") && is(colon, ":") && is(colon2, ":") && is(pin, "pin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{find_own, future_at_the_end};
+
+    #[test]
+    fn returns_before_the_future_are_found() {
+        let table = [
+            ("{ Box::pin(async move {}) }", false),
+            ("{ return Box::pin(async move {}) }", false),
+            ("{ return ::std::boxed::Box::pin(async move {}) }", false),
+            ("{ return async {} }", false),
+            ("{ let a = b; async {} }", false),
+            ("{ if a { return b; } Box::pin(async move {}) }", true),
+            ("{ if a { return b; } return Box::pin(async {}) }", true),
+            ("{ if a { return b; } async {} }", true),
+        ];
+        for (body, expected) in table {
+            let body: proc_macro2::Group = syn::parse_str(body).expect(body);
+            let (shape, _) = future_at_the_end(&body).expect("a future");
+            assert_eq!(shape.early_return().is_some(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_blocks_own_words_are_found() {
+        let table = [
+            ("return", true),
+            ("if a { b(return) }", true),
+            ("let x = if a | b { return };", true),
+            ("match x { A => { return } B => {} }", true),
+            ("async { return }; async move { return };", false),
+            (
+                "|x| { return }; move || { return }; async |x| { return };",
+                false,
+            ),
+            ("|x| return", false),
+            ("fn f(x: u8) -> u8 { if x { return } }", false),
+            ("fn f() {} return", true),
+            ("let f: fn(u8) = g; returns", false),
+        ];
+        for (block, expected) in table {
+            let found = find_own(block.parse().expect(block), "return");
+            assert_eq!(found.is_some(), expected, "{block}");
+        }
+    }
 }

@@ -84,6 +84,8 @@ pub use site::{Site, sites};
 #[allow(missing_docs, reason = "hidden, and described at the macro")]
 pub mod __private {
     pub use inventory;
+    // A crate without `std` has no path to it.
+    pub use std::format;
 
     pub use crate::call::{Call, Held};
     pub use crate::name::resource;

@@ -24,7 +24,7 @@ fn every_literal_parameter() {
         &expect![[r#"
             /// Charges.
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::module_path!(),
@@ -48,34 +48,38 @@ fn every_literal_parameter() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
-                let outcome = {
-                    let held = &::redlock_runtime::__private::Held::new();
-                    let body = async move {
-                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __value = match {
+                    let __held = &::redlock_runtime::__private::Held::new();
+                    let __body = async move {
+                        let _ = &id;
+                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                             Result<Receipt, AppError>,
                         > {
-                            return r;
+                            return __ret;
                         }
                         let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
-                            held,
+                            __held,
                         );
                         ({ send(id, lease).await })
                     };
-                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
-                    let outcome = ::redlock_runtime::__private::Call::run_with(call, held, body)
+                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                    let __outcome = ::redlock_runtime::__private::Call::run_with(
+                            __call,
+                            __held,
+                            __body,
+                        )
                         .await;
-                    outcome
+                    __outcome
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            outcome,
-                            |error| <Result<
-                                Receipt,
-                                AppError,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -89,7 +93,7 @@ fn only_what_is_given_is_written() {
         &expect![[r#"
             async fn nightly() {
                 #![allow(unused)]
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                             ::core::module_path!(),
@@ -106,28 +110,27 @@ fn only_what_is_given_is_written() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
                 );
-                let outcome = {
-                    let body = async move {
-                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<()> {
-                            return r;
+                let __value = match {
+                    let __body = async move {
+                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
+                            (),
+                        > {
+                            return __ret;
                         }
                         ({
                             let x = 1;
                         })
                     };
-                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
-                    let outcome = ::redlock_runtime::__private::Call::run(call, body).await;
-                    outcome
+                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                    let __outcome = ::redlock_runtime::__private::Call::run(__call, __body).await;
+                    __outcome
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            outcome,
-                            |error| <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                error,
-                            ),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -140,55 +143,56 @@ fn expressions_are_evaluated_at_the_call() {
         "async fn f(key: &str, n: u32) -> Result<impl Sized, E> { Ok(key.len()) }",
         &expect![[r#"
             async fn f(key: &str, n: u32) -> Result<impl Sized, E> {
-                let call = crate::locks::__private::Call::new(
-                        {
-                            static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
-                                    ::core::module_path!(),
-                                    "f",
-                                    ::core::file!(),
-                                    ::core::line!(),
-                                    ::core::column!(),
-                                    "format ! (\"{}\" , key)",
-                                )
-                                .ttl_at_call();
-                            crate::locks::__private::inventory::submit! {
-                                crate ::locks::__private::Registration(& SITE)
-                            }
-                            &SITE
-                        },
-                        format!("{}", key),
-                    )
+                let __call = crate::locks::__private::Call::new(
+                    {
+                        static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
+                                ::core::module_path!(),
+                                "f",
+                                ::core::file!(),
+                                ::core::line!(),
+                                ::core::column!(),
+                                "format ! (\"{}\" , key)",
+                            )
+                            .ttl_at_call();
+                        crate::locks::__private::inventory::submit! {
+                            crate ::locks::__private::Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    format!("{}", key),
+                );
+                let __call = __call
                     .ttl({
-                        let value: ::core::time::Duration = TTL;
-                        value
-                    })
-                    .retry_count({
-                        let value: ::core::primitive::u32 = n + 1;
-                        value
+                        let __value: ::core::time::Duration = TTL;
+                        __value
                     });
-                let outcome = {
-                    let body = async move {
-                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __call = __call
+                    .retry_count({
+                        let __value: ::core::primitive::u32 = n + 1;
+                        __value
+                    });
+                let __value = match {
+                    let __body = async move {
+                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                             Result<_, E>,
                         > {
-                            return r;
+                            return __ret;
                         }
                         ({ Ok(key.len()) })
                     };
-                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
-                    let outcome = crate::locks::__private::Call::run(call, body).await;
-                    outcome
+                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                    let __outcome = crate::locks::__private::Call::run(__call, __body).await;
+                    __outcome
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            _,
+                            E,
+                        > as crate::locks::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            outcome,
-                            |error| <Result<
-                                _,
-                                E,
-                            > as crate::locks::__private::FromLockError>::from_lock_error(error),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -201,7 +205,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
         "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
         &expect![[r#"
             async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
-                let call = ::redlock_runtime::__private::Call::new(
+                let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                             ::core::module_path!(),
@@ -217,35 +221,36 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         &SITE
                     },
                     [
-                        ::std::format!(
+                        ::redlock_runtime::__private::format!(
                             "{arg0:08}/{arg1}/{arg0}/{tenant}", arg0 = self.id, arg1 = order.lines.0
                         ),
-                        ::std::format!("tenant:{tenant}"),
+                        ::redlock_runtime::__private::format!("tenant:{tenant}"),
                     ],
                 );
-                let outcome = {
-                    let body = async move {
-                        if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                let __value = match {
+                    let __body = async move {
+                        let _ = &tenant;
+                        let _ = &order;
+                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                             Result<(), E>,
                         > {
-                            return r;
+                            return __ret;
                         }
                         ({ Ok(()) })
                     };
-                    let body = ::core::pin::pin!(::core::option::Option::Some(body));
-                    let outcome = ::redlock_runtime::__private::Call::run(call, body).await;
-                    outcome
+                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                    let __outcome = ::redlock_runtime::__private::Call::run(__call, __body).await;
+                    __outcome
+                } {
+                    ::core::result::Result::Ok(__value) => __value,
+                    ::core::result::Result::Err(__error) => {
+                        <Result<
+                            (),
+                            E,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
+                    }
                 };
-                return ::core::future::ready(
-                        ::core::result::Result::unwrap_or_else(
-                            outcome,
-                            |error| <Result<
-                                (),
-                                E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(error),
-                        ),
-                    )
-                    .await;
+                return ::core::future::ready(__value).await;
             }
         "#]],
     );
@@ -264,7 +269,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 id: u64,
             ) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
                 Box::pin(async move {
-                    let call = ::redlock_runtime::__private::Call::new(
+                    let __call = ::redlock_runtime::__private::Call::new(
                         {
                             static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::module_path!(),
@@ -281,39 +286,42 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         },
                         ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
                     );
-                    let outcome = {
-                        let held = &::redlock_runtime::__private::Held::new();
-                        let body = async move {
-                            if let ::core::option::Option::Some(r) = ::core::option::Option::None::<
+                    let __value = match {
+                        let __held = &::redlock_runtime::__private::Held::new();
+                        let __body = async move {
+                            if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                                 Result<u8, E>,
                             > {
-                                return r;
+                                return __ret;
                             }
                             let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
-                                held,
+                                __held,
                             );
                             ({
                                 let __self = self;
                                 Ok(1)
                             })
                         };
-                        let body = ::core::pin::pin!(::core::option::Option::Some(body));
-                        let outcome = ::redlock_runtime::__private::Call::run_with(call, held, body)
+                        let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                        let __outcome = ::redlock_runtime::__private::Call::run_with(
+                                __call,
+                                __held,
+                                __body,
+                            )
                             .await;
-                        outcome
+                        __outcome
+                    } {
+                        ::core::result::Result::Ok(__value) => __value,
+                        ::core::result::Result::Err(__error) => {
+                            <Result<
+                                u8,
+                                E,
+                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
+                                __error,
+                            )
+                        }
                     };
-                    return ::core::future::ready(
-                            ::core::result::Result::unwrap_or_else(
-                                outcome,
-                                |error| <Result<
-                                    u8,
-                                    E,
-                                > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                    error,
-                                ),
-                            ),
-                        )
-                        .await;
+                    return ::core::future::ready(__value).await;
                 })
             }
         "#]],

@@ -8,10 +8,14 @@ use std::time::Duration;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
 
+mod concurrency;
+mod drop_order;
 mod fixture;
+mod functions;
 mod future_size;
 mod parameters;
 mod parameters_of_calls;
+mod recursion;
 
 use fixture::{Log, Nodes, Seen, with_nodes};
 

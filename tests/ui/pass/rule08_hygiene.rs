@@ -1,6 +1,6 @@
 //! No name of the macro's is seen by the user's code, and none of the user's by the macro's.
 #![deny(warnings)]
-#![allow(dead_code, unused_macros, clippy::too_many_arguments)]
+#![allow(dead_code, unused_macros, clippy::items_after_statements, clippy::too_many_arguments)]
 
 use redlock_runtime::{LockError, redlock};
 

@@ -1,0 +1,21 @@
+//! Above actix-web's own attributes that make an async function synchronous.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "entry", guard = lease)]
+#[actix_web::main]
+async fn entry() -> Result<String, LockError> {
+    let here = std::rc::Rc::new(lease.resource().to_string());
+    tokio::task::yield_now().await;
+    Ok(here.to_string())
+}
+
+#[redlock(resource = "case")]
+#[actix_web::test]
+async fn case() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {}

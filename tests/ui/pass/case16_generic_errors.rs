@@ -1,0 +1,101 @@
+//! Errors that are generic, boxed, or converted on the way.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use redlock_runtime::{FromLockError, LockError, redlock};
+
+#[redlock(resource = "a")]
+async fn any_error<T: Default, E: From<LockError>>() -> Result<T, E> {
+    Ok(T::default())
+}
+
+#[redlock(resource = "a")]
+async fn any_result<R>(r: R) -> R
+where
+    R: FromLockError,
+{
+    r
+}
+
+/// As `anyhow::Error` is: no error itself, and made of every error.
+struct Report(Box<dyn Error + Send + Sync>);
+
+impl<E: Error + Send + Sync + 'static> From<E> for Report {
+    fn from(error: E) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+type Reported<T = (), E = Report> = Result<T, E>;
+
+#[redlock(resource = "a")]
+async fn reported(text: &str) -> Reported<u8> {
+    Ok(text.parse()?)
+}
+
+#[redlock(resource = "a")]
+async fn reported_unit() -> Reported {
+    Err(fmt::Error)?
+}
+
+#[derive(Debug)]
+enum AppError {
+    Lock(Arc<LockError>),
+    Other(Box<dyn Error>),
+}
+
+impl From<LockError> for AppError {
+    fn from(error: LockError) -> Self {
+        Self::Lock(Arc::new(error))
+    }
+}
+
+impl From<Box<dyn Error>> for AppError {
+    fn from(error: Box<dyn Error>) -> Self {
+        Self::Other(error)
+    }
+}
+
+mod web {
+    pub type Result<T> = ::std::result::Result<T, super::AppError>;
+}
+
+#[redlock(resource = "a")]
+async fn aliased_in_a_module(text: &str) -> web::Result<u8> {
+    let n = text.parse().map_err(|error| Box::new(error) as Box<dyn Error>)?;
+    reported(text).await.map_err(|Report(error)| error as Box<dyn Error>)?;
+    Ok(n)
+}
+
+/// What the application makes of a lock error, whatever a handler returns.
+enum Answer<T> {
+    Ready(T),
+    TryLater,
+}
+
+impl<T> FromLockError for Answer<T> {
+    fn from_lock_error(_: LockError) -> Self {
+        Self::TryLater
+    }
+}
+
+#[redlock(resource = "a")]
+async fn answer<T: Clone>(value: &T) -> Answer<T> {
+    Answer::Ready(value.clone())
+}
+
+#[redlock(resource = "a")]
+async fn nested() -> Result<Result<u8, fmt::Error>, LockError> {
+    Ok(Err(fmt::Error))
+}
+
+#[redlock(resource = "a")]
+async fn infallible_type(never: std::convert::Infallible) -> Result<(), LockError> {
+    match never {}
+}
+
+fn main() {}

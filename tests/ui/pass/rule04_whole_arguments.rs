@@ -1,0 +1,76 @@
+//! The body takes its arguments with it whole, where that changes nothing for the function.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+use redlock_runtime::{LockError, redlock};
+
+struct Order {
+    id: u64,
+    key: String,
+    lines: Vec<String>,
+}
+
+#[redlock(resource = "order:{order.id}")]
+async fn uses_a_field(order: Order) -> Result<Vec<String>, LockError> {
+    Ok(order.lines)
+}
+
+#[redlock(resource = order.key)]
+async fn what_the_resource_moved_is_gone(order: Order) -> Result<Vec<String>, LockError> {
+    Ok(order.lines)
+}
+
+#[redlock(resource = key)]
+async fn a_moved_argument_may_stay_unused(key: String, _marked: String) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = Order::ttl(order))]
+async fn moved_by_another_parameter(order: Order, rest: Order) -> Result<String, LockError> {
+    Ok(rest.key)
+}
+
+#[redlock(resource = "order:{id}")]
+async fn patterns(Order { id, lines, .. }: Order, (_, _b): (String, String), [_, c]: [String; 2]) -> Result<String, LockError> {
+    Ok(format!("{id}{lines:?}{c}"))
+}
+
+#[redlock(resource = "order")]
+async fn conditional(
+    #[cfg(any())] _order: u8,
+    #[cfg(not(any()))] _order: Order,
+    #[cfg_attr(all(), allow(unused_variables))] unused: Order,
+) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "order")]
+async fn shadowed(_order: Order, r#type: Order) -> Result<usize, LockError> {
+    let Order { lines, .. } = r#type;
+    let r#type = lines.len();
+    Ok(r#type)
+}
+
+impl Order {
+    fn ttl(self) -> std::time::Duration {
+        std::time::Duration::from_secs(self.id)
+    }
+
+    #[redlock(resource = "order:{self.id}")]
+    async fn lines(mut self) -> Result<Vec<String>, LockError> {
+        self.lines.clear();
+        Ok(self.lines)
+    }
+
+    #[redlock(resource = self.key)]
+    async fn moved_from_self(self) -> Result<Vec<String>, LockError> {
+        Ok(self.lines)
+    }
+
+    #[redlock(resource = "order:{self.id}")]
+    async fn boxed(self: Box<Self>) -> Result<String, LockError> {
+        Ok(self.key)
+    }
+}
+
+fn main() {}
