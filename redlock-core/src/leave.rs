@@ -21,7 +21,7 @@ pub enum Released {
     NotLast,
     /// The keys stay: until their ttl, because another one who joined
     /// [abandoned](Lease::abandon) the lease, or until they were held for
-    /// [`min_hold`](Request::min_hold).
+    /// [`min_hold`](crate::Request::min_hold).
     LeftToExpire,
 }
 
