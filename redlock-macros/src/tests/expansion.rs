@@ -1,23 +1,15 @@
 //! What the attribute writes, for a person to read. `UPDATE_EXPECT=1` rewrites the snapshots.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
-use crate::transform;
-
-fn check(attribute: &str, item: &str, expected: &Expect) {
-    let tokens = transform(
-        attribute.parse().expect("attribute"),
-        item.parse().expect("item"),
-    );
-    let file = syn::parse2(tokens).expect("the output is a file");
-    expected.assert_eq(&prettyplease::unparse(&file));
-}
+use super::{check, check_in_full};
 
 #[test]
 fn every_literal_parameter() {
-    check(
+    check_in_full(
         r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
-           retry_delay = "1500us", clock_drift_factor = 0.02, on_lost = "continue",
+           retry_delay = "1500us", clock_drift_factor = 0.02, min_validity = 0.66, max_hold = "1h",
+           min_hold = "5s", fencing = true, on_lost = "continue", on_cancel = "expire",
            guard = lease, name = "charge""#,
         "/// Charges.
          pub async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }",
@@ -40,7 +32,18 @@ fn every_literal_parameter() {
                             .retry_count(3u32)
                             .retry_delay(::core::time::Duration::new(0u64, 1500000u32))
                             .clock_drift_factor(0.02f64)
-                            .on_lost(::redlock_runtime::__private::OnLost::Continue);
+                            .on_lost(::redlock_runtime::__private::OnLost::Continue)
+                            .min_validity(
+                                ::redlock_runtime::__private::MinValidity::Fraction(0.66f64),
+                            )
+                            .max_hold(
+                                ::redlock_runtime::__private::Renewal::For(
+                                    ::core::time::Duration::from_millis(3600000),
+                                ),
+                            )
+                            .min_hold(::core::time::Duration::from_millis(5000))
+                            .fencing(true)
+                            .on_cancel(::redlock_runtime::__private::OnCancel::Expire);
                         ::redlock_runtime::__private::inventory::submit! {
                             ::redlock_runtime::__private::Registration(& SITE)
                         }
@@ -93,44 +96,86 @@ fn only_what_is_given_is_written() {
         &expect![[r#"
             async fn nightly() {
                 #![allow(unused)]
-                let __call = ::redlock_runtime::__private::Call::new(
+                let __call = Call::new(
                     {
-                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
-                            ::core::module_path!(),
+                        static SITE: Site = Site::new(
+                            module_path!(),
                             "nightly",
-                            ::core::file!(),
-                            ::core::line!(),
-                            ::core::column!(),
+                            file!(),
+                            line!(),
+                            column!(),
                             "nightly",
                         );
-                        ::redlock_runtime::__private::inventory::submit! {
-                            ::redlock_runtime::__private::Registration(& SITE)
+                        submit! {
+                            Registration(& SITE)
                         }
                         &SITE
                     },
-                    ::redlock_runtime::__private::resource(::core::format_args!("nightly")),
+                    resource(format_args!("nightly")),
                 );
                 let __value = match {
                     let __body = async move {
-                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
-                            (),
-                        > {
+                        if let Some(__ret) = None::<()> {
                             return __ret;
                         }
                         ({
                             let x = 1;
                         })
                     };
-                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
-                    let __outcome = ::redlock_runtime::__private::Call::run(__call, __body).await;
+                    let __body = pin!(Some(__body));
+                    let __outcome = Call::run(__call, __body).await;
                     __outcome
                 } {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <() as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
+                    Ok(__value) => __value,
+                    Err(__error) => <() as FromLockError>::from_lock_error(__error),
                 };
-                return ::core::future::ready(__value).await;
+                return ready(__value).await;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_may_be_skipped() {
+    check(
+        r#"resource = "sweep", wait = "5s", if_locked = "skip""#,
+        "async fn sweep() -> Option<u32> { Some(1) }",
+        &expect![[r#"
+            async fn sweep() -> Option<u32> {
+                let __call = Call::new(
+                    {
+                        static SITE: Site = Site::new(
+                                module_path!(),
+                                "sweep",
+                                file!(),
+                                line!(),
+                                column!(),
+                                "sweep",
+                            )
+                            .wait(Wait::For(Duration::from_millis(5000)))
+                            .skip_if_locked();
+                        submit! {
+                            Registration(& SITE)
+                        }
+                        &SITE
+                    },
+                    resource(format_args!("sweep")),
+                );
+                let __value = match {
+                    let __body = async move {
+                        if let Some(__ret) = None::<Option<u32>> {
+                            return __ret;
+                        }
+                        ({ Some(1) })
+                    };
+                    let __body = pin!(Some(__body));
+                    let __outcome = Call::run(__call, __body).await;
+                    __outcome
+                } {
+                    Ok(__value) => __value,
+                    Err(__error) => <Option<u32> as FromSkip>::from_refusal(__error),
+                };
+                return ready(__value).await;
             }
         "#]],
     );
@@ -146,11 +191,11 @@ fn expressions_are_evaluated_at_the_call() {
                 let __call = crate::locks::__private::Call::new(
                     {
                         static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
-                                ::core::module_path!(),
+                                module_path!(),
                                 "f",
-                                ::core::file!(),
-                                ::core::line!(),
-                                ::core::column!(),
+                                file!(),
+                                line!(),
+                                column!(),
                                 "format ! (\"{}\" , key)",
                             )
                             .ttl_at_call();
@@ -163,36 +208,34 @@ fn expressions_are_evaluated_at_the_call() {
                 );
                 let __call = __call
                     .ttl({
-                        let __value: ::core::time::Duration = TTL;
+                        let __value: Duration = TTL;
                         __value
                     });
                 let __call = __call
                     .retry_count({
-                        let __value: ::core::primitive::u32 = n + 1;
+                        let __value: u32 = n + 1;
                         __value
                     });
                 let __value = match {
                     let __body = async move {
-                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
-                            Result<_, E>,
-                        > {
+                        if let Some(__ret) = None::<Result<_, E>> {
                             return __ret;
                         }
                         ({ Ok(key.len()) })
                     };
-                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
+                    let __body = pin!(Some(__body));
                     let __outcome = crate::locks::__private::Call::run(__call, __body).await;
                     __outcome
                 } {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
+                    Ok(__value) => __value,
+                    Err(__error) => {
                         <Result<
                             _,
                             E,
                         > as crate::locks::__private::FromLockError>::from_lock_error(__error)
                     }
                 };
-                return ::core::future::ready(__value).await;
+                return ready(__value).await;
             }
         "#]],
     );
@@ -205,52 +248,45 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
         "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
         &expect![[r#"
             async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
-                let __call = ::redlock_runtime::__private::Call::new(
+                let __call = Call::new(
                     {
-                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
-                            ::core::module_path!(),
+                        static SITE: Site = Site::new(
+                            module_path!(),
                             "f",
-                            ::core::file!(),
-                            ::core::line!(),
-                            ::core::column!(),
+                            file!(),
+                            line!(),
+                            column!(),
                             "{self.id:08}/{order.lines.0}/{self.id}/{tenant} + tenant:{tenant}",
                         );
-                        ::redlock_runtime::__private::inventory::submit! {
-                            ::redlock_runtime::__private::Registration(& SITE)
+                        submit! {
+                            Registration(& SITE)
                         }
                         &SITE
                     },
                     [
-                        ::redlock_runtime::__private::format!(
+                        format!(
                             "{arg0:08}/{arg1}/{arg0}/{tenant}", arg0 = self.id, arg1 = order.lines.0
                         ),
-                        ::redlock_runtime::__private::format!("tenant:{tenant}"),
+                        format!("tenant:{tenant}"),
                     ],
                 );
                 let __value = match {
                     let __body = async move {
                         let _ = &tenant;
                         let _ = &order;
-                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
-                            Result<(), E>,
-                        > {
+                        if let Some(__ret) = None::<Result<(), E>> {
                             return __ret;
                         }
                         ({ Ok(()) })
                     };
-                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
-                    let __outcome = ::redlock_runtime::__private::Call::run(__call, __body).await;
+                    let __body = pin!(Some(__body));
+                    let __outcome = Call::run(__call, __body).await;
                     __outcome
                 } {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
-                        <Result<
-                            (),
-                            E,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
+                    Ok(__value) => __value,
+                    Err(__error) => <Result<(), E> as FromLockError>::from_lock_error(__error),
                 };
-                return ::core::future::ready(__value).await;
+                return ready(__value).await;
             }
         "#]],
     );
@@ -269,59 +305,43 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 id: u64,
             ) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
                 Box::pin(async move {
-                    let __call = ::redlock_runtime::__private::Call::new(
+                    let __call = Call::new(
                         {
-                            static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
-                                ::core::module_path!(),
+                            static SITE: Site = Site::new(
+                                module_path!(),
                                 "run",
-                                ::core::file!(),
-                                ::core::line!(),
-                                ::core::column!(),
+                                file!(),
+                                line!(),
+                                column!(),
                                 "job:{id}",
                             );
-                            ::redlock_runtime::__private::inventory::submit! {
-                                ::redlock_runtime::__private::Registration(& SITE)
+                            submit! {
+                                Registration(& SITE)
                             }
                             &SITE
                         },
-                        ::redlock_runtime::__private::resource(::core::format_args!("job:{id}")),
+                        resource(format_args!("job:{id}")),
                     );
                     let __value = match {
-                        let __held = &::redlock_runtime::__private::Held::new();
+                        let __held = &Held::new();
                         let __body = async move {
-                            if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
-                                Result<u8, E>,
-                            > {
+                            if let Some(__ret) = None::<Result<u8, E>> {
                                 return __ret;
                             }
-                            let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
-                                __held,
-                            );
+                            let lease: &Lease = Held::lease(__held);
                             ({
                                 let __self = self;
                                 Ok(1)
                             })
                         };
-                        let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
-                        let __outcome = ::redlock_runtime::__private::Call::run_with(
-                                __call,
-                                __held,
-                                __body,
-                            )
-                            .await;
+                        let __body = pin!(Some(__body));
+                        let __outcome = Call::run_with(__call, __held, __body).await;
                         __outcome
                     } {
-                        ::core::result::Result::Ok(__value) => __value,
-                        ::core::result::Result::Err(__error) => {
-                            <Result<
-                                u8,
-                                E,
-                            > as ::redlock_runtime::__private::FromLockError>::from_lock_error(
-                                __error,
-                            )
-                        }
+                        Ok(__value) => __value,
+                        Err(__error) => <Result<u8, E> as FromLockError>::from_lock_error(__error),
                     };
-                    return ::core::future::ready(__value).await;
+                    return ready(__value).await;
                 })
             }
         "#]],
@@ -334,10 +354,10 @@ fn a_refused_function_stays_as_it_was() {
         "ttl = 0",
         "async fn f() -> Result<(), E> { Ok(()) }",
         &expect![[r#"
-            ::core::compile_error! {
+            compile_error! {
                 "missing `resource`; write `#[redlock(resource = \"order:{id}\")]`"
             }
-            ::core::compile_error! {
+            compile_error! {
                 "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \"60s\"`"
             }
             async fn f() -> Result<(), E> {

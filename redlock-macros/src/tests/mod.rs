@@ -3,3 +3,44 @@
 mod anything;
 mod expansion;
 mod typing;
+
+use expect_test::Expect;
+
+use crate::transform;
+
+/// As it is written.
+fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
+    let tokens = transform(
+        attribute.parse().expect("attribute"),
+        item.parse().expect("item"),
+    );
+    compare(&tokens.to_string(), expected);
+}
+
+/// With paths shortened, for whoever reads the shape.
+fn check(attribute: &str, item: &str, expected: &Expect) {
+    let tokens = transform(
+        attribute.parse().expect("attribute"),
+        item.parse().expect("item"),
+    );
+    let mut text = tokens.to_string();
+    for prefix in [
+        ":: redlock_runtime :: __private :: inventory ::",
+        ":: redlock_runtime :: __private ::",
+        ":: core :: result :: Result ::",
+        ":: core :: option :: Option ::",
+        ":: core :: future ::",
+        ":: core :: pin ::",
+        ":: core :: time ::",
+        ":: core :: primitive ::",
+        ":: core ::",
+    ] {
+        text = text.replace(&format!("{prefix} "), "");
+    }
+    compare(&text, expected);
+}
+
+fn compare(text: &str, expected: &Expect) {
+    let file = syn::parse_str(text).expect("the output is a file");
+    expected.assert_eq(&prettyplease::unparse(&file));
+}
