@@ -30,6 +30,11 @@ pub(crate) struct Claim {
 struct State {
     acquisition: Acquisition,
     ending: Option<Ending>,
+    /// How many callers are just sending an extension. The last of them repeats what the keys are to
+    /// live yet, where that went out meanwhile: an extension behind it would undo it.
+    extending: usize,
+    /// What the keys were given to live yet.
+    shortened: Option<Duration>,
     /// How many callers are just putting keys back. The last of them cleans up behind itself where
     /// the release went out meanwhile.
     restoring: usize,
@@ -116,6 +121,8 @@ impl Claim {
             state: Mutex::new(State {
                 acquisition: Acquisition::Open(Arc::clone(&acquisition)),
                 ending: None,
+                extending: 0,
+                shortened: None,
                 restoring: 0,
                 restored: 0,
                 possession: Possession::default(),
@@ -141,14 +148,21 @@ impl Claim {
         let electorate = {
             let mut state = self.lock();
             let acquisition = state.acquisition.seats();
+            state.extending += 1;
             state.possession.electorate(acquisition)
         };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
         let goal = Goal::MajorityOf(electorate.firm);
-        Extension {
-            round: Round::start(&self.nodes, &operation, goal, |_| true),
-            electorate,
+        let round = Round::start(&self.nodes, &operation, goal, |_| true);
+        let undone = {
+            let mut state = self.lock();
+            state.extending -= 1;
+            state.shortened.filter(|_| state.extending == 0)
+        };
+        if let Some(ttl) = undone {
+            self.send_end(Want::Shorten { ttl }, Goal::All);
         }
+        Extension { round, electorate }
     }
 
     /// What an extension's votes come to.
@@ -223,8 +237,10 @@ impl Claim {
     /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
     /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
-        self.end(Ending::Abandoned)
-            .then(|| self.send_end(Want::Shorten { ttl }, Goal::Majority))
+        self.end(Ending::Abandoned).then(|| {
+            self.lock().shortened = Some(ttl);
+            self.send_end(Want::Shorten { ttl }, Goal::Majority)
+        })
     }
 
     /// Leaves the keys to their ttl: nothing is sent, now or later.

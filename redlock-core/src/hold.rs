@@ -39,6 +39,10 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future stops polling the body; the lease stays as it is.
     pub async fn hold<F: Future>(&self, mut body: Pin<&mut F>, on_lost: OnLost) -> Held<F::Output> {
+        // None begins without its lock, whatever it may do once it has begun.
+        if let Some(over) = self.over() {
+            return Held::Cancelled(over);
+        }
         // Most bodies that do not have to wait need no timer.
         let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
         if let Poll::Ready(held) = begun.await {

@@ -1,9 +1,12 @@
 //! Joining: a call below the holder of a lock shares its lease.
 
+use std::pin::pin;
+
 use crate::environment::Moment;
-use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::error::{Brief, ExtendError, Invalid, TooLate, Unavailable};
 use crate::lease::{Lease, LeaseHandle};
 use crate::patience::Patience;
+use crate::race::before;
 use crate::request::{Request, drift};
 
 impl LeaseHandle {
@@ -40,7 +43,21 @@ impl Lease {
         let whole = request
             .ttl
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-        let wanted = (whole / 10 * 9).max(request.min_validity);
+        // The keys have to be there for as long as they are to be kept at least.
+        let kept = request.min_hold.min(whole);
+        let wanted = (whole / 10 * 9).max(request.min_validity).max(kept);
+        // The lease counts with the drift that it was acquired with.
+        let most = request
+            .ttl
+            .saturating_sub(drift(request.ttl, self.shared.clock_drift_factor));
+        if request.min_validity >= most {
+            return Err(ExtendError::Invalid(Invalid::new(format!(
+                "`min_validity` of {} is not below the ttl less the drift that the lease above counts \
+                 with, {}; give both the same `clock_drift_factor`",
+                Brief(request.min_validity),
+                Brief(most),
+            ))));
+        }
         if self.validity() < wanted {
             let mut patience =
                 Patience::new(environment, request.retry, self.shared.client.node_timeout);
@@ -59,7 +76,8 @@ impl Lease {
                         ..failed
                     }));
                 };
-                environment.clock.sleep_until(next).await;
+                // A lease that is over is no better later.
+                before(&*environment.clock, next, pin!(self.lost())).await;
             }
         }
         self.shared.keep_for(request.min_hold);

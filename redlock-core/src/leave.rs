@@ -46,6 +46,16 @@ impl Lease {
         self.settled(sent).await
     }
 
+    /// Releases the lock as though nothing had ever run under it: [`min_hold`](crate::Request::min_hold) does
+    /// not count.
+    ///
+    /// # Cancellation
+    /// As for [`release`](Self::release).
+    pub async fn discard(self) -> Released {
+        self.shared.lock().kept_until = self.shared.acquired_at;
+        self.release().await
+    }
+
     /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
     /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
     /// holder that was cut off in the middle, when what it has sent may still be at work.
@@ -66,12 +76,6 @@ impl Lease {
         drop(self.renewed.take());
         if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
             return None;
-        }
-        if shared.is_left_to_expire.load(Ordering::Acquire) {
-            if self.handle.begin_next_generation(Over::Released) {
-                self.handle.shared.claim.abandon();
-            }
-            return Some(End::Kept(None));
         }
         self.handle.end(Over::Released)
     }
@@ -123,6 +127,10 @@ impl LeaseHandle {
             return None;
         }
         let claim = &self.shared.claim;
+        if self.shared.is_left_to_expire.load(Ordering::Acquire) {
+            claim.abandon();
+            return Some(End::Kept(None));
+        }
         match self.shared.kept_for() {
             Duration::ZERO => claim.release().map(End::Released),
             kept => claim.shorten(kept).map(|sent| End::Kept(Some(sent))),

@@ -172,7 +172,8 @@ impl Prepared {
                 if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
                     return Poll::Ready(Some(acquired));
                 }
-                if is_below {
+                // Whom it belongs to may end before it does.
+                if is_below && self.registry.is_below_held() {
                     Poll::Pending
                 } else {
                     closing.as_mut().poll(context).map(|()| None)
@@ -188,10 +189,12 @@ impl Prepared {
             }
         };
         let held = &self.registry.shared.held;
+        // Whom it belonged to may be gone by now.
+        let is_below = is_below && self.registry.is_below_held();
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
             // The gate closed while the last vote came in.
             // Boxed: it is rare, and would be a large part of every acquisition's future.
-            Box::pin(core.release()).await;
+            Box::pin(core.discard()).await;
             return self.fail(LockErrorKind::ShuttingDown);
         };
         // A node that forgot between its grant and the entry told those that were entered before.

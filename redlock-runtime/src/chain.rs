@@ -24,6 +24,17 @@ pub(crate) struct Link {
     pub(crate) above: Option<Arc<Link>>,
 }
 
+/// Calls may nest as deep as the stack of their polls allows, and futures that outlive those that
+/// they were begun below, deeper: each link by itself, as one within the other would take stack.
+impl Drop for Link {
+    fn drop(&mut self) {
+        let mut above = self.above.take();
+        while let Some(link) = above {
+            above = Arc::into_inner(link).and_then(|mut link| link.above.take());
+        }
+    }
+}
+
 /// The innermost link of the code that runs now.
 pub(crate) fn current() -> Option<Arc<Link>> {
     // During the thread's end there is nothing left to be below of.

@@ -95,9 +95,6 @@ impl HeldTable {
         if state.is_closed && !is_below {
             return None;
         }
-        if state.is_closed {
-            lease.wind_down();
-        }
         let id = state.next_id;
         state.next_id += 1;
         let entry = Entry {
@@ -106,9 +103,13 @@ impl HeldTable {
             has_body,
             is_surrendered: false,
         };
+        let late = state.is_closed.then(|| entry.lease.clone());
         state.entries.insert(id, entry);
-        if state.is_closed {
+        drop(state);
+        if let Some(lease) = late {
             self.changed.notify_waiters();
+            // Outside of the lock: it wakes whoever waits for the lease.
+            lease.wind_down();
         }
         Some(Place {
             table: Arc::clone(self),

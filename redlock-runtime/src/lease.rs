@@ -249,12 +249,16 @@ impl LeaseHandle {
         let (resource, http) = (self.resource().clone(), self.limits.http);
         check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
             let subject = Subject::Resource(resource.clone());
-            LockError::new(LockErrorKind::Invalid(invalid), subject, http)
+            self.at_site(LockError::new(
+                LockErrorKind::Invalid(invalid),
+                subject,
+                http,
+            ))
         })?;
         self.core
             .extend(ttl)
             .await
-            .map_err(|error| LockError::of_extend(error, resource, http))
+            .map_err(|error| self.at_site(LockError::of_extend(error, resource, http)))
     }
 
     /// Waits until the lease is over, and says why.
@@ -295,7 +299,11 @@ impl LeaseHandle {
 
     fn lost_error(&self, over: Over) -> LockError {
         let subject = Subject::Resource(self.resource().clone());
-        let error = LockError::new(LockErrorKind::Lost(over), subject, self.limits.http);
+        let kind = LockErrorKind::Lost(over);
+        self.at_site(LockError::new(kind, subject, self.limits.http))
+    }
+
+    fn at_site(&self, error: LockError) -> LockError {
         match self.site {
             Some(site) => error.at_site(site),
             None => error,

@@ -122,6 +122,34 @@ async fn one_who_was_cut_off_has_the_last_one_leave_the_keys_to_their_ttl() {
 }
 
 #[tokio::test]
+async fn a_surrender_leaves_the_keys_too_where_one_was_cut_off() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    outer.join().unwrap().abandon();
+    assert_eq!(outer.surrender().await, Released::LeftToExpire);
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_least_validity_that_the_leases_own_drift_rules_out_is_refused_at_once() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = Client::with_settings(clock.environment(), SOON, []);
+    let mut outer = once("r").ttl(TTL);
+    outer.clock_drift_factor = 0.5;
+    let outer = client.acquire(&set, &outer).await.unwrap();
+    let mut request = once("r").ttl(TTL);
+    request.min_validity = TTL / 2;
+    request.retry.limit = RetryLimit::Forever;
+    let refused = outer.join().unwrap().cover(&request).await.unwrap_err();
+    assert!(matches!(refused, ExtendError::Invalid(_)), "{refused}");
+    assert!(refused.to_string().contains("min_validity"), "{refused}");
+}
+
+#[tokio::test]
 async fn nobody_joins_a_lease_that_is_over() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();

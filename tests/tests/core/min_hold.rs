@@ -136,3 +136,61 @@ async fn a_release_may_be_dropped_at_any_await() {
         }
     }
 }
+
+#[tokio::test]
+async fn one_who_joins_has_the_keys_for_its_whole_time() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = Client::with_settings(clock.environment(), SOON, []);
+    let outer = outer.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    // Less is left than is to be kept, though more than nine tenths.
+    clock.advance(TTL / 20);
+    for node in &nodes {
+        node.command(["PEXPIRE", "r", "57000"]);
+    }
+    let mut request = once("r").ttl(TTL);
+    request.min_hold = TTL;
+    let mut inner = outer.join().unwrap();
+    inner.cover(&request).await.unwrap();
+    drop(inner);
+    assert_eq!(outer.release().await, Released::LeftToExpire);
+    let left = left(&nodes, &set).await;
+    assert!(
+        left.iter().all(|left| *left > Some(TTL * 58 / 60)),
+        "{left:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_discarded_is_not_kept() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    assert_eq!(lease.discard().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn an_extension_that_races_with_the_release_does_not_undo_the_shorter_time() {
+    let (nodes, set) = start(3).await;
+    for _ in 0..300 {
+        let mut request = once("r").ttl(TTL);
+        request.min_hold = MIN_HOLD;
+        let lease = client().acquire(&set, &request).await.unwrap();
+        let handle = lease.handle();
+        let extending = std::thread::spawn(move || {
+            let mut extending = std::pin::pin!(handle.extend(TTL));
+            let waker = std::task::Waker::noop();
+            let _ = extending
+                .as_mut()
+                .poll(&mut std::task::Context::from_waker(waker));
+        });
+        drop(lease);
+        extending.join().unwrap();
+        let left = left(&nodes, &set).await;
+        assert!(is_shortened(&left), "{left:?}");
+        for node in &nodes {
+            node.del("r");
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod cut_off;
 mod fixture;
 mod loss;
 mod object_style;
+mod outlived;
 mod parameters;
 mod reentrancy;
 mod shutdown;
