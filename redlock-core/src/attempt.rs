@@ -162,6 +162,28 @@ async fn agree(
 }
 
 impl Refused {
+    /// Whether the votes are spread so that nobody has the lock, nor can have won it by them.
+    pub(crate) fn is_split(&self) -> bool {
+        let tally = self.acquisition.tally();
+        if !tally.is_contended() {
+            return false;
+        }
+        let answers = self.acquisition.answers();
+        let holdings = answers.iter().filter_map(|answer| match answer {
+            Some(Answer::Held(holding)) => Some(holding),
+            _ => None,
+        });
+        // Who is not named may be anyone; who did not answer may have granted it to anyone.
+        let needed = majority(tally.configured);
+        let may_be_one = |holding: &Holding| {
+            let same = holdings
+                .clone()
+                .filter(|other| other.may_be_the_same(holding));
+            same.count() + tally.pending() + tally.failed >= needed
+        };
+        !holdings.clone().any(may_be_one)
+    }
+
     /// The error for the caller, once no further attempt follows. Waits until the nodes that
     /// answer at all have undone the attempt, and asks one that refused how long the holder has
     /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;

@@ -92,14 +92,19 @@ impl Client {
         }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
-        let mut patience = Patience::new(environment, request.retry, self.shared.node_timeout);
+        let mut patience = Patience::new(environment, request.retry, self.shared.node_timeout)
+            .with_splits(request.split_retries);
         loop {
             let timeout = patience.begin_attempt(environment, request.ttl);
             let refused = match attempt(&self.shared, nodes, request, &keys, timeout).await {
                 Outcome::Acquired(lease) => return Ok(lease),
                 Outcome::Refused(refused) => refused,
             };
-            match patience.next_attempt(environment) {
+            let next = match patience.next_attempt(environment) {
+                None if refused.is_split() => patience.next_behind_a_split(environment),
+                next => next,
+            };
+            match next {
                 Some(next) => environment.clock.sleep_until(next).await,
                 None => return Err(refused.conclude(&patience).await),
             }

@@ -125,6 +125,14 @@ impl Holding {
         }
     }
 
+    /// Whether the two keys may be one holder's.
+    pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Some(one), Some(two)) => one == two,
+            _ => true,
+        }
+    }
+
     /// `host/pid` of the holder, where the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)

@@ -17,6 +17,8 @@ pub(crate) struct Patience {
     pub(crate) end: Option<Moment>,
     /// Those that were begun.
     pub(crate) attempts: u32,
+    /// Retries that are left for attempts that nobody won.
+    splits: u32,
 }
 
 impl Patience {
@@ -32,7 +34,21 @@ impl Patience {
             began,
             end,
             attempts: 0,
+            splits: 0,
         }
+    }
+
+    /// With so many retries more for attempts that nobody won.
+    pub(crate) fn with_splits(self, splits: u32) -> Self {
+        Self { splits, ..self }
+    }
+
+    /// When the next attempt begins behind one that nobody won, though it would be one too many
+    /// otherwise.
+    pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
+        self.splits = self.splits.checked_sub(1)?;
+        let pause = environment.jittered(self.retry.delay).max(SHORTEST_PAUSE);
+        Some(environment.now().saturating_add(pause))
     }
 
     /// Counts an attempt that begins now, and says how long it may wait for the nodes: well below

@@ -20,6 +20,9 @@ pub struct Request {
     pub ttl: Duration,
     /// What to do after an attempt that failed.
     pub retry: Retry,
+    /// How many retries there are, beyond those of `retry`, for attempts that nobody won: callers
+    /// that come at the same moment may each get some of the votes, and nobody the lock.
+    pub split_retries: u32,
     /// The drift allowed for is ttl × this + 2 ms.
     pub clock_drift_factor: f64,
     /// An acquisition that leaves less than this is given up and retried.
@@ -84,6 +87,7 @@ impl Request {
                 limit: RetryLimit::Count(2),
                 delay: Duration::from_millis(200),
             },
+            split_retries: 0,
             clock_drift_factor: 0.01,
             min_validity: Duration::ZERO,
             renewal: Renewal::Never,

@@ -17,6 +17,8 @@ use crate::value::{TTL_TOO_SHORT, bare, count, duration, fraction, literal, text
 
 /// The shortest ttl that leaves anything once drift is taken off.
 const MIN_TTL: Duration = Duration::from_millis(10);
+/// The runtime allows no more.
+const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// What drift is beyond `ttl × clock_drift_factor`.
 const DRIFT_BASE: Duration = Duration::from_millis(2);
 /// The factor where the attribute gives none.
@@ -58,7 +60,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         .and_then(|v| duration(Key::RetryDelay, v, errors));
     let min_validity = args
         .get(Key::MinValidity)
-        .and_then(|v| min_validity(v, errors));
+        .and_then(|v| min_validity(v, ttl.as_ref(), errors));
     let max_hold = args
         .get(Key::MaxHold)
         .and_then(|v| max_hold(v, ttl.as_ref(), errors));
@@ -137,6 +139,14 @@ fn check_ttl(
     let Setting::Literal(ttl) = *ttl else { return };
     if ttl < MIN_TTL {
         errors.under(value, TTL_TOO_SHORT);
+        return;
+    }
+    if ttl > LONGEST_TTL {
+        errors.under(value, "`ttl` is above a year; a lock that long is no lease");
+        return;
+    }
+    if !ttl.subsec_nanos().is_multiple_of(1_000_000) {
+        errors.under(value, "`ttl` must be a whole number of milliseconds");
         return;
     }
     let factor = match factor {
@@ -227,7 +237,11 @@ fn word<T: Copy>(
 }
 
 /// A time, or a part of the ttl: an integer is milliseconds, a number with a point is a part.
-fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity>> {
+fn min_validity(
+    value: &Expr,
+    ttl: Option<&Setting<Duration>>,
+    errors: &mut Errors,
+) -> Option<Setting<MinValidity>> {
     let key = Key::MinValidity;
     if let Some(Lit::Float(_)) = literal(value) {
         return match fraction(key, value, errors)? {
@@ -236,7 +250,19 @@ fn min_validity(value: &Expr, errors: &mut Errors) -> Option<Setting<MinValidity
         };
     }
     Some(match duration(key, value, errors)? {
-        Setting::Literal(time) => Setting::Literal(MinValidity::Time(time)),
+        Setting::Literal(time) => {
+            if let Some(Setting::Literal(ttl)) = ttl
+                && time >= *ttl
+            {
+                errors.under(
+                    value,
+                    "`min_validity` is not below `ttl`, so that no acquisition could ever succeed; \
+                     give a shorter `min_validity` or a longer `ttl`",
+                );
+                return None;
+            }
+            Setting::Literal(MinValidity::Time(time))
+        }
         Setting::Expression(expression) => Setting::Expression(expression),
     })
 }
@@ -275,6 +301,13 @@ fn max_hold(
         return Some(Setting::Literal(MaxHold::Unlimited));
     }
     match duration(Key::MaxHold, value, errors)? {
+        Setting::Literal(Duration::ZERO) => {
+            errors.under(
+                value,
+                "a `max_hold` of zero is no time; leave it out for a lock that is not renewed",
+            );
+            None
+        }
         Setting::Literal(time) => {
             if let Some(Setting::Literal(ttl)) = ttl
                 && time < *ttl

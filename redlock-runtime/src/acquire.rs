@@ -71,6 +71,9 @@ impl Holder {
     }
 }
 
+/// How often a call that may be skipped is tried again where nobody won the votes.
+const SPLIT_RETRIES: u32 = 5;
+
 impl Wanted {
     /// Everything that can be known, and refused, before anything is sent.
     pub(crate) fn prepare(self) -> Result<Prepared, LockError> {
@@ -91,9 +94,13 @@ impl Wanted {
     fn prepare_in(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
         let parameters = self.parameters.above(shared.defaults);
-        let request = parameters
+        let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
+        if self.holder.site.is_some_and(|site| site.skips) {
+            // It is skipped because somebody else has the lock, and not because nobody won it.
+            request.split_retries = SPLIT_RETRIES;
+        }
         check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
         let nodes = registry.node_set(&self.pools)?;
         let above = match chain::current() {
@@ -132,12 +139,14 @@ impl Prepared {
     }
 
     /// Shares the lease of a holder above.
-    async fn join(&self, mut core: redlock_core::Lease) -> Result<Lease, LockError> {
+    async fn join(&self, core: redlock_core::Lease) -> Result<Lease, LockError> {
         let held = &self.registry.shared.held;
         // It is below a held lease, which a shutdown waits for.
         let Some(_under_way) = held.begin(true) else {
             return self.fail(LockErrorKind::ShuttingDown);
         };
+        // Dropped before it counts as ended.
+        let mut core = core;
         if let Err(error) = core.cover(&self.request).await {
             let (resource, http) = (self.request.resource.clone(), self.registry.http());
             return Err(LockError::of_extend(error, resource, http));

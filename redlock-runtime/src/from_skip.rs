@@ -95,6 +95,6 @@ fn log(error: &LockError) {
     tracing::error!(
         site = error.site().map(tracing::field::debug),
         %error,
-        "skipped, though nobody else is known to hold the lock",
+        "not run to its end, for another reason than a lock that somebody else holds",
     );
 }

@@ -3,11 +3,10 @@
 //! The key is held already, by a token that the call does not have: asking the nodes for it again
 //! could only wait for itself to let go.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::{Invalid, Node, NodeSet, Request, majority};
+use redlock_core::{Invalid, Node, NodeSet, Request};
 
 use crate::chain::Link;
 use crate::site::Site;
@@ -38,8 +37,6 @@ pub(crate) fn holder_above(
     nodes: &NodeSet,
 ) -> Result<Option<Arc<Link>>, Invalid> {
     let mut in_the_way: Option<(&Arc<Link>, Mismatch)> = None;
-    // The nodes that some lease above may hold one of the keys on.
-    let mut blocked = BTreeSet::new();
     for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
         // What belongs to another registry is on other nodes.
         if link.lease.is_over() {
@@ -47,13 +44,14 @@ pub(crate) fn holder_above(
         }
         let held = link.lease.resource();
         let is_held = |name: &[u8]| held.names().any(|other| other == name);
-        if !request.resource.names().any(is_held) {
+        let theirs = link.lease.nodes();
+        let shared = count_among(nodes, theirs);
+        // On other nodes it is another lock.
+        if shared == 0 || !request.resource.names().any(is_held) {
             continue;
         }
-        let theirs = link.lease.nodes();
-        let shared = seats_among(nodes, theirs);
         let has_all_names = request.resource.names().all(is_held);
-        let has_same_nodes = shared.len() == nodes.len() && nodes.len() == theirs.len();
+        let has_same_nodes = shared == nodes.len() && nodes.len() == theirs.len();
         let mismatch = if !has_same_nodes {
             Mismatch::Pools
         } else if !has_all_names {
@@ -63,13 +61,9 @@ pub(crate) fn holder_above(
         } else {
             return Ok(Some(Arc::clone(link)));
         };
-        blocked.extend(shared);
         in_the_way.get_or_insert((link, mismatch));
     }
-    let free = nodes.len() - blocked.len();
     match in_the_way {
-        // Elsewhere there is a majority to be had: it is another lock.
-        Some(_) if free >= majority(nodes.len()) => Ok(None),
         Some((link, mismatch)) => Err(mismatch.explain(link, site, request, nodes)),
         None => Ok(None),
     }
@@ -131,15 +125,12 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// Which of `nodes` are among `others`.
-fn seats_among(nodes: &NodeSet, others: &NodeSet) -> BTreeSet<usize> {
+/// How many of `nodes` are among `others`.
+fn count_among(nodes: &NodeSet, others: &NodeSet) -> usize {
     let is_same = |a: &Arc<dyn Node>, b: &Arc<dyn Node>| {
         // Without the vtables, of which one type may have several.
         std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
     };
-    let seats = nodes.iter().enumerate();
-    seats
-        .filter(|(_, node)| others.iter().any(|other| is_same(node, other)))
-        .map(|(seat, _)| seat)
-        .collect()
+    let is_shared = |node: &&Arc<dyn Node>| others.iter().any(|other| is_same(node, other));
+    nodes.iter().filter(is_shared).count()
 }

@@ -90,3 +90,28 @@ async fn a_waiting_budget_is_used_up_also_without_a_delay() {
         .release()
         .await;
 }
+
+#[tokio::test]
+async fn an_attempt_that_nobody_won_is_tried_again_where_that_is_asked_for() {
+    let (nodes, set) = start(3).await;
+    let attempts = async |holders: [&str; 3], splits| {
+        for (node, holder) in nodes.iter().zip(holders) {
+            node.del("r");
+            if !holder.is_empty() {
+                node.set("r", holder, Some(Duration::from_secs(60)));
+            }
+        }
+        let mut request = once("r");
+        request.retry.delay = Duration::from_millis(1);
+        request.split_retries = splits;
+        match client().acquire(&set, &request).await.unwrap_err() {
+            AcquireError::Contended(contended) => contended.attempts,
+            other => panic!("{other}"),
+        }
+    };
+    assert_eq!(attempts(["one", "two", ""], 2).await, 3, "nobody has it");
+    assert_eq!(attempts(["one", "two", "three"], 2).await, 3);
+    assert_eq!(attempts(["one", "two", ""], 0).await, 1);
+    assert_eq!(attempts(["one", "one", ""], 2).await, 1, "somebody has it");
+    assert_eq!(attempts(["one", "two", "one"], 2).await, 1);
+}

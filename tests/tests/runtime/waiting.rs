@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::{Config, FromSkip, LockError, LockErrorKind, Redlock, Wait, lock, redlock};
-use redlock_tests::Nodes;
+use redlock_tests::{Nodes, drop_after};
 
 use crate::fixture::{SOON, config, registry, spawn_on, stage, start};
 
@@ -139,8 +139,13 @@ async fn the_attribute_takes_the_place_of_the_configurations_wait() {
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
     assert!(refused.is_contended(), "{refused}");
-    let waiting = spawn_on(&redlock, says_so());
-    // The configuration's own rule: for ever.
+    let mut waiting = spawn_on(&redlock, says_so());
+    // The configuration's own rule: for ever. It was refused as often as the others by now.
+    for _ in 0..5 {
+        let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
+        assert!(refused.is_contended(), "{refused}");
+    }
+    assert!(drop_after(1, &mut waiting).await.is_none());
     lease.release().await;
     waiting.await.unwrap().unwrap();
     nodes.assert_no_lock_keys(SOON).await;
@@ -180,13 +185,11 @@ async fn a_call_whose_lock_is_held_is_skipped_without_waiting() {
     let swept = registry.clone().scope(sweeps_its_own_way()).await;
     assert_eq!(swept, Swept::ByAnother);
 
-    let waiting = spawn_on(&redlock, would_rather_wait());
-    let mut waiting = std::pin::pin!(waiting);
-    assert!(
-        redlock_tests::drop_after(1, waiting.as_mut())
-            .await
-            .is_none()
-    );
+    let mut waiting = spawn_on(&redlock, would_rather_wait());
+    for _ in 0..5 {
+        assert_eq!(registry.clone().scope(finds()).await, None);
+    }
+    assert!(drop_after(1, &mut waiting).await.is_none());
     lease.release().await;
     assert_eq!(waiting.await.unwrap(), Some(7));
 }
