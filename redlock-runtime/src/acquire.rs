@@ -73,22 +73,23 @@ impl Holder {
 
 impl Wanted {
     /// Everything that can be known, and refused, before anything is sent.
-    pub(crate) fn prepare(self) -> Result<Prepared, LockError> {
+    pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
             let subject = match self.holder.site {
                 Some(site) => Subject::Function(site.site_name()),
-                None => Subject::Resource(self.resource),
+                None => Subject::Resource(self.resource.clone()),
             };
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
             return Err(self.holder.marked(LockError::new(kind, subject, http)));
         };
-        self.prepare_in(&registry).map_err(|kind| {
-            let error = registry.error(kind, &self.resource);
+        let http = registry.http();
+        self.prepare_in(registry).map_err(|kind| {
+            let error = LockError::new(kind, Subject::Resource(self.resource.clone()), http);
             self.holder.refused(&self.resource, error)
         })
     }
 
-    fn prepare_in(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
+    fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
         let parameters = self.parameters.above(shared.defaults);
         let request = parameters
@@ -107,7 +108,7 @@ impl Wanted {
             }
         };
         Ok(Prepared {
-            registry: registry.clone(),
+            registry,
             holder: self.holder,
             request,
             nodes,
@@ -215,15 +216,12 @@ impl Prepared {
     }
 
     fn fail(&self, kind: LockErrorKind) -> Result<Lease, LockError> {
-        Err(self.registry.error(kind, &self.request.resource))
+        let subject = Subject::Resource(self.request.resource.clone());
+        Err(LockError::new(kind, subject, self.registry.http()))
     }
 }
 
 impl Registry {
-    fn error(&self, kind: LockErrorKind, resource: &Resource) -> LockError {
-        LockError::new(kind, Subject::Resource(resource.clone()), self.http())
-    }
-
     fn is_below_held(&self) -> bool {
         let innermost = chain::current();
         std::iter::successors(innermost.as_deref(), |link| link.above.as_deref()).any(|link| {
