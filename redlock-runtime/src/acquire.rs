@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
     request: Request,
     nodes: NodeSet,
     /// A share of the lease above that serves the request.
-    above: Option<redlock_core::Lease>,
+    above: Option<Box<redlock_core::Lease>>,
     policies: (OnLost, OnCancel),
 }
 
@@ -104,7 +104,7 @@ impl Wanted {
                 // One that went over in this very moment is not there any more.
                 holder
                     .map_err(LockErrorKind::Invalid)?
-                    .and_then(|link| link.lease.join())
+                    .and_then(|link| link.lease.join().map(Box::new))
             }
         };
         Ok(Prepared {
@@ -125,7 +125,7 @@ impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
         let acquired = if let Some(joined) = self.above.take() {
-            self.join(joined).await
+            self.join(*joined).await
         } else {
             self.acquire_anew().await
         };
