@@ -190,7 +190,7 @@ impl Refused {
     /// neither beyond the caller's own bound.
     ///
     /// Dropping this future loses the error and nothing else.
-    pub(crate) async fn conclude(self: Box<Self>, patience: &Patience) -> AcquireError {
+    pub(crate) async fn conclude(self: Box<Self>, patience: &Patience<'_>) -> AcquireError {
         let attempts = patience.attempts;
         let environment = &self.client.environment;
         let clock = &*environment.clock;

@@ -92,7 +92,7 @@ impl Client {
         }
         let keys = request.resource.with_prefix(&self.shared.key_prefix);
         let environment = &self.shared.environment;
-        let mut patience = Patience::new(environment, request.retry, self.shared.node_timeout)
+        let mut patience = Patience::new(environment, &request.retry, self.shared.node_timeout)
             .with_splits(request.split_retries);
         loop {
             let timeout = patience.begin_attempt(environment, request.ttl);

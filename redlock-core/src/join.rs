@@ -60,7 +60,7 @@ impl Lease {
         }
         if self.validity() < wanted {
             let mut patience =
-                Patience::new(environment, request.retry, self.shared.client.node_timeout);
+                Patience::new(environment, &request.retry, self.shared.client.node_timeout);
             loop {
                 let timeout = patience.begin_attempt(environment, request.ttl);
                 let until = environment.now().saturating_add(timeout);

@@ -9,8 +9,8 @@ use crate::request::{Retry, RetryLimit};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// One caller's budget, from its first attempt on.
-pub(crate) struct Patience {
-    retry: Retry,
+pub(crate) struct Patience<'a> {
+    retry: &'a Retry,
     node_timeout: Duration,
     pub(crate) began: Moment,
     /// Where the caller's time is bounded as a whole.
@@ -21,8 +21,8 @@ pub(crate) struct Patience {
     splits: u32,
 }
 
-impl Patience {
-    pub(crate) fn new(environment: &Environment, retry: Retry, node_timeout: Duration) -> Self {
+impl<'a> Patience<'a> {
+    pub(crate) fn new(environment: &Environment, retry: &'a Retry, node_timeout: Duration) -> Self {
         let began = environment.now();
         let end = match retry.limit {
             RetryLimit::Wait(budget) => Some(began.saturating_add(budget)),

@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
     request: Request,
     nodes: NodeSet,
     /// A share of the lease above that serves the request.
-    above: Option<redlock_core::Lease>,
+    above: Option<Box<redlock_core::Lease>>,
     policies: (OnLost, OnCancel),
 }
 
@@ -76,22 +76,23 @@ const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
     /// Everything that can be known, and refused, before anything is sent.
-    pub(crate) fn prepare(self) -> Result<Prepared, LockError> {
+    pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
             let subject = match self.holder.site {
                 Some(site) => Subject::Function(site.site_name()),
-                None => Subject::Resource(self.resource),
+                None => Subject::Resource(self.resource.clone()),
             };
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
             return Err(self.holder.marked(LockError::new(kind, subject, http)));
         };
-        self.prepare_in(&registry).map_err(|kind| {
-            let error = registry.error(kind, &self.resource);
+        let http = registry.http();
+        self.prepare_in(registry).map_err(|kind| {
+            let error = LockError::new(kind, Subject::Resource(self.resource.clone()), http);
             self.holder.refused(&self.resource, error)
         })
     }
 
-    fn prepare_in(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
+    fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
         let parameters = self.parameters.above(shared.defaults);
         let mut request = parameters
@@ -110,11 +111,11 @@ impl Wanted {
                 // One that went over in this very moment is not there any more.
                 holder
                     .map_err(LockErrorKind::Invalid)?
-                    .and_then(|link| link.lease.join())
+                    .and_then(|link| link.lease.join().map(Box::new))
             }
         };
         Ok(Prepared {
-            registry: registry.clone(),
+            registry,
             holder: self.holder,
             request,
             nodes,
@@ -131,7 +132,7 @@ impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
         let acquired = if let Some(joined) = self.above.take() {
-            self.join(joined).await
+            self.join(*joined).await
         } else {
             self.acquire_anew().await
         };
@@ -224,15 +225,12 @@ impl Prepared {
     }
 
     fn fail(&self, kind: LockErrorKind) -> Result<Lease, LockError> {
-        Err(self.registry.error(kind, &self.request.resource))
+        let subject = Subject::Resource(self.request.resource.clone());
+        Err(LockError::new(kind, subject, self.registry.http()))
     }
 }
 
 impl Registry {
-    fn error(&self, kind: LockErrorKind, resource: &Resource) -> LockError {
-        LockError::new(kind, Subject::Resource(resource.clone()), self.http())
-    }
-
     fn is_below_held(&self) -> bool {
         let innermost = chain::current();
         std::iter::successors(innermost.as_deref(), |link| link.above.as_deref()).any(|link| {
