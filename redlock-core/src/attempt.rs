@@ -162,26 +162,26 @@ async fn agree(
 }
 
 impl Refused {
-    /// Whether the votes are spread so that nobody has the lock, nor can have won it by them.
-    pub(crate) fn is_split(&self) -> bool {
-        let tally = self.acquisition.tally();
-        if !tally.is_contended() {
+    /// Whether the votes are spread so that nobody has the lock, nor can have won it by them. Waits
+    /// for the votes that this takes, within the attempt's timeout.
+    pub(crate) async fn is_split(&self) -> bool {
+        let acquisition = &self.acquisition;
+        let needed = majority(self.claim.nodes.len());
+        if most_of_one_holder(&acquisition.answers()) >= needed {
             return false;
         }
-        let answers = self.acquisition.answers();
-        let holdings = answers.iter().filter_map(|answer| match answer {
-            Some(Answer::Held(holding)) => Some(holding),
-            _ => None,
-        });
-        // Who is not named may be anyone; who did not answer may have granted it to anyone.
-        let needed = majority(tally.configured);
-        let may_be_one = |holding: &Holding| {
-            let same = holdings
-                .clone()
-                .filter(|other| other.may_be_the_same(holding));
-            same.count() + tally.pending() + tally.failed >= needed
-        };
-        !holdings.clone().any(may_be_one)
+        acquisition.set_goal(Goal::All);
+        let until = self.started.saturating_add(self.timeout);
+        before(
+            &*self.client.environment.clock,
+            until,
+            acquisition.decided(),
+        )
+        .await;
+        // Who did not answer may have granted it to anyone.
+        let tally = acquisition.tally();
+        let unknown = tally.pending() + tally.failed;
+        tally.is_contended() && most_of_one_holder(&acquisition.answers()) + unknown < needed
     }
 
     /// The error for the caller, once no further attempt follows. Waits until the nodes that
@@ -280,6 +280,22 @@ impl Refused {
                 _ => None,
             })
     }
+}
+
+/// How many nodes one and the same holder may have, as far as they said: one that is not named may be
+/// any.
+fn most_of_one_holder(answers: &[Option<Answer>]) -> usize {
+    let holdings = answers.iter().filter_map(|answer| match answer {
+        Some(Answer::Held(holding)) => Some(holding),
+        _ => None,
+    });
+    let same = |holding: &Holding| {
+        let same = holdings
+            .clone()
+            .filter(|other| other.may_be_the_same(holding));
+        same.count()
+    };
+    holdings.clone().map(same).max().unwrap_or(0)
 }
 
 fn first_answer(round: &Round) -> Option<Answer> {

@@ -101,7 +101,9 @@ impl Client {
                 Outcome::Refused(refused) => refused,
             };
             let next = match patience.next_attempt(environment) {
-                None if refused.is_split() => patience.next_behind_a_split(environment),
+                None if patience.minds_splits() && refused.is_split().await => {
+                    patience.next_behind_a_split(environment)
+                }
                 next => next,
             };
             match next {

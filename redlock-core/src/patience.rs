@@ -43,6 +43,11 @@ impl<'a> Patience<'a> {
         Self { splits, ..self }
     }
 
+    /// Whether it matters that nobody won an attempt.
+    pub(crate) fn minds_splits(&self) -> bool {
+        self.splits > 0
+    }
+
     /// When the next attempt begins behind one that nobody won, though it would be one too many
     /// otherwise.
     pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
