@@ -15,6 +15,7 @@ mod suggest;
 mod template;
 #[cfg(test)]
 mod tests;
+mod times;
 mod value;
 
 use proc_macro2::TokenStream;

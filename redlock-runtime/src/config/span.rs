@@ -14,6 +14,12 @@ use crate::parameters::{MinValidity, Wait};
 pub(super) struct Span(pub(super) Duration);
 
 impl Span {
+    fn of_millis<E: Error>(millis: i64) -> Result<Self, E> {
+        let millis =
+            u64::try_from(millis).map_err(|_| E::custom(format!("`{millis}` ms is negative")))?;
+        Ok(Self(Duration::from_millis(millis)))
+    }
+
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if let Ok(millis) = text.parse() {
             return Ok(Self(Duration::from_millis(millis)));
@@ -35,9 +41,7 @@ impl<'de> Deserialize<'de> for Span {
             }
 
             fn visit_i64<E: Error>(self, millis: i64) -> Result<Span, E> {
-                let millis = u64::try_from(millis)
-                    .map_err(|_| E::custom(format!("`{millis}` ms is negative")))?;
-                Ok(Span(Duration::from_millis(millis)))
+                Span::of_millis(millis)
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Span, E> {
@@ -79,37 +83,57 @@ impl<'de> Deserialize<'de> for Least {
     }
 }
 
+/// A duration, or a word in its place: then `None`.
+fn parse_or(word: &str, text: &str) -> Result<Option<Duration>, String> {
+    if text == word {
+        return Ok(None);
+    }
+    let span = Span::parse(text).map_err(|why| format!("{why}, or `{word}`"))?;
+    Ok(Some(span.0))
+}
+
+fn deserialize_or<'de, D: Deserializer<'de>>(
+    word: &'static str,
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    struct Either(&'static str);
+    impl Visitor<'_> for Either {
+        type Value = Option<Duration>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a time such as \"5s\", or \"{}\"", self.0)
+        }
+
+        fn visit_i64<E: Error>(self, millis: i64) -> Result<Self::Value, E> {
+            Span::of_millis(millis).map(|span| Some(span.0))
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            parse_or(self.0, text).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_any(Either(word))
+}
+
 /// A duration, or `forever`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting(pub(super) Wait);
 
 impl Waiting {
+    const WORD: &str = "forever";
+
+    fn of(time: Option<Duration>) -> Self {
+        Self(time.map_or(Wait::Forever, Wait::For))
+    }
+
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        if text == "forever" {
-            return Ok(Self(Wait::Forever));
-        }
-        let Span(span) = Span::parse(text).map_err(|why| format!("{why}, or `forever`"))?;
-        Ok(Self(Wait::For(span)))
+        parse_or(Self::WORD, text).map(Self::of)
     }
 }
 
 impl<'de> Deserialize<'de> for Waiting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged, expecting = "a time such as \"5s\", or \"forever\"")]
-        enum Either {
-            Time(Span),
-            Word(Word),
-        }
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "lowercase")]
-        enum Word {
-            Forever,
-        }
-        Ok(Self(match Either::deserialize(deserializer)? {
-            Either::Time(Span(span)) => Wait::For(span),
-            Either::Word(Word::Forever) => Wait::Forever,
-        }))
+        deserialize_or(Self::WORD, deserializer).map(Self::of)
     }
 }
 
@@ -118,31 +142,19 @@ impl<'de> Deserialize<'de> for Waiting {
 pub(super) struct Hold(pub(super) Renewal);
 
 impl Hold {
+    const WORD: &str = "unlimited";
+
+    fn of(time: Option<Duration>) -> Self {
+        Self(time.map_or(Renewal::Unlimited, Renewal::For))
+    }
+
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        if text == "unlimited" {
-            return Ok(Self(Renewal::Unlimited));
-        }
-        let Span(span) = Span::parse(text).map_err(|why| format!("{why}, or `unlimited`"))?;
-        Ok(Self(Renewal::For(span)))
+        parse_or(Self::WORD, text).map(Self::of)
     }
 }
 
 impl<'de> Deserialize<'de> for Hold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged, expecting = "a time such as \"10m\", or \"unlimited\"")]
-        enum Either {
-            Time(Span),
-            Word(Word),
-        }
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "lowercase")]
-        enum Word {
-            Unlimited,
-        }
-        Ok(Self(match Either::deserialize(deserializer)? {
-            Either::Time(Span(span)) => Renewal::For(span),
-            Either::Word(Word::Unlimited) => Renewal::Unlimited,
-        }))
+        deserialize_or(Self::WORD, deserializer).map(Self::of)
     }
 }
