@@ -1,5 +1,6 @@
 //! What one attempt put on the nodes, and its removal.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +22,7 @@ pub(crate) struct Claim {
     pub(crate) keys: Resource,
     pub(crate) token: OwnerToken,
     /// The keys of the fencing counters, where a fencing token is wanted.
-    counters: Option<Resource>,
+    counters: Option<Box<Resource>>,
     /// The longest time in ms that any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<State>,
@@ -32,12 +33,12 @@ struct State {
     ending: Option<Ending>,
     /// How many callers are just sending an extension. The last of them repeats what the keys are to
     /// live yet, where that went out meanwhile: an extension behind it would undo it.
-    extending: usize,
-    /// What the keys were given to live yet.
-    shortened: Option<Duration>,
+    extending: u32,
+    /// What the keys were given to live yet, in ms.
+    shortened: Option<NonZeroU64>,
     /// How many callers are just putting keys back. The last of them cleans up behind itself where
     /// the release went out meanwhile.
-    restoring: usize,
+    restoring: u32,
     /// The seats that the keys were put back at, which the acquisition may never have reached.
     restored: u64,
     /// Which nodes an extension may count.
@@ -116,7 +117,7 @@ impl Claim {
             nodes: Arc::clone(nodes),
             keys,
             token,
-            counters,
+            counters: counters.map(Box::new),
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(State {
                 acquisition: Acquisition::Open(Arc::clone(&acquisition)),
@@ -159,7 +160,8 @@ impl Claim {
             state.extending -= 1;
             state.shortened.filter(|_| state.extending == 0)
         };
-        if let Some(ttl) = undone {
+        if let Some(ms) = undone {
+            let ttl = Duration::from_millis(ms.get());
             self.send_end(Want::Shorten { ttl }, Goal::All);
         }
         Extension { round, electorate }
@@ -238,7 +240,7 @@ impl Claim {
     /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
         self.end(Ending::Abandoned).then(|| {
-            self.lock().shortened = Some(ttl);
+            self.lock().shortened = NonZeroU64::new(millis(ttl));
             self.send_end(Want::Shorten { ttl }, Goal::Majority)
         })
     }
@@ -275,7 +277,7 @@ impl Claim {
 
     fn operation(&self, want: Want) -> Operation {
         let counters = match want {
-            Want::Confirm { .. } => self.counters.clone(),
+            Want::Confirm { .. } => self.counters.as_deref().cloned(),
             _ => None,
         };
         Operation::new(self.keys.clone(), self.token.clone(), want).with_counters(counters)
