@@ -235,22 +235,27 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "released-before-renewal-is-stopped",
-        patches: &[Patch {
-            file: LEAVE,
-            find: "        if !self.begin_next_generation(over) {
+        patches: &[
+            Patch {
+                file: LEAVE,
+                find: "        if !self.begin_next_generation(over) {
             return None;
         }
         let claim = &self.shared.claim;
-        match self.shared.kept_for() {
-            Duration::ZERO => claim.release().map(End::Released),",
-            replace: "        let claim = &self.shared.claim;
+",
+                replace: "        let claim = &self.shared.claim;
         let sent = claim.release();
         if !self.begin_next_generation(over) {
             return None;
         }
-        match self.shared.kept_for() {
-            Duration::ZERO => sent.map(End::Released),",
-        }],
+",
+            },
+            Patch {
+                file: LEAVE,
+                find: "Duration::ZERO => claim.release().map(End::Released),",
+                replace: "Duration::ZERO => sent.map(End::Released),",
+            },
+        ],
         profile: "faulty",
         breaks: Invariant::ExtendedReleased,
     },
