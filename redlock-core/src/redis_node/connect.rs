@@ -14,7 +14,8 @@ use tokio::net::{UnixStream, unix};
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::address::RedisAddress;
-use super::command::{Dialect, introductions};
+use super::command::Dialect;
+use super::scripts::introductions;
 use super::vetting::Facts;
 use super::wire::{Value, decode, pack};
 

@@ -9,6 +9,7 @@ mod command;
 mod connect;
 mod driver;
 mod inbox;
+mod scripts;
 mod serve;
 mod vetting;
 mod warden;

@@ -1,0 +1,184 @@
+//! The scripts that servers run.
+
+use std::sync::LazyLock;
+
+use super::wire::pack;
+
+/// A constant text; everything that varies reaches it through KEYS and ARGV.
+pub(super) struct Script {
+    pub(super) text: &'static str,
+    /// What EVALSHA calls it.
+    pub(super) sha: String,
+}
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            sha: sha1_smol::Sha1::from(text).digest().to_string(),
+        }
+    }
+}
+
+/// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
+pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held then return held end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
+/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. The
+/// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles. What is
+/// no number that a double can count on from is none.
+/// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
+/// nothing, however recently.
+pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks = math.floor(#KEYS / 2) \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000000 + time[2] \
+         if #KEYS > 2 * locks then \
+           local marker = redis.pcall('GET', KEYS[#KEYS]) \
+           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
+           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
+         end \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held then return held end \
+         end \
+         local window = tonumber(ARGV[4]) \
+         local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end \
+         for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
+         for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         for i = locks + 1, 2 * locks do \
+           redis.call('SET', KEYS[i], string.format('%.0f', count), 'PX', ARGV[5]) \
+         end \
+         return count",
+    )
+});
+
+/// 1: all ours, and the counters stand at the token at least; 0: another's; -1: one is gone.
+pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks, gone = #KEYS / 2, false \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end \
+         for i = locks + 1, #KEYS do \
+           if stands(KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: all ours now; 0: another's.
+pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held and held ~= ARGV[1] then return 0 end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
+/// 1: all ours, and they live at least so long; 0: another's; -1: one is gone.
+pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local gone = false \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         for i = 1, #KEYS do \
+           if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: ours, and gone now; 0: another's; -1: nothing there.
+pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then redis.call('DEL', KEYS[i]) answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
+/// 1: ours, and lives no longer than so long; 0: another's; -1: nothing there.
+pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then \
+             if redis.call('PTTL', KEYS[i]) > tonumber(ARGV[2]) then \
+               redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+             end \
+             answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
+/// Makes the server remember every script, without a key and so without any effect. Otherwise
+/// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
+/// before it would not be undone. It also shows whether the server's ACL allows scripts.
+pub(super) fn introductions() -> [Vec<u8>; 7] {
+    let scripts = [
+        &ACQUIRE_ALL,
+        &ACQUIRE_FENCED,
+        &CONFIRM,
+        &EXTEND,
+        &RESTORE,
+        &SHORTEN,
+        &RELEASE,
+    ];
+    scripts.map(|script| {
+        // Arguments that any of them can read as its own.
+        let words: [&[u8]; 8] = [
+            b"EVAL",
+            script.text.as_bytes(),
+            b"0",
+            b"",
+            b"10",
+            b"0",
+            b"0",
+            b"10",
+        ];
+        pack(words.into_iter())
+    })
+}
