@@ -17,6 +17,8 @@ pub struct Operation {
     /// The keys of the fencing counters; none where no fencing token is wanted.
     counters: Option<Resource>,
     token: OwnerToken,
+    /// Of an acquisition: the token that gives way to it.
+    predecessor: Option<OwnerToken>,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
     encoded: [OnceLock<Vec<u8>>; FORMS],
@@ -44,6 +46,9 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 pub enum Want {
     /// Put our token under all keys for `ttl`, if none of them exists. Where the operation has
     /// counters, move them on to one number above all of them, and answer it.
+    ///
+    /// Where the operation has a [predecessor](Operation::with_predecessor), keys that hold its token
+    /// count as free: a lock is handed over so, without a moment in which nobody has it.
     Acquire {
         /// How long the node keeps the keys unless they are released or extended.
         ttl: Duration,
@@ -94,6 +99,7 @@ impl Operation {
             keys,
             counters: None,
             token,
+            predecessor: None,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
         }
@@ -104,6 +110,19 @@ impl Operation {
     pub fn with_counters(mut self, counters: Option<Resource>) -> Self {
         self.counters = counters;
         self
+    }
+
+    /// The same acquisition, to which keys that hold the token `predecessor` give way as though they
+    /// were not there. Only of a claim that is over, and that was on the same keys.
+    #[must_use]
+    pub fn with_predecessor(mut self, predecessor: Option<OwnerToken>) -> Self {
+        self.predecessor = predecessor;
+        self
+    }
+
+    /// The token that gives way to this acquisition, where there is one.
+    pub fn predecessor(&self) -> Option<&OwnerToken> {
+        self.predecessor.as_ref()
     }
 
     /// The keys of the fencing counters, where a fencing token is wanted.
@@ -138,6 +157,7 @@ impl fmt::Debug for Operation {
             .field("want", &self.want)
             .field("keys", &self.keys)
             .field("token", &self.token)
+            .field("predecessor", &self.predecessor)
             .finish_non_exhaustive()
     }
 }

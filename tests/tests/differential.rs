@@ -65,6 +65,10 @@ impl Pair {
         LASTING + Duration::from_millis(self.random.below(4) * 600_000)
     }
 
+    fn token(&mut self) -> OwnerToken {
+        self.tokens[self.random.index(self.tokens.len())].clone()
+    }
+
     fn operation(&mut self) -> Operation {
         let several = self.random.below(3) == 0;
         let count = if several {
@@ -76,7 +80,7 @@ impl Pair {
         let numbers: Vec<u64> = (first..first + count).map(|one| one % NAMES).collect();
         let keys = Resource::all(numbers.iter().map(|number| lock(*number)));
         let counters = Resource::all(numbers.iter().map(|number| counter(*number)));
-        let token = self.tokens[self.random.index(self.tokens.len())].clone();
+        let token = self.token();
         let ttl = self.ttl();
         let hint = self.hint();
         let want = match self.random.below(11) {
@@ -92,7 +96,11 @@ impl Pair {
             Want::Acquire { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
         };
-        Operation::new(keys, token, want).with_counters(is_fenced.then_some(counters))
+        let is_handed_over = matches!(want, Want::Acquire { .. }) && self.random.below(2) == 0;
+        let predecessor = is_handed_over.then(|| self.token());
+        Operation::new(keys, token, want)
+            .with_counters(is_fenced.then_some(counters))
+            .with_predecessor(predecessor)
     }
 
     /// Near enough to both nodes' clocks that neither clamps it: their answers are equal then.
@@ -135,7 +143,9 @@ impl Pair {
                 operation.token().clone(),
                 operation.want(),
             );
-            let copy = copy.with_counters(operation.counters().cloned());
+            let copy = copy
+                .with_counters(operation.counters().cloned())
+                .with_predecessor(operation.predecessor().cloned());
             let what = format!("operation {place} of seed {}: {operation:?}", self.seed);
             let simulated = ask(&self.memory as &dyn Node, operation).await;
             let real = ask(&self.redis as &dyn Node, copy).await;

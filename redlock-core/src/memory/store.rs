@@ -8,6 +8,7 @@ use crate::environment::Moment;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
+use crate::token::OwnerToken;
 
 /// What a server would keep.
 #[derive(Clone, Default)]
@@ -70,7 +71,9 @@ impl Store {
 
     fn acquire(&mut self, operation: &Operation, expires: Moment) -> Answer {
         let keys = operation.keys();
-        if let Some(entry) = keys.names().find_map(|key| self.entries.get(key)) {
+        let gives_way = operation.predecessor().map(OwnerToken::as_bytes);
+        let mut entries = keys.names().filter_map(|key| self.entries.get(key));
+        if let Some(entry) = entries.find(|entry| Some(&*entry.value) != gives_way) {
             return Answer::Held(Holding::by(entry.value.clone()));
         }
         for key in keys.names() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
+use crate::token::OwnerToken;
 
 use super::scripts::{ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RELEASE, RESTORE, SHORTEN};
 use super::wire::{Digits, Value, pack};
@@ -42,8 +43,8 @@ pub(super) fn encoded<'a>(operation: &'a Operation, tongue: &Tongue) -> &'a [u8]
 
 fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
     let mut keys = operation.keys().names();
-    match (operation.want(), keys.len()) {
-        (Want::Acquire { ttl, .. }, 1) if operation.counters().is_none() => {
+    match operation.want() {
+        Want::Acquire { ttl, .. } if !is_script(operation) => {
             let ttl = millis(ttl);
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
@@ -54,9 +55,16 @@ fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
             };
             pack(words.into_iter().take(count))
         }
-        (Want::Inspect, _) => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
+        Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
         _ => script_call(operation, tongue, false),
     }
+}
+
+/// Whether an acquisition takes a script: `SET NX` looks at one key, and counts nothing.
+fn is_script(acquisition: &Operation) -> bool {
+    acquisition.keys().names().len() > 1
+        || acquisition.counters().is_some()
+        || acquisition.predecessor().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -112,7 +120,9 @@ fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u
     };
     let words = head.into_iter().chain(keys);
     let words = words.chain([operation.token().as_bytes()]);
-    pack(words.chain(numbers.iter().map(Digits::as_bytes)))
+    let predecessor = operation.predecessor().map(OwnerToken::as_bytes);
+    let words = words.chain(numbers.iter().map(Digits::as_bytes));
+    pack(words.chain(predecessor))
 }
 
 /// Whether the server does not know the script: it was restarted, or its scripts were flushed.
@@ -134,10 +144,7 @@ pub(super) fn interpret(
     value: &Value<'_>,
 ) -> Answer {
     let granted = |counter| Answer::Granted { counter, epoch };
-    let (is_script, is_fenced) = (
-        operation.keys().names().len() > 1 || operation.counters().is_some(),
-        operation.counters().is_some(),
-    );
+    let (is_script, is_fenced) = (is_script(operation), operation.counters().is_some());
     match (operation.want(), value) {
         (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
             let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";

@@ -21,12 +21,13 @@ impl Script {
 }
 
 /// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
+/// What holds the token that comes last, where one does, counts as free.
 pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "for i = 1, #KEYS do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if held then return held end \
+           if held and held ~= ARGV[3] then return held end \
          end \
          for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
          return 1",
@@ -51,7 +52,7 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if held then return held end \
+           if held and held ~= ARGV[6] then return held end \
          end \
          local window = tonumber(ARGV[4]) \
          local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \

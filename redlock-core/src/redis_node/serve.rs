@@ -217,8 +217,8 @@ impl<'a> Serve<'a> {
         Ok(())
     }
 
-    /// Whether the release of what sets a key was sent already: sent again now, it would come
-    /// behind the release, and nobody would ever undo it.
+    /// Whether what undoes an operation that sets a key was sent already, its release or what it
+    /// gives way to: sent again now, it would come behind that, and nobody would ever undo it.
     fn is_overtaken(&self, operation: &SharedOperation) -> bool {
         matches!(
             operation.want(),
@@ -230,7 +230,9 @@ impl<'a> Serve<'a> {
             | Purpose::Owed(Owed {
                 operation: later, ..
             }) => {
-                matches!(later.want(), Want::Release { .. }) && later.token() == operation.token()
+                let is_release = matches!(later.want(), Want::Release { .. });
+                is_release && later.token() == operation.token()
+                    || later.predecessor() == Some(operation.token())
             }
             Purpose::Heartbeat | Purpose::Check => false,
         })

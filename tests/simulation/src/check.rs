@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock as _, Lease, Request, Resource, Want};
+use redlock_core::{Clock as _, Lease, OwnerToken, Request, Resource, Want};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Inner, Invariant, LeaseRecord, Served};
@@ -26,9 +26,12 @@ impl History {
             let was_ours = before.as_deref() == Some(token);
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
-                Want::Acquire { .. } | Want::Restore { .. } => {
-                    (Invariant::ForeignChange, before.is_none() && is_ours)
+                Want::Acquire { .. } => {
+                    let gives_way = operation.predecessor().map(OwnerToken::as_bytes);
+                    let was_free = before.is_none() || before.as_deref() == gives_way;
+                    (Invariant::ForeignChange, was_free && is_ours)
                 }
+                Want::Restore { .. } => (Invariant::ForeignChange, before.is_none() && is_ours),
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
                 _ => (Invariant::ForeignChange, false),
             };

@@ -137,7 +137,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "acquire-without-nx",
         patches: &[Patch {
             file: MEMORY,
-            find: "if let Some(entry) = keys.names().find_map(|key| self.entries.get(key)) {
+            find: "if let Some(entry) = entries.find(|entry| Some(&*entry.value) != gives_way) {
             return Answer::Held(Holding::by(entry.value.clone()));
         }
         for",
