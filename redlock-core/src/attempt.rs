@@ -9,18 +9,21 @@ use crate::client::{ClientShared, NodeSet};
 use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
 use crate::fencing::{Ballot, FencingToken, counter_keys};
-use crate::lease::{Lease, Terms};
+use crate::handover::Inheritance;
+use crate::lease::Terms;
 use crate::node::{Answer, Holding, Remaining, Reply};
+use crate::notice::third_left;
 use crate::operation::{Operation, Want};
 use crate::patience::Patience;
 use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
 use crate::resource::Resource;
-use crate::round::{Goal, Round, forget_stale};
+use crate::round::{Goal, Round, forget_stale, seats_in};
+use crate::vigil::Vigil;
 
 pub(crate) enum Outcome {
-    Acquired(Lease),
+    Acquired(Arc<Claim>, Terms),
     Refused(Box<Refused>),
 }
 
@@ -48,13 +51,15 @@ struct Agreement {
     disagreement: Option<Votes>,
 }
 
-/// Dropping this future drops the claim, which sends the release to every node.
+/// Asks for `request` once. What is left of a lease before gives way to it. Dropping this future drops
+/// the claim, which sends the release to every node, and what is left of the one before, likewise.
 pub(crate) async fn attempt(
     client: &Arc<ClientShared>,
     nodes: &NodeSet,
     request: &Request,
     keys: &Resource,
     timeout: Duration,
+    inheritance: Option<Box<Inheritance>>,
 ) -> Outcome {
     let environment = &client.environment;
     // The clock starts before the first byte is sent: from here on a node may be counting.
@@ -67,9 +72,22 @@ pub(crate) async fn attempt(
     });
     let until = started.saturating_add(timeout);
     let in_time = (Arc::clone(&environment.clock), until);
-    let (claim, acquisition) =
-        Claim::stake(nodes, keys.clone(), token, request.ttl, in_time, counters);
+    let predecessor = inheritance.as_ref().map(|left| left.token().clone());
+    let ttl = request.ttl;
+    let (claim, acquisition) = Claim::stake(
+        nodes,
+        keys.clone(),
+        token,
+        ttl,
+        in_time,
+        counters,
+        predecessor,
+    );
     before(&*environment.clock, until, acquisition.decided()).await;
+    if let Some(left) = inheritance {
+        // Behind the acquisition on the same connection, where its answer is still out.
+        left.superseded(acquisition.granted_seats());
+    }
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,
@@ -92,9 +110,10 @@ pub(crate) async fn attempt(
         let terms = Terms {
             acquired_at: started,
             deadline,
+            expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
-        return Outcome::Acquired(Lease::new(client, claim, request, terms));
+        return Outcome::Acquired(Arc::new(claim), terms);
     }
     let release = claim.release();
     Outcome::Refused(Box::new(Refused {
@@ -162,6 +181,37 @@ async fn agree(
 }
 
 impl Refused {
+    /// When the attempt began.
+    pub(crate) fn began(&self) -> Moment {
+        self.started
+    }
+
+    /// Whether nobody is known to have the lock who could have it by the votes that are there.
+    pub(crate) fn is_spoilt(&self) -> bool {
+        most_of_one_holder(&self.acquisition.answers()) < majority(self.claim.nodes.len())
+    }
+
+    /// The nodes that can tell when the lock is free, where somebody has it: those that answered.
+    pub(crate) fn watch(&self) -> Option<Vigil> {
+        let tally = self.acquisition.tally();
+        let seats = self.acquisition.seats().answered & !self.acquisition.failed_seats();
+        let is_worth_it = tally.held > 0 && seats_in(seats) >= majority(self.claim.nodes.len());
+        is_worth_it.then(|| {
+            let Claim { nodes, keys, .. } = &self.claim;
+            Vigil::begin(&self.client.environment.clock, nodes, keys, seats)
+        })
+    }
+
+    /// What the nodes have said so far, for other callers.
+    pub(crate) fn so_far(&self) -> AcquireError {
+        let waited = self.client.environment.now().saturating_since(self.started);
+        let votes = match &self.disagreement {
+            Some(votes) => votes.clone(),
+            None => self.acquisition.answers_now(&self.claim.nodes),
+        };
+        self.error(votes, None, waited, (1, waited))
+    }
+
     /// Whether the votes are spread so that nobody has the lock, nor can have won it by them. Waits
     /// for the votes that this takes, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
@@ -218,18 +268,30 @@ impl Refused {
         before(clock, bounded(environment.now()), undone).await;
 
         let waited = environment.now().saturating_since(patience.began);
+        let votes = match self.disagreement.clone() {
+            Some(votes) => votes,
+            None => self.acquisition.answers_now(&self.claim.nodes),
+        };
+        let inspected = inspection.and_then(|round| first_answer(&round));
+        self.error(votes, inspected, elapsed, (attempts, waited))
+    }
+
+    /// What `votes` come to, and what a node said that was asked for the holder's time, for a caller
+    /// who made so many attempts in such a time.
+    fn error(
+        &self,
+        votes: Votes,
+        inspected: Option<Answer>,
+        elapsed: Duration,
+        (attempts, waited): (u32, Duration),
+    ) -> AcquireError {
         let is_disputed = self.disagreement.is_some();
-        let votes = self
-            .disagreement
-            .clone()
-            .unwrap_or_else(|| acquisition.answers_now(&self.claim.nodes));
         let tally = Tally::of(&votes);
         if self.too_late.is_none() && !is_disputed && tally.is_contended() {
             let mut holding = self.first_holding().unwrap_or_default();
             // That the key is no string at all is known already, and says more.
             if holding.remaining == Remaining::Unknown
-                && let Some(Answer::Held(inspected)) =
-                    inspection.and_then(|round| first_answer(&round))
+                && let Some(Answer::Held(inspected)) = inspected
             {
                 holding.remaining = inspected.remaining;
             }

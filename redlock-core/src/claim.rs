@@ -11,7 +11,7 @@ use crate::operation::{Operation, Want};
 use crate::possession::{Electorate, Finding, Possession};
 use crate::quorum::majority;
 use crate::resource::Resource;
-use crate::round::{Goal, Round, Seats, bit, seats_in};
+use crate::round::{Goal, MOST_NODES, Round, Seats, bit, seats_in};
 use crate::token::OwnerToken;
 
 /// One owner token on a set of nodes: from the moment that the acquisition is sent until its
@@ -92,8 +92,8 @@ enum Ending {
 
 impl Claim {
     /// Sends the acquisition to all nodes at once. A grant that comes after `in_time` is one that
-    /// the attempt did not wait for. With `counters` comes where they should stand at least. Also
-    /// returns the acquisition's votes.
+    /// the attempt did not wait for. With `counters` comes where they should stand at least. Keys
+    /// of `predecessor`, a claim that is over, give way. Also returns the acquisition's votes.
     pub(crate) fn stake(
         nodes: &NodeSet,
         keys: Resource,
@@ -101,11 +101,13 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, u64)>,
+        predecessor: Option<OwnerToken>,
     ) -> (Self, Arc<Round>) {
         let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
         let want = Want::Acquire { ttl, hint };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
+        let operation = operation.with_predecessor(predecessor);
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),
@@ -137,7 +139,7 @@ impl Claim {
     pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
         let operation = self.operation(Want::Confirm {
             counter,
-            ttl: Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed)),
+            ttl: self.longest_ttl(),
         });
         let is_wanted = |seat| seats.contains(&seat);
         Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted)
@@ -162,7 +164,7 @@ impl Claim {
         };
         if let Some(ms) = undone {
             let ttl = Duration::from_millis(ms.get());
-            self.send_end(Want::Shorten { ttl }, Goal::All);
+            self.send_end(Want::Shorten { ttl }, Goal::All, 0);
         }
         Extension { round, electorate }
     }
@@ -236,12 +238,29 @@ impl Claim {
         self.end(Ending::Released).then(|| self.send_release())
     }
 
+    /// The same on all nodes but `superseded`, where other keys have taken the place of these.
+    pub(crate) fn release_beyond(&self, superseded: u64) {
+        if !self.end(Ending::Released) {
+            return;
+        }
+        let everywhere = if self.nodes.len() < MOST_NODES { bit(self.nodes.len()) - 1 } else { u64::MAX };
+        if superseded != everywhere {
+            let want = Want::Release { ttl: self.longest_ttl() };
+            self.send_end(want, Goal::All, superseded);
+        }
+    }
+
+    /// The longest time that any node may keep the keys without hearing from us.
+    pub(crate) fn longest_ttl(&self) -> Duration {
+        Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
+    }
+
     /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
     /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
         self.end(Ending::Abandoned).then(|| {
             self.lock().shortened = NonZeroU64::new(millis(ttl));
-            self.send_end(Want::Shorten { ttl }, Goal::Majority)
+            self.send_end(Want::Shorten { ttl }, Goal::Majority, 0)
         })
     }
 
@@ -260,17 +279,17 @@ impl Claim {
 
     fn send_release(&self) -> Arc<Round> {
         let want = Want::Release {
-            ttl: Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed)),
+            ttl: self.longest_ttl(),
         };
-        self.send_end(want, Goal::FreeOfUs)
+        self.send_end(want, Goal::FreeOfUs, 0)
     }
 
-    fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
+    fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
         let (restored, reached) = {
             let state = self.lock();
             (state.restored, state.acquisition.seats().reached)
         };
-        let reached = |seat| restored & bit(seat) != 0 || reached & bit(seat) != 0;
+        let reached = |seat| (restored | reached) & !spared & bit(seat) != 0;
         let operation = Arc::new(self.operation(want));
         Round::start(&self.nodes, &operation, goal, reached)
     }

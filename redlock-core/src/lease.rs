@@ -14,6 +14,7 @@ use crate::environment::{Clock, Moment};
 use crate::error::Over;
 use crate::fencing::FencingToken;
 use crate::notice::third_left;
+use crate::queue::{Place, Tenure, Turn};
 use crate::renew::Renewed;
 use crate::request::Request;
 use crate::resource::Resource;
@@ -42,11 +43,13 @@ pub struct LeaseHandle {
 
 pub(crate) struct LeaseShared {
     pub(crate) client: Arc<ClientShared>,
-    pub(crate) claim: Claim,
+    pub(crate) claim: Arc<Claim>,
     resource: Resource,
+    /// Of the request.
+    pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
-    fencing_token: Option<FencingToken>,
+    pub(crate) fencing_token: Option<FencingToken>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
     pub(crate) joined: AtomicUsize,
     /// One of them was cut off in the middle and wants the keys to stay until their ttl.
@@ -56,12 +59,14 @@ pub(crate) struct LeaseShared {
     pub(crate) changed: Notify,
 }
 
-/// What an attempt won.
+/// On what terms a lease is given.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms {
-    /// When the attempt began.
+    /// When the attempt began, or when it was taken over.
     pub(crate) acquired_at: Moment,
     pub(crate) deadline: Moment,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
@@ -75,19 +80,23 @@ pub(crate) struct State {
     /// A release before this leaves the keys until then.
     pub(crate) kept_until: Moment,
     pub(crate) over: Option<Over>,
+    /// The turn of this lease's line, until the lease is over.
+    pub(crate) tenure: Option<Tenure>,
 }
 
 impl Lease {
     pub(crate) fn new(
         client: &Arc<ClientShared>,
-        claim: Claim,
+        claim: Arc<Claim>,
         request: &Request,
         terms: Terms,
+        tenure: Tenure,
     ) -> Self {
         let shared = LeaseShared {
             client: Arc::clone(client),
             claim,
             resource: request.resource.clone(),
+            ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
             fencing_token: terms.fencing_token,
@@ -96,10 +105,11 @@ impl Lease {
             state: Mutex::new(State {
                 generation: 0,
                 deadline: terms.deadline,
-                expiring: third_left(terms.acquired_at, terms.deadline),
+                expiring: terms.expiring,
                 is_winding_down: false,
                 kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
+                tenure: Some(tenure),
             }),
             changed: Notify::new(),
         };
@@ -178,15 +188,17 @@ impl LeaseHandle {
         &self.shared.claim.nodes
     }
 
-    /// Records why the lease is over, unless it is already, and tells everybody.
+    /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
+    /// ask the nodes.
     pub(crate) fn mark(&self, over: Over) {
-        {
+        let _turn = {
             let mut state = self.shared.lock();
             if self.over_in(&state).is_some() {
                 return;
             }
             state.over = Some(over);
-        }
+            self.shared.turn(&mut state)
+        };
         self.shared.changed.notify_waiters();
     }
 
@@ -204,6 +216,10 @@ impl LeaseHandle {
             if deadline > state.deadline {
                 state.deadline = deadline;
                 state.expiring = third_left(granted, deadline);
+                if let Some(tenure) = &state.tenure {
+                    let lines = &self.shared.client.lines;
+                    lines.prolong(&self.shared.place(), tenure, deadline);
+                }
             }
         }
         self.shared.changed.notify_waiters();
@@ -225,6 +241,19 @@ impl LeaseShared {
         let add = |holders| (holders > 0).then_some(holders + 1);
         let (order, reading) = (Ordering::AcqRel, Ordering::Acquire);
         self.joined.fetch_update(order, reading, add).is_ok()
+    }
+
+    /// Takes the turn of the line out of the lease.
+    pub(crate) fn turn(&self, state: &mut State) -> Option<Turn> {
+        let tenure = state.tenure.take()?;
+        Some(Turn::of(&self.client, self.place(), tenure))
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            keys: self.claim.keys.clone(),
+            nodes: Arc::clone(&self.claim.nodes),
+        }
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

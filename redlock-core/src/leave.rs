@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::error::Over;
+use crate::handover::Inheritance;
 use crate::lease::{Lease, LeaseHandle, LeaseShared};
+use crate::queue::Turn;
 use crate::round::Round;
 
 /// How a release went.
@@ -19,6 +21,8 @@ pub enum Released {
     Unconfirmed,
     /// There was nothing to do: others who joined still hold the lock, or it was released before.
     NotLast,
+    /// The next caller of this process that waited for it has the lock now.
+    HandedOver,
     /// The keys stay: until their ttl, because another one who joined
     /// [abandoned](Lease::abandon) the lease, or until they were held for
     /// [`min_hold`](crate::Request::min_hold).
@@ -28,6 +32,7 @@ pub enum Released {
 /// What the last one to leave sent.
 enum End {
     Released(Arc<Round>),
+    HandedOver,
     /// The keys stay for a time, a shorter one than they had where that was sent.
     Kept(Option<Arc<Round>>),
 }
@@ -103,6 +108,7 @@ impl LeaseHandle {
         let client = &self.shared.client;
         match sent {
             None => Released::NotLast,
+            Some(End::HandedOver) => Released::HandedOver,
             Some(End::Kept(round)) => {
                 if let Some(round) = round {
                     client.settle(&round, client.node_timeout).await;
@@ -120,35 +126,46 @@ impl LeaseHandle {
         }
     }
 
-    /// Begins the next generation, which makes every handle of this one inert, and sends the
-    /// release, or what the keys are to live yet. Once only.
+    /// Begins the next generation, which makes every handle of this one inert, and hands the lock
+    /// over, or sends the release, or what the keys are to live yet. Once only.
     fn end(&self, over: Over) -> Option<End> {
-        if !self.begin_next_generation(over) {
-            return None;
-        }
+        let turn = self.begin_next_generation(over)?;
         let claim = &self.shared.claim;
         if self.shared.is_left_to_expire.load(Ordering::Acquire) {
             claim.abandon();
             return Some(End::Kept(None));
         }
         match self.shared.kept_for() {
-            Duration::ZERO => claim.release().map(End::Released),
+            Duration::ZERO => {
+                // Without a turn it was lost, or passed its deadline, and others are at it already.
+                let inheritance = match turn.filter(|_| over == Over::Released) {
+                    Some(turn) => turn.hand_over(Inheritance::of(&self.shared)),
+                    None => Some(Inheritance::of(&self.shared)),
+                };
+                match inheritance {
+                    None => Some(End::HandedOver),
+                    Some(left) => left.release().map(End::Released),
+                }
+            }
             kept => claim.shorten(kept).map(|sent| End::Kept(Some(sent))),
         }
     }
 
-    fn begin_next_generation(&self, over: Over) -> bool {
-        {
+    /// `None` where it was begun before.
+    #[expect(clippy::option_option, reason = "the first says whether, the second what was left")]
+    fn begin_next_generation(&self, over: Over) -> Option<Option<Turn>> {
+        let turn = {
             let mut state = self.shared.lock();
             if state.generation != self.generation {
-                return false;
+                return None;
             }
             state.generation += 1;
             state.over.get_or_insert(over);
-        }
+            self.shared.turn(&mut state)
+        };
         // Whoever renews the lease stops here, before the release is sent.
         self.shared.changed.notify_waiters();
-        true
+        Some(turn)
     }
 }
 

@@ -8,7 +8,11 @@ use crate::request::{Retry, RetryLimit};
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// One caller's budget, from its first attempt on.
+/// The first pause of callers who spoil it for each other; it doubles from one time to the next.
+const FIRST_SCATTER: Duration = Duration::from_micros(500);
+const MOST_SPOILT: u32 = 6;
+
+/// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
 pub(crate) struct Patience<'a> {
     retry: &'a Retry,
     node_timeout: Duration,
@@ -17,8 +21,14 @@ pub(crate) struct Patience<'a> {
     pub(crate) end: Option<Moment>,
     /// Those that were begun.
     pub(crate) attempts: u32,
+    /// Pauses that were begun.
+    pauses: u32,
+    /// When the last one of them ends.
+    pause: Option<Moment>,
     /// Retries that are left for attempts that nobody won.
     splits: u32,
+    /// How many attempts in a row found the lock free and were spoilt by others.
+    spoilt: u32,
 }
 
 impl<'a> Patience<'a> {
@@ -34,7 +44,10 @@ impl<'a> Patience<'a> {
             began,
             end,
             attempts: 0,
+            pauses: 0,
+            pause: None,
             splits: 0,
+            spoilt: 0,
         }
     }
 
@@ -52,8 +65,9 @@ impl<'a> Patience<'a> {
     /// otherwise.
     pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
         self.splits = self.splits.checked_sub(1)?;
-        let pause = environment.jittered(self.retry.delay).max(SHORTEST_PAUSE);
-        Some(environment.now().saturating_add(pause))
+        let next = environment.now().saturating_add(self.draw(environment));
+        self.pause = Some(next);
+        self.pause
     }
 
     /// Counts an attempt that begins now, and says how long it may wait for the nodes: well below
@@ -68,19 +82,42 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// When the next attempt begins, or `None` where the caller has had enough.
-    pub(crate) fn next_attempt(&self, environment: &Environment) -> Option<Moment> {
+    /// When the next attempt begins, or `None` where the caller has had enough. An attempt that began
+    /// earlier, because something woke the caller, takes nothing from its budget: the pause goes on.
+    pub(crate) fn next_attempt(&mut self, environment: &Environment) -> Option<Moment> {
         let now = environment.now();
-        let pause = environment.jittered(self.retry.delay).max(SHORTEST_PAUSE);
+        if self.pause.is_some_and(|pause| pause > now) {
+            return self.pause;
+        }
+        let pause = self.draw(environment);
         let next = now.saturating_add(pause);
-        match self.retry.limit {
-            RetryLimit::Count(retries) if self.attempts > retries => None,
+        self.pause = match self.retry.limit {
+            RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
             RetryLimit::Wait(budget) => self.end.and_then(|end| {
                 // The last attempt has to be over by the end, so it may have to begin early.
                 let last = end.saturating_sub(self.node_timeout.min(budget / 4));
                 (last > now).then_some(next.min(last))
             }),
+        };
+        self.pauses = self.pauses.saturating_add(1);
+        self.pause
+    }
+
+    /// When a wake-up counts, behind an attempt that others spoilt or won. Where several callers
+    /// found the lock free at one moment and nobody won it, they come again one by one.
+    pub(crate) fn heeds_from(&mut self, environment: &Environment, is_spoilt: bool) -> Moment {
+        let now = environment.now();
+        if !is_spoilt {
+            self.spoilt = 0;
+            return now;
         }
+        self.spoilt = (self.spoilt + 1).min(MOST_SPOILT);
+        let scatter = FIRST_SCATTER * (1 << self.spoilt);
+        now.saturating_add(environment.jittered(scatter.min(self.retry.delay)))
+    }
+
+    fn draw(&self, environment: &Environment) -> Duration {
+        environment.jittered(self.retry.delay).max(SHORTEST_PAUSE)
     }
 }

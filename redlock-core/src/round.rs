@@ -228,6 +228,11 @@ impl Round {
         self.lock().granted
     }
 
+    /// The seats that failed so far.
+    pub(crate) fn failed_seats(&self) -> u64 {
+        self.lock().failed
+    }
+
     /// What the seats said so far; unsaid is whatever comes later.
     pub(crate) fn seats(&self) -> Seats {
         let state = self.lock();

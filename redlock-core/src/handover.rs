@@ -1,0 +1,125 @@
+//! Handing a lock over to the next caller of the same process.
+//!
+//! What a lease leaves on the nodes when it ends goes to the next in line in one of two gears. While
+//! it is nearly as good as new and no fencing token is wanted, the next one *takes it over* as it is,
+//! owner token and all, with no message. Otherwise its attempt *supersedes* it: an acquisition with a
+//! token of its own, to which keys that hold the old one give way, in one round trip instead of a
+//! release and an acquisition.
+//!
+//! Either way the lease before is over, so at no time are there two.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::Claim;
+use crate::environment::Moment;
+use crate::lease::{LeaseShared, Terms};
+use crate::request::{Request, drift};
+use crate::round::Round;
+use crate::token::OwnerToken;
+
+/// How long callers of one process may hand a lock over to each other, before it is released for
+/// those of other processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// How often, one after the other. Zero: every lock is released for everybody.
+    pub most: u32,
+    /// For how long; a holder that has it then may finish.
+    pub longest: Duration,
+}
+
+impl Default for Handover {
+    fn default() -> Self {
+        Self {
+            most: 32,
+            longest: Duration::from_millis(50),
+        }
+    }
+}
+
+/// What a lease that is over has left on the nodes. Dropping it sends the release.
+pub(crate) struct Inheritance {
+    claim: Arc<Claim>,
+    deadline: Moment,
+    expiring: Moment,
+    ttl: Duration,
+    clock_drift_factor: f64,
+    is_fenced: bool,
+    /// Who has it sees to the release.
+    is_passed_on: bool,
+}
+
+impl Inheritance {
+    pub(crate) fn of(lease: &LeaseShared) -> Self {
+        let (deadline, expiring) = {
+            let state = lease.lock();
+            (state.deadline, state.expiring)
+        };
+        Self {
+            claim: Arc::clone(&lease.claim),
+            deadline,
+            expiring,
+            ttl: lease.ttl,
+            clock_drift_factor: lease.clock_drift_factor,
+            is_fenced: lease.fencing_token.is_some(),
+            is_passed_on: false,
+        }
+    }
+
+    /// On what terms `request` may have the claim as it is: where it is what an acquisition now would
+    /// give, but for a tenth of the validity. Whether the nodes have forgotten it is looked at before
+    /// the clock, as after an attempt.
+    pub(crate) fn terms(&self, request: &Request, clock: &dyn crate::Clock) -> Option<Terms> {
+        let is_alike = !request.fencing
+            && !self.is_fenced
+            && request.min_hold.is_zero()
+            && request.ttl == self.ttl
+            && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
+            // The keys may live longer than was asked for.
+            && self.claim.longest_ttl() == self.ttl;
+        if !is_alike || !self.claim.is_vouched_for() {
+            return None;
+        }
+        let now = clock.now();
+        let whole = self.ttl.saturating_sub(drift(self.ttl, self.clock_drift_factor));
+        let left = self.deadline.saturating_since(now);
+        (left >= whole / 10 * 9 && left >= request.min_validity).then_some(Terms {
+            acquired_at: now,
+            deadline: self.deadline,
+            expiring: self.expiring,
+            fencing_token: None,
+        })
+    }
+
+    /// The claim, for the next lease to hold.
+    pub(crate) fn take_over(mut self) -> Arc<Claim> {
+        self.is_passed_on = true;
+        Arc::clone(&self.claim)
+    }
+
+    /// The token that gives way to the next one's.
+    pub(crate) fn token(&self) -> &OwnerToken {
+        &self.claim.token
+    }
+
+    /// Releases it everywhere. `None` where that was done before.
+    pub(crate) fn release(mut self) -> Option<Arc<Round>> {
+        self.is_passed_on = true;
+        self.claim.release()
+    }
+
+    /// Releases what did not give way: on all nodes but `superseded`, which have the next one's keys.
+    pub(crate) fn superseded(mut self, superseded: u64) {
+        self.is_passed_on = true;
+        self.claim.release_beyond(superseded);
+    }
+
+}
+
+impl Drop for Inheritance {
+    fn drop(&mut self) {
+        if !self.is_passed_on {
+            self.claim.release();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One line.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use crate::environment::Moment;
+use crate::error::AcquireError;
+use crate::token::OwnerToken;
+
+use super::{Legacy, Look};
+
+/// Small where nobody waits: every lock that is held has one.
+pub(super) struct Line {
+    /// Whose turn it is.
+    pub(super) turn: u64,
+    pub(super) status: Status,
+    pub(super) crowd: Option<Box<Crowd>>,
+}
+
+/// What the one whose turn it is has come to.
+pub(super) enum Status {
+    /// It asks the nodes, or pauses between two attempts. `due` is by when it has to have done
+    /// something.
+    Trying { due: Moment },
+    /// It has the lock.
+    Holding { until: Moment, token: OwnerToken },
+    /// It has left, and nobody has come since.
+    Quiet { until: Moment },
+}
+
+#[derive(Default)]
+pub(super) struct Crowd {
+    /// In the order in which they came.
+    waiters: BTreeMap<u64, Option<Waker>>,
+    /// For the one whose turn it is now, until it takes it.
+    legacy: Option<Box<Legacy>>,
+    /// What the nodes last said.
+    refusal: Option<Refusal>,
+    /// Some of the waiters want to know what the nodes say.
+    is_curious: bool,
+    /// The one whose turn it is should ask the nodes again, without waiting any longer.
+    is_poked: bool,
+    /// The one whose turn it is, while it pauses.
+    head: Option<Waker>,
+}
+
+struct Refusal {
+    began: Moment,
+    error: AcquireError,
+}
+
+/// What one who has had enough is told.
+pub(crate) enum Verdict {
+    /// Another caller of this process has the lock, and for how long it is valid.
+    Held(OwnerToken, Moment),
+    /// What the nodes said to an attempt of another caller.
+    Refused(AcquireError),
+}
+
+impl Line {
+    pub(super) fn new(turn: u64, due: Moment) -> Self {
+        Self {
+            turn,
+            status: Status::Trying { due },
+            crowd: None,
+        }
+    }
+
+    fn crowd(&mut self) -> &mut Crowd {
+        self.crowd.get_or_insert_default()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.crowd.as_ref().map_or(0, |crowd| crowd.waiters.len())
+    }
+
+    pub(super) fn join(&mut self, ticket: u64) {
+        self.crowd().waiters.insert(ticket, None);
+    }
+
+    /// Takes one out of the line, unless it was given the turn.
+    pub(super) fn leave(&mut self, ticket: u64) -> Option<Option<Waker>> {
+        self.crowd().waiters.remove(&ticket)
+    }
+
+    /// What was left for the one whose turn it is.
+    pub(super) fn take_legacy(&mut self) -> Box<Legacy> {
+        self.crowd().legacy.take().unwrap_or_default()
+    }
+
+    /// See [`Lines::look`](super::Lines::look). Also returns whom to wake, and a waker to drop.
+    pub(super) fn look(
+        &mut self,
+        ticket: u64,
+        waker: &Waker,
+        wants: Option<Moment>,
+        (now, due): (Moment, Moment),
+    ) -> (Look, [Option<Waker>; 2]) {
+        if self.turn == ticket {
+            return (Look::Turn(self.take_legacy()), [None, None]);
+        }
+        let over_at = match &self.status {
+            Status::Trying { due } => *due,
+            Status::Holding { until, .. } => *until,
+            Status::Quiet { .. } => now,
+        };
+        let crowd = self.crowd.get_or_insert_default();
+        let first = crowd.waiters.first_key_value().map(|(first, _)| *first);
+        if over_at <= now && first == Some(ticket) {
+            // Its turn has come to nothing.
+            let waker = crowd.waiters.remove(&ticket).flatten();
+            let head = crowd.head.take();
+            self.turn = ticket;
+            self.status = Status::Trying { due };
+            return (Look::Turn(self.take_legacy()), [head, waker]);
+        }
+        let mut poked = None;
+        if let Some(since) = wants {
+            match (&self.status, &crowd.refusal) {
+                (Status::Holding { until, token }, _) if *until > now => {
+                    let verdict = Verdict::Held(token.clone(), *until);
+                    return (Look::Verdict(verdict), [None, None]);
+                }
+                (_, Some(refusal)) if refusal.began >= since => {
+                    let verdict = Verdict::Refused(refusal.error.clone());
+                    return (Look::Verdict(verdict), [None, None]);
+                }
+                _ => {
+                    crowd.is_curious = true;
+                    if !std::mem::replace(&mut crowd.is_poked, true) {
+                        poked = crowd.head.take();
+                    }
+                }
+            }
+        }
+        let known = crowd.waiters.entry(ticket).or_default();
+        let replaced = match known {
+            Some(known) if known.will_wake(waker) => None,
+            other => other.replace(waker.clone()),
+        };
+        // Who is not the first looks after it as well, as it may be the first by then.
+        let again = if over_at <= now { due } else { over_at };
+        (Look::Wait(again), [poked, replaced])
+    }
+
+    /// Makes it the turn of the first in line, and returns its waker.
+    pub(super) fn pass(&mut self, due: Moment, legacy: Box<Legacy>) -> Option<Waker> {
+        let crowd = self.crowd();
+        let (ticket, waker) = crowd.waiters.pop_first()?;
+        crowd.legacy = Some(legacy);
+        crowd.head = None;
+        self.turn = ticket;
+        self.status = Status::Trying { due };
+        waker
+    }
+
+    /// The one whose turn it is has the lock. Returns those to whom that is news.
+    pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> Vec<Waker> {
+        self.status = Status::Holding { until, token };
+        self.curious()
+    }
+
+    pub(super) fn prolong(&mut self, later: Moment) {
+        if let Status::Holding { until, .. } = &mut self.status {
+            *until = later;
+        }
+    }
+
+    /// The nodes refused it. Returns those to whom that is news.
+    pub(super) fn refused(&mut self, began: Moment, error: AcquireError) -> Vec<Waker> {
+        self.crowd().refusal = Some(Refusal { began, error });
+        self.curious()
+    }
+
+    fn curious(&mut self) -> Vec<Waker> {
+        let Some(crowd) = &mut self.crowd else {
+            return Vec::new();
+        };
+        if !std::mem::take(&mut crowd.is_curious) {
+            return Vec::new();
+        }
+        crowd.waiters.values().flatten().cloned().collect()
+    }
+
+    /// The one whose turn it is asks the nodes, until `due` at most.
+    pub(super) fn attempt(&mut self, due: Moment) {
+        self.status = Status::Trying { due };
+        if let Some(crowd) = &mut self.crowd {
+            crowd.is_poked = false;
+        }
+    }
+
+    /// The one whose turn it is pauses. `None` where it is wanted, else the waker that its own
+    /// replaces.
+    pub(super) fn pause(&mut self, due: Moment, waker: &Waker) -> Option<Option<Waker>> {
+        self.status = Status::Trying { due };
+        let crowd = self.crowd();
+        if crowd.is_poked {
+            return None;
+        }
+        match &crowd.head {
+            Some(known) if known.will_wake(waker) => Some(None),
+            _ => Some(crowd.head.replace(waker.clone())),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The callers of one process that want the same lock stand in one line, first come, first served.
+//!
+//! Only the one whose *turn* it is talks to the nodes. Whoever has the lock keeps the turn with the
+//! lease, and passes it on when the lease ends: to the next in line, and with it, as far as that is
+//! fair to other processes, what is on the nodes (see [`crate::handover`]).
+//!
+//! A turn is no lock. It saves messages and keeps order within the process; exclusion is the nodes'
+//! affair. So it may be taken from somebody who does not use it: a caller whose future is not
+//! polled, or a lease that ended without anybody's doing.
+
+mod line;
+mod turn;
+mod wait;
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+pub(crate) use line::Verdict;
+pub(crate) use turn::{Roused, Tenure, Turn};
+pub(crate) use wait::{Arrival, Ended, Queued};
+
+use crate::client::NodeSet;
+use crate::environment::Moment;
+use crate::handover::Inheritance;
+use crate::node::Node;
+use crate::resource::Resource;
+use crate::timekeeper::wake;
+use line::{Line, Status};
+use turn::Cohort;
+
+/// How many places are remembered at most for a moment after the last one has left.
+const MOST_QUIET: usize = 1024;
+
+/// What callers of the same line have in common: they exclude each other, and would be given the
+/// same keys on the same nodes.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) keys: Resource,
+    pub(crate) nodes: NodeSet,
+}
+
+fn address(node: &Arc<dyn Node>) -> usize {
+    Arc::as_ptr(node).cast::<()>().addr()
+}
+
+impl PartialEq for Place {
+    /// The same nodes in another order are the same place.
+    fn eq(&self, other: &Self) -> bool {
+        let is_same_set = || {
+            let has = |node| other.nodes.iter().any(|known| address(known) == address(node));
+            self.nodes.len() == other.nodes.len() && self.nodes.iter().all(has)
+        };
+        self.keys == other.keys && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())
+    }
+}
+
+impl Eq for Place {}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.keys.hash(state);
+        let sum = |sum: usize, node| sum.wrapping_add(address(node));
+        state.write_usize(self.nodes.iter().fold(0, sum));
+    }
+}
+
+/// How many callers may stand in line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) a_line: usize,
+    pub(crate) in_all: usize,
+}
+
+/// All lines of a client. A place that nobody uses is forgotten.
+pub(crate) struct Lines {
+    state: Mutex<State>,
+    limits: Limits,
+}
+
+#[derive(Default)]
+struct State {
+    lines: HashMap<Place, Line>,
+    /// In all lines.
+    waiting: usize,
+    /// Never used twice, so that a turn that was taken away is told from any later one.
+    last_ticket: u64,
+    /// Places that nobody uses, which are kept for a moment.
+    quiet: VecDeque<(Moment, Place)>,
+}
+
+/// What became of a caller who came to a place.
+enum Entered {
+    /// It is its turn; not before the moment, where there is one.
+    Turn(u64, Option<Moment>),
+    /// It stands in line.
+    Queued(u64),
+    /// So many callers stand there already.
+    Full(usize),
+}
+
+/// What one in line is told.
+enum Look {
+    /// It is its turn.
+    Turn(Box<Legacy>),
+    /// What the nodes said to the one whose turn it is, or who has the lock.
+    Verdict(Verdict),
+    /// To wait, until the moment at most.
+    Wait(Moment),
+}
+
+/// What comes with a turn that was passed on.
+#[derive(Default)]
+pub(crate) struct Legacy {
+    /// What is on the nodes still.
+    pub(crate) inheritance: Option<Inheritance>,
+    cohort: Cohort,
+    /// Not to talk to the nodes before then: other processes had no chance for a while.
+    pub(crate) not_before: Option<Moment>,
+}
+
+impl Lines {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            state: Mutex::default(),
+            limits,
+        }
+    }
+
+    /// Comes to `place`. `due` is by when a caller whose turn it is has to have done something.
+    fn enter(&self, place: &Place, now: Moment, due: Moment) -> Entered {
+        let mut state = self.lock();
+        state.forget_quiet(now);
+        state.last_ticket += 1;
+        let ticket = state.last_ticket;
+        let State { lines, waiting, .. } = &mut *state;
+        match lines.entry(place.clone()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Line::new(ticket, due));
+                Entered::Turn(ticket, None)
+            }
+            Entry::Occupied(mut occupied) => {
+                let line = occupied.get_mut();
+                if let Status::Quiet { until } = line.status {
+                    line.status = Status::Trying {
+                        due: due.max(until),
+                    };
+                    line.turn = ticket;
+                    return Entered::Turn(ticket, (until > now).then_some(until));
+                }
+                let standing = line.waiting();
+                if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
+                    return Entered::Full(standing);
+                }
+                line.join(ticket);
+                *waiting += 1;
+                Entered::Queued(ticket)
+            }
+        }
+    }
+
+    /// Looks what there is for the one with `ticket`, who is woken when that changes. One that
+    /// `wants` a verdict is told what the nodes said to an attempt that began no sooner. `due` is by
+    /// when it has to have done something, if it is its turn.
+    fn look(
+        &self,
+        place: &Place,
+        ticket: u64,
+        waker: &Waker,
+        wants: Option<Moment>,
+        (now, due): (Moment, Moment),
+    ) -> Look {
+        let (look, [concerned, _replaced]) = {
+            let mut state = self.lock();
+            let State { lines, waiting, .. } = &mut *state;
+            let Some(line) = lines.get_mut(place) else {
+                // Not so while anybody stands in it.
+                return Look::Wait(due);
+            };
+            let standing = line.waiting();
+            let looked = line.look(ticket, waker, wants, (now, due));
+            *waiting -= standing - line.waiting();
+            looked
+        };
+        if let Some(concerned) = concerned {
+            wake(concerned);
+        }
+        look
+    }
+
+    /// One in line gives up. Where it was given the turn just now, what came with that is returned,
+    /// for it to be passed on.
+    fn leave(&self, place: &Place, ticket: u64) -> Option<Box<Legacy>> {
+        let _waker = {
+            let mut state = self.lock();
+            let State { lines, waiting, .. } = &mut *state;
+            let line = lines.get_mut(place)?;
+            if line.turn == ticket {
+                return Some(line.take_legacy());
+            }
+            let left = line.leave(ticket);
+            *waiting -= usize::from(left.is_some());
+            left
+        };
+        None
+    }
+
+    /// Changes the line, unless it is no longer the turn of the one with `ticket`, and wakes whom
+    /// that concerns.
+    fn with_turn<T>(
+        &self,
+        place: &Place,
+        ticket: u64,
+        change: impl FnOnce(&mut Line) -> (T, Vec<Waker>),
+    ) -> Option<T> {
+        let (value, concerned) = {
+            let mut state = self.lock();
+            let line = state.lines.get_mut(place)?;
+            if line.turn != ticket {
+                return None;
+            }
+            change(line)
+        };
+        concerned.into_iter().for_each(wake);
+        Some(value)
+    }
+
+    /// The lease of the one with `ticket` is valid until `until` by now.
+    pub(crate) fn prolong(&self, place: &Place, tenure: &Tenure, until: Moment) {
+        let change = |line: &mut Line| {
+            line.prolong(until);
+            ((), Vec::new())
+        };
+        self.with_turn(place, tenure.ticket(), change);
+    }
+
+    /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. Otherwise
+    /// the place is forgotten, or kept until `quiet`.
+    fn pass(
+        &self,
+        place: &Place,
+        ticket: u64,
+        due: Moment,
+        quiet: Option<Moment>,
+        legacy: impl FnOnce() -> Legacy,
+    ) {
+        let (next, _forgotten) = {
+            let mut state = self.lock();
+            let State { lines, waiting, .. } = &mut *state;
+            let Some(line) = lines.get_mut(place).filter(|line| line.turn == ticket) else {
+                return;
+            };
+            if line.waiting() > 0 {
+                *waiting -= 1;
+                (line.pass(due, Box::new(legacy())), None)
+            } else if let Some(until) = quiet {
+                line.turn = 0;
+                line.status = Status::Quiet { until };
+                (None, state.keep_quiet(until, place))
+            } else {
+                (None, lines.remove_entry(place))
+            }
+        };
+        if let Some(next) = next {
+            wake(next);
+        }
+    }
+
+    /// How many places are known.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.lock().lines.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Keeps the place for a moment, of which nobody makes use now. Returns another one that is
+    /// forgotten for it.
+    fn keep_quiet(&mut self, until: Moment, place: &Place) -> Option<(Place, Line)> {
+        let forgotten = if self.quiet.len() == MOST_QUIET {
+            self.forget_first_quiet()
+        } else {
+            None
+        };
+        self.quiet.push_back((until, place.clone()));
+        forgotten
+    }
+
+    fn forget_quiet(&mut self, now: Moment) {
+        while self.quiet.front().is_some_and(|(until, _)| *until <= now) {
+            self.forget_first_quiet();
+        }
+    }
+
+    fn forget_first_quiet(&mut self) -> Option<(Place, Line)> {
+        let (until, place) = self.quiet.pop_front()?;
+        let line = self.lines.get(&place)?;
+        // It may be in use again.
+        let is_quiet = matches!(line.status, Status::Quiet { until: then } if then == until);
+        if is_quiet {
+            self.lines.remove_entry(&place)
+        } else {
+            None
+        }
+    }
+}
