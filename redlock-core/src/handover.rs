@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::environment::Moment;
+use crate::environment::{Clock, Moment};
 use crate::lease::{LeaseShared, Terms};
 use crate::request::{Request, drift};
 use crate::round::Round;
@@ -66,10 +66,10 @@ impl Inheritance {
         }
     }
 
-    /// On what terms `request` may have the claim as it is: where it is what an acquisition now would
-    /// give, but for a tenth of the validity. Whether the nodes have forgotten it is looked at before
-    /// the clock, as after an attempt.
-    pub(crate) fn terms(&self, request: &Request, clock: &dyn crate::Clock) -> Option<Terms> {
+    /// Whether `request` may have the claim as it is: where it is what an acquisition now would give,
+    /// but for a tenth of the validity. Whether the nodes have forgotten it is looked at before the
+    /// clock, as after an attempt.
+    pub(crate) fn suits(&self, request: &Request, clock: &dyn Clock) -> bool {
         let is_alike = !request.fencing
             && !self.is_fenced
             && request.min_hold.is_zero()
@@ -78,17 +78,21 @@ impl Inheritance {
             // The keys may live longer than was asked for.
             && self.claim.longest_ttl() == self.ttl;
         if !is_alike || !self.claim.is_vouched_for() {
-            return None;
+            return false;
         }
-        let now = clock.now();
         let whole = self.ttl.saturating_sub(drift(self.ttl, self.clock_drift_factor));
-        let left = self.deadline.saturating_since(now);
-        (left >= whole / 10 * 9 && left >= request.min_validity).then_some(Terms {
+        let left = self.deadline.saturating_since(clock.now());
+        left >= whole / 10 * 9 && left >= request.min_validity
+    }
+
+    /// The terms on which the claim goes to a holder who takes it over `now`.
+    pub(crate) fn terms(&self, now: Moment) -> Terms {
+        Terms {
             acquired_at: now,
             deadline: self.deadline,
             expiring: self.expiring,
             fencing_token: None,
-        })
+        }
     }
 
     /// The claim, for the next lease to hold.

@@ -58,6 +58,7 @@ mod resource;
 mod round;
 mod timekeeper;
 mod token;
+mod vigil;
 
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet};
 pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
@@ -81,3 +82,7 @@ pub use redis_node::{RedisAddress, RedisNode, RedisOptions, Vetting};
 pub use request::{MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
 pub use resource::{MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use token::OwnerToken;
+/// For tests on real nodes.
+#[doc(hidden)]
+pub use vigil::Vigil;
+pub use vigil::{Sighting, Watch};

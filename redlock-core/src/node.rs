@@ -8,6 +8,7 @@ use crate::operation::Operation;
 use crate::resource::Shown;
 use crate::round::{Goal, Round};
 use crate::token;
+use crate::vigil::{Sighting, Watch};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
@@ -29,6 +30,14 @@ pub trait Node: Send + Sync + 'static {
 
     /// Whether the node would vote now.
     fn status(&self) -> NodeStatus;
+
+    /// Tells `watch` what becomes of its keys, for as long as it is wanted: whether they are there,
+    /// for how much longer, and each change of that, whoever makes it. Returns at once, never
+    /// blocks, and may be called from any thread. Whoever waits tries again by itself now and then,
+    /// so a report that is late, missing or wrong costs time and nothing else.
+    fn watch(&self, watch: Watch) {
+        watch.report(Sighting::Blind);
+    }
 
     /// Goes up whenever the node may have forgotten what it granted, or dropped it early: it
     /// restarted, was flushed, or its clock stepped. What it granted in an earlier epoch counts no

@@ -5,11 +5,14 @@ mod store;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
-use crate::environment::Clock;
+use crate::environment::{Clock, Moment};
 use crate::node::{Answer, EpochListener, Node, NodeStatus, Reply};
 use crate::operation::Operation;
+use crate::timekeeper::wake;
+use crate::vigil::Watch;
 use store::{Store, unreachable};
 
 /// A store in this process that answers as a Redis node would. It excludes nobody outside of the
@@ -24,9 +27,27 @@ pub struct MemoryNode {
 struct Shared {
     name: Arc<str>,
     clock: Arc<dyn Clock>,
-    store: Mutex<Store>,
+    state: Mutex<State>,
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+}
+
+#[derive(Default)]
+struct State {
+    store: Store,
+    watches: Vec<Watch>,
+}
+
+impl State {
+    /// Tells whoever waits what is there now. The reports are in order, as they are made under the
+    /// node's lock; the callers are to be woken once it is free.
+    fn tell(&mut self, now: Moment) -> Vec<Waker> {
+        self.watches.retain(Watch::is_wanted);
+        let store = &self.store;
+        let told = self.watches.iter();
+        told.filter_map(|watch| watch.record(store.sighting(watch.keys(), now)))
+            .collect()
+    }
 }
 
 impl MemoryNode {
@@ -35,7 +56,7 @@ impl MemoryNode {
         let shared = Shared {
             name: name.into(),
             clock,
-            store: Mutex::default(),
+            state: Mutex::default(),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
         };
@@ -46,12 +67,12 @@ impl MemoryNode {
 
     /// Makes the node unreachable: it votes no, and keeps what it holds.
     pub fn cut(&self) {
-        self.lock().is_cut = true;
+        self.change(|store, _| store.is_cut = true);
     }
 
     /// Undoes [`cut`](Self::cut).
     pub fn restore(&self) {
-        self.lock().is_cut = false;
+        self.change(|store, _| store.is_cut = false);
     }
 
     /// Begins a new epoch, as a node does that may have forgotten locks. It votes on, and keeps
@@ -68,6 +89,7 @@ impl MemoryNode {
     /// The value under `key`, unless it has expired.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         self.current()
+            .store
             .entries
             .get(key)
             .map(|entry| entry.value.to_vec())
@@ -77,6 +99,7 @@ impl MemoryNode {
     pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
         let now = self.shared.clock.now();
         self.current()
+            .store
             .entries
             .get(key)
             .map(|entry| entry.expires.saturating_since(now))
@@ -85,6 +108,7 @@ impl MemoryNode {
     /// All keys that have not expired, in order.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         self.current()
+            .store
             .entries
             .keys()
             .map(|key| key.to_vec())
@@ -93,23 +117,20 @@ impl MemoryNode {
 
     /// Puts `value` under `key` for `ttl`, whatever was there: another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
-        let expires = self.shared.clock.now().saturating_add(ttl);
-        self.lock().put(key, value, expires);
+        self.change(|store, now| store.put(key, value, now.saturating_add(ttl)));
     }
 
     /// Deletes `key`, whoever holds it.
     pub fn delete(&self, key: &[u8]) {
-        self.lock().delete(key);
+        self.change(|store, _| store.delete(key));
     }
 
     /// Serves `operation` and returns the answer: what a simulation needs, which carries requests
     /// and answers by itself.
     #[doc(hidden)]
     pub fn serve(&self, operation: &Operation) -> Answer {
-        let now = self.shared.clock.now();
-        let answer = self
-            .current()
-            .serve(operation, now, self.shared.clock.wall());
+        let wall = self.shared.clock.wall();
+        let answer = self.change(|store, now| store.serve(operation, now, wall));
         let epoch = self.epoch();
         match answer {
             Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
@@ -125,21 +146,33 @@ impl MemoryNode {
             Arc::clone(&self.shared.name),
             Arc::clone(&self.shared.clock),
         );
-        *copy.lock() = self.current().clone();
+        copy.lock().store = self.current().store.clone();
         copy
     }
 
-    fn current(&self) -> MutexGuard<'_, Store> {
+    /// Does something to what is there now, and tells whoever waits.
+    fn change<T>(&self, change: impl FnOnce(&mut Store, Moment) -> T) -> T {
         let now = self.shared.clock.now();
-        let mut store = self.lock();
-        store.expire(now);
-        store
+        let (changed, woken) = {
+            let mut state = self.lock();
+            state.store.expire(now);
+            (change(&mut state.store, now), state.tell(now))
+        };
+        woken.into_iter().for_each(wake);
+        changed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Store> {
+    fn current(&self) -> MutexGuard<'_, State> {
+        let now = self.shared.clock.now();
+        let mut state = self.lock();
+        state.store.expire(now);
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.shared
-            .store
+            .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,11 +190,22 @@ impl Node for MemoryNode {
     }
 
     fn status(&self) -> NodeStatus {
-        if self.lock().is_cut {
+        if self.lock().store.is_cut {
             NodeStatus::Abstaining(unreachable())
         } else {
             NodeStatus::Voting
         }
+    }
+
+    fn watch(&self, watch: Watch) {
+        let now = self.shared.clock.now();
+        let woken = {
+            let mut state = self.lock();
+            state.store.expire(now);
+            state.watches.push(watch);
+            state.tell(now)
+        };
+        woken.into_iter().for_each(wake);
     }
 
     fn epoch(&self) -> u32 {

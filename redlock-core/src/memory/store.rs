@@ -9,6 +9,7 @@ use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
 use crate::token::OwnerToken;
+use crate::vigil::Sighting;
 
 /// What a server would keep.
 #[derive(Clone, Default)]
@@ -202,6 +203,18 @@ impl Store {
                 let left = entry.expires.saturating_since(now);
                 Answer::Held(Holding::unknown(Remaining::Expires(left)))
             }
+        }
+    }
+
+    /// What somebody hears who waits for `keys`.
+    pub(super) fn sighting(&self, keys: &Resource, now: Moment) -> Sighting {
+        if self.is_cut {
+            return Sighting::Blind;
+        }
+        let held = keys.names().filter_map(|key| self.entries.get(key));
+        match held.map(|entry| entry.expires).max() {
+            None => Sighting::Free,
+            Some(last) => Sighting::Held(Remaining::Expires(last.saturating_since(now))),
         }
     }
 

@@ -1,0 +1,211 @@
+//! From a request to a lease: standing in line, attempts, and pauses between them.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::attempt::{Outcome, Refused, attempt};
+use crate::environment::Moment;
+use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
+use crate::handover::Inheritance;
+use crate::lease::Lease;
+use crate::node::{Holding, Remaining};
+use crate::patience::Patience;
+use crate::queue::{Arrival, Ended, Place, Queued, Turn, Verdict};
+use crate::quorum::majority;
+use crate::request::Request;
+use crate::round::MOST_NODES;
+
+use super::{Client, ClientShared, NodeSet};
+
+impl Client {
+    /// Acquires `request` from a majority of `nodes`, trying again as it says.
+    ///
+    /// Callers of this client who want the same resource on the same nodes stand in line, first come,
+    /// first served: only the first one asks the nodes, and when its lease ends the next one gets the
+    /// lock from it, as far as [`Settings::handover`](super::Settings::handover) allows.
+    ///
+    /// # Errors
+    /// [`AcquireError::Contended`] where a majority answered and someone else holds the resource,
+    /// [`AcquireError::Unavailable`] where no majority answered in time, and
+    /// [`AcquireError::Invalid`] before anything is sent.
+    ///
+    /// # Cancellation
+    /// Dropping this future at any point leaves the line at once, and sends the release of what it may
+    /// have acquired to every node, behind the acquisition on the same connection.
+    pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
+        request.check()?;
+        if nodes.is_empty() || nodes.len() > MOST_NODES {
+            return Err(AcquireError::Invalid(Invalid::new(format!(
+                "a lock over {} nodes; give it 1 to {MOST_NODES}",
+                nodes.len()
+            ))));
+        }
+        let client = &self.shared;
+        let environment = &client.environment;
+        let place = Place {
+            keys: request.resource.with_prefix(&client.key_prefix),
+            nodes: Arc::clone(nodes),
+        };
+        let mut patience = Patience::new(environment, &request.retry, client.node_timeout)
+            .with_splits(request.split_retries);
+        let (mut turn, mut inheritance) = match Queued::arrive(client, place) {
+            Arrival::Turn(turn, None) => (turn, None),
+            // Boxed: these are rare, or cost more than that anyway, and would be a large part of every
+            // acquisition's future.
+            other => Box::pin(client.wait(nodes, other, &mut patience)).await?,
+        };
+        loop {
+            if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock)) {
+                return Ok(client.take_over(*left, request, turn));
+            }
+            let timeout = patience.begin_attempt(environment, request.ttl);
+            let keys = &turn.place().keys;
+            let refused = match attempt(client, nodes, request, keys, timeout, inheritance.take())
+                .await
+            {
+                Outcome::Acquired(claim, terms) => {
+                    let took = environment.now().saturating_since(terms.acquired_at);
+                    let tenure = turn.hold(terms.deadline, &claim.token, took);
+                    return Ok(Lease::new(client, claim, request, terms, tenure));
+                }
+                Outcome::Refused(refused) => refused,
+            };
+            turn = match Box::pin(client.pause(turn, refused, &mut patience)).await {
+                Ok(turn) => turn,
+                Err(error) => return Err(error),
+            };
+        }
+    }
+}
+
+type Begun = (Turn, Option<Box<Inheritance>>);
+
+impl ClientShared {
+    /// Waits until it is the caller's turn.
+    async fn wait(
+        self: &Arc<Self>,
+        nodes: &NodeSet,
+        arrival: Arrival,
+        patience: &mut Patience<'_>,
+    ) -> Result<Begun, AcquireError> {
+        let (turn, not_before, inheritance) = match arrival {
+            Arrival::Turn(turn, not_before) => (turn, not_before, None),
+            Arrival::Full(standing) => return Err(full(standing)),
+            Arrival::Queued(queued) => match queued.wait(patience).await {
+                Ended::Spent(verdict) => {
+                    return Err(self.spent(nodes, verdict, patience));
+                }
+                Ended::Turn(turn, legacy) => {
+                    (turn, legacy.not_before, legacy.inheritance.map(Box::new))
+                }
+            },
+        };
+        if let Some(not_before) = not_before {
+            // Nobody's time is longer for it.
+            let until = patience.end.map_or(not_before, |end| not_before.min(end));
+            let never = pin!(std::future::pending());
+            turn.pause(until, never).await;
+        }
+        Ok((turn, inheritance))
+    }
+
+    /// Waits for the next attempt, or concludes.
+    async fn pause(
+        &self,
+        mut turn: Turn,
+        refused: Box<Refused>,
+        patience: &mut Patience<'_>,
+    ) -> Result<Turn, AcquireError> {
+        let environment = &self.environment;
+        turn.refused(refused.began(), refused.so_far());
+        let next = match patience.next_attempt(environment) {
+            None if patience.minds_splits() && refused.is_split().await => {
+                patience.next_behind_a_split(environment)
+            }
+            next => next,
+        };
+        let Some(next) = next else {
+            // Whoever is next need not wait for the words.
+            drop(turn);
+            return Err(refused.conclude(patience).await);
+        };
+        let heeds_from = patience.heeds_from(environment, refused.is_spoilt());
+        let vigil = refused.watch();
+        let free = pin!(async {
+            environment.clock.sleep_until(heeds_from).await;
+            match &vigil {
+                Some(vigil) => vigil.free().await,
+                None => std::future::pending().await,
+            }
+        });
+        turn.pause(next, free).await;
+        turn.attempt(self.node_timeout);
+        Ok(turn)
+    }
+
+    /// Gives the claim of the lease before to the next holder.
+    fn take_over(self: &Arc<Self>, left: Inheritance, request: &Request, turn: Turn) -> Lease {
+        let terms = left.terms(self.environment.now());
+        let claim = left.take_over();
+        let tenure = turn.hold(terms.deadline, &claim.token, Duration::ZERO);
+        Lease::new(self, claim, request, terms, tenure)
+    }
+
+    /// Why a caller who had enough did not get the lock.
+    fn spent(
+        &self,
+        nodes: &NodeSet,
+        verdict: Option<Verdict>,
+        patience: &Patience<'_>,
+    ) -> AcquireError {
+        let now = self.environment.now();
+        let (attempts, waited) = (0, now.saturating_since(patience.began));
+        match verdict {
+            Some(Verdict::Held(token, until)) => {
+                let mut holding = Holding::by(token.as_bytes());
+                holding.remaining = Remaining::Expires(until.saturating_since(now));
+                AcquireError::Contended(Contended {
+                    holding,
+                    attempts,
+                    waited,
+                })
+            }
+            Some(Verdict::Refused(AcquireError::Contended(known))) => {
+                AcquireError::Contended(Contended {
+                    attempts,
+                    waited,
+                    ..known
+                })
+            }
+            Some(Verdict::Refused(AcquireError::Unavailable(known))) => {
+                AcquireError::Unavailable(Unavailable {
+                    attempts,
+                    waited,
+                    ..known
+                })
+            }
+            Some(Verdict::Refused(other)) => other,
+            // The one who asks them is still waiting for them.
+            None => {
+                let names = nodes.iter().map(|node| node.name());
+                AcquireError::Unavailable(Unavailable {
+                    granted: 0,
+                    needed: majority(nodes.len()),
+                    nodes: NodeReport::of_round(names, vec![None; nodes.len()], waited),
+                    too_late: None,
+                    attempts,
+                    waited,
+                })
+            }
+        }
+    }
+}
+
+fn full(standing: usize) -> AcquireError {
+    AcquireError::Contended(Contended {
+        holding: Holding::default(),
+        attempts: 0,
+        waited: Duration::ZERO,
+    })
+}

@@ -1,0 +1,68 @@
+//! A barrier on the nodes.
+
+use std::future::{Future as _, poll_fn};
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::node::{Answer, NodeErrorKind, ask};
+use crate::operation::{Operation, Want};
+use crate::race::before;
+use crate::resource::Resource;
+
+use super::{Client, NodeSet};
+
+impl Client {
+    /// Waits until every node has served all that was submitted before this call, at most for
+    /// `timeout`; returns the names of those that did not. An operation is answered after those
+    /// before it, so one that changes nothing does for a barrier: the release of what was never
+    /// locked, which also reaches a node that votes no. It takes two: what the first one found
+    /// answered with `NOSCRIPT` is sent again behind it.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
+        let environment = &self.shared.environment;
+        let until = environment.now().saturating_add(timeout);
+        let token = self.shared.tokens.fresh(&*environment.entropy);
+        let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
+        let ttl = Duration::from_millis(1);
+        let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
+        // Each node by itself: one that hangs takes no time from the others.
+        let mut asking: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                Box::pin(async move {
+                    is_served(&ask(&**node, barrier()).await)
+                        && is_served(&ask(&**node, barrier()).await)
+                })
+            })
+            .collect();
+        let mut served = vec![None; nodes.len()];
+        let all = poll_fn(|context| {
+            for (asking, served) in asking.iter_mut().zip(&mut served) {
+                if served.is_none()
+                    && let Poll::Ready(answer) = asking.as_mut().poll(context)
+                {
+                    *served = Some(answer);
+                }
+            }
+            if served.contains(&None) {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        });
+        before(&*environment.clock, until, all).await;
+        let unserved = nodes.iter().zip(&served);
+        let unserved = unserved.filter(|(_, served)| **served != Some(true));
+        unserved.map(|(node, _)| node.name().to_owned()).collect()
+    }
+}
+
+/// Whether a node got to serve what it answers to. One that answers with an error has, too.
+fn is_served(answer: &Answer) -> bool {
+    match answer {
+        Answer::Failed(error) => error.kind() == NodeErrorKind::Server,
+        _ => true,
+    }
+}

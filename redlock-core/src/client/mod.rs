@@ -1,0 +1,143 @@
+//! A client of the nodes: acquires leases.
+
+mod acquire;
+mod flush;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::environment::{Environment, Moment};
+use crate::handover::Handover;
+use crate::node::Node;
+use crate::queue::{Limits, Lines};
+use crate::race::before;
+use crate::renew::Renewals;
+use crate::round::Round;
+use crate::token::TokenSource;
+
+/// How long an attempt that finds no majority waits for answers, unless configured otherwise.
+pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
+pub type NodeSet = Arc<[Arc<dyn Node>]>;
+
+/// Acquires leases over sets of nodes. Cheap to clone; all clones are one client.
+///
+/// It holds no lock across an await and no global state.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<ClientShared>,
+}
+
+pub(crate) struct ClientShared {
+    pub(crate) environment: Environment,
+    pub(crate) tokens: TokenSource,
+    pub(crate) node_timeout: Duration,
+    pub(crate) key_prefix: Box<[u8]>,
+    pub(crate) handover: Handover,
+    pub(crate) lines: Lines,
+    pub(crate) renewals: Renewals,
+}
+
+/// What a client is set to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How long an attempt that finds no majority waits for answers.
+    pub node_timeout: Duration,
+    /// Comes before each name of a resource.
+    pub key_prefix: Box<[u8]>,
+    /// How long callers of this client may hand a lock over to each other.
+    pub handover: Handover,
+    /// How many callers may wait for the same lock; more are refused at once.
+    pub max_waiters_per_lock: usize,
+    /// How many callers may wait in all.
+    pub max_waiters: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            node_timeout: DEFAULT_NODE_TIMEOUT,
+            key_prefix: Box::default(),
+            handover: Handover::default(),
+            max_waiters_per_lock: 10_000,
+            max_waiters: 100_000,
+        }
+    }
+}
+
+impl Client {
+    /// A client in `environment` with the default [`Settings`].
+    pub fn new(environment: Environment) -> Self {
+        Self::with(environment, Settings::default())
+    }
+
+    /// A client with a node timeout and key prefix of its own.
+    pub fn with_settings(
+        environment: Environment,
+        node_timeout: Duration,
+        key_prefix: impl Into<Box<[u8]>>,
+    ) -> Self {
+        let settings = Settings {
+            node_timeout,
+            key_prefix: key_prefix.into(),
+            ..Settings::default()
+        };
+        Self::with(environment, settings)
+    }
+
+    /// A client with settings of its own.
+    pub fn with(environment: Environment, settings: Settings) -> Self {
+        let shared = ClientShared {
+            environment,
+            tokens: TokenSource::new(),
+            node_timeout: settings.node_timeout,
+            key_prefix: settings.key_prefix,
+            handover: settings.handover,
+            lines: Lines::new(Limits {
+                a_line: settings.max_waiters_per_lock,
+                in_all: settings.max_waiters,
+            }),
+            renewals: Renewals::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The current moment on this client's clock.
+    pub fn now(&self) -> Moment {
+        self.shared.environment.now()
+    }
+}
+
+impl ClientShared {
+    /// How long a caller whose turn it is may be late before the next one takes it: its future may not
+    /// be polled any more.
+    pub(crate) fn grace(&self) -> Duration {
+        self.node_timeout.saturating_mul(4)
+    }
+
+    /// By when one whose turn it is has to have done what takes `timeout`.
+    pub(crate) fn due(&self, timeout: Duration) -> Moment {
+        let now = self.environment.now();
+        now.saturating_add(timeout).saturating_add(self.grace())
+    }
+
+    /// Waits for `round`, at most for the node timeout from now.
+    pub(crate) async fn settle(&self, round: &Round, timeout: Duration) {
+        let clock = &*self.environment.clock;
+        let until = clock.now().saturating_add(timeout);
+        before(clock, until, round.decided()).await;
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("node_timeout", &self.shared.node_timeout)
+            .finish_non_exhaustive()
+    }
+}
