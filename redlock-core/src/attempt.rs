@@ -299,6 +299,7 @@ impl Refused {
                 holding,
                 attempts,
                 waited,
+                crowd: 0,
             });
         }
         let names = self.claim.nodes.iter().map(|node| node.name());

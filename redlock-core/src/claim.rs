@@ -243,9 +243,15 @@ impl Claim {
         if !self.end(Ending::Released) {
             return;
         }
-        let everywhere = if self.nodes.len() < MOST_NODES { bit(self.nodes.len()) - 1 } else { u64::MAX };
+        let everywhere = if self.nodes.len() < MOST_NODES {
+            bit(self.nodes.len()) - 1
+        } else {
+            u64::MAX
+        };
         if superseded != everywhere {
-            let want = Want::Release { ttl: self.longest_ttl() };
+            let want = Want::Release {
+                ttl: self.longest_ttl(),
+            };
             self.send_end(want, Goal::All, superseded);
         }
     }

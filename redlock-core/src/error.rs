@@ -86,14 +86,24 @@ impl fmt::Display for Over {
 pub struct Contended {
     /// What is known of the key that stands in the way, where a node told.
     pub holding: Holding,
-    /// How many attempts were made.
+    /// How many attempts were made; none by a caller who stood in line behind another one of its
+    /// process.
     pub attempts: u32,
     /// How long it took to give up.
     pub waited: Duration,
+    /// So many callers of this process stood in line already that no more are let in; else zero.
+    pub crowd: usize,
 }
 
 impl fmt::Display for Contended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.crowd > 0 {
+            return write!(
+                f,
+                "{} callers of this process wait for it already, and no more are let in",
+                self.crowd
+            );
+        }
         match self.holding.owner() {
             Some(owner) => write!(f, "held by {owner}")?,
             None => f.write_str("held by another client")?,
@@ -110,12 +120,7 @@ impl fmt::Display for Contended {
             }
             Remaining::Unknown => {}
         }
-        write!(
-            f,
-            "; gave up after {} in {}",
-            Attempts(self.attempts),
-            Brief(self.waited)
-        )
+        write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
 }
 
@@ -235,13 +240,8 @@ impl fmt::Display for Unavailable {
         for node in &self.nodes {
             write!(f, "; {node}")?;
         }
-        if self.attempts > 1 {
-            write!(
-                f,
-                "; gave up after {} in {}",
-                Attempts(self.attempts),
-                Brief(self.waited)
-            )?;
+        if self.attempts != 1 {
+            write!(f, "; {}", GaveUp(self.attempts, self.waited))?;
         }
         Ok(())
     }
@@ -249,13 +249,19 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-struct Attempts(u32);
+/// After how many attempts, and how long.
+struct GaveUp(u32, Duration);
 
-impl fmt::Display for Attempts {
+impl fmt::Display for GaveUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waited = Brief(self.1);
         match self.0 {
-            1 => f.write_str("1 attempt"),
-            n => write!(f, "{n} attempts"),
+            0 => write!(
+                f,
+                "gave up after {waited} behind other callers of this process"
+            ),
+            1 => write!(f, "gave up after 1 attempt in {waited}"),
+            n => write!(f, "gave up after {n} attempts in {waited}"),
         }
     }
 }
@@ -289,6 +295,7 @@ mod tests {
             holding,
             attempts: 3,
             waited,
+            crowd: 0,
         });
         assert_eq!(
             error.to_string(),
@@ -321,6 +328,7 @@ mod tests {
             holding: Holding::unknown(Remaining::Never),
             attempts: 1,
             waited: Duration::ZERO,
+            crowd: 0,
         };
         assert!(
             error.to_string().contains("never expires: that is no lock"),

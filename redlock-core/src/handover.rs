@@ -80,7 +80,9 @@ impl Inheritance {
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
         }
-        let whole = self.ttl.saturating_sub(drift(self.ttl, self.clock_drift_factor));
+        let whole = self
+            .ttl
+            .saturating_sub(drift(self.ttl, self.clock_drift_factor));
         let left = self.deadline.saturating_since(clock.now());
         left >= whole / 10 * 9 && left >= request.min_validity
     }
@@ -117,7 +119,6 @@ impl Inheritance {
         self.is_passed_on = true;
         self.claim.release_beyond(superseded);
     }
-
 }
 
 impl Drop for Inheritance {

@@ -152,7 +152,10 @@ impl LeaseHandle {
     }
 
     /// `None` where it was begun before.
-    #[expect(clippy::option_option, reason = "the first says whether, the second what was left")]
+    #[expect(
+        clippy::option_option,
+        reason = "the first says whether, the second what was left"
+    )]
     fn begin_next_generation(&self, over: Over) -> Option<Option<Turn>> {
         let turn = {
             let mut state = self.shared.lock();

@@ -38,6 +38,7 @@ mod error;
 mod extend;
 mod fencing;
 pub mod guard;
+mod handover;
 mod hold;
 mod io_thread;
 mod join;
@@ -49,6 +50,7 @@ mod notice;
 mod operation;
 mod patience;
 mod possession;
+mod queue;
 mod quorum;
 mod race;
 mod redis_node;
@@ -60,13 +62,14 @@ mod timekeeper;
 mod token;
 mod vigil;
 
-pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet};
+pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet, Settings};
 pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
     AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
     Unavailable,
 };
 pub use fencing::FencingToken;
+pub use handover::Handover;
 pub use hold::{Held, OnLost};
 pub use io_thread::IoThread;
 pub use lease::{Lease, LeaseHandle};

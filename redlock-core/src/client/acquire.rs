@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::attempt::{Outcome, Refused, attempt};
-use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
 use crate::handover::Inheritance;
 use crate::lease::Lease;
@@ -56,21 +55,21 @@ impl Client {
             other => Box::pin(client.wait(nodes, other, &mut patience)).await?,
         };
         loop {
-            if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock)) {
+            if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock))
+            {
                 return Ok(client.take_over(*left, request, turn));
             }
             let timeout = patience.begin_attempt(environment, request.ttl);
             let keys = &turn.place().keys;
-            let refused = match attempt(client, nodes, request, keys, timeout, inheritance.take())
-                .await
-            {
-                Outcome::Acquired(claim, terms) => {
-                    let took = environment.now().saturating_since(terms.acquired_at);
-                    let tenure = turn.hold(terms.deadline, &claim.token, took);
-                    return Ok(Lease::new(client, claim, request, terms, tenure));
-                }
-                Outcome::Refused(refused) => refused,
-            };
+            let refused =
+                match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
+                    Outcome::Acquired(claim, terms) => {
+                        let took = environment.now().saturating_since(terms.acquired_at);
+                        let tenure = turn.hold(terms.deadline, &claim.token, took);
+                        return Ok(Lease::new(client, claim, request, terms, tenure));
+                    }
+                    Outcome::Refused(refused) => refused,
+                };
             turn = match Box::pin(client.pause(turn, refused, &mut patience)).await {
                 Ok(turn) => turn,
                 Err(error) => return Err(error),
@@ -169,6 +168,7 @@ impl ClientShared {
                     holding,
                     attempts,
                     waited,
+                    crowd: 0,
                 })
             }
             Some(Verdict::Refused(AcquireError::Contended(known))) => {
@@ -207,5 +207,6 @@ fn full(standing: usize) -> AcquireError {
         holding: Holding::default(),
         attempts: 0,
         waited: Duration::ZERO,
+        crowd: standing,
     })
 }

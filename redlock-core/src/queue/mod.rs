@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 pub(crate) use line::Verdict;
-pub(crate) use turn::{Roused, Tenure, Turn};
+pub(crate) use turn::{Tenure, Turn};
 pub(crate) use wait::{Arrival, Ended, Queued};
 
 use crate::client::NodeSet;
@@ -50,7 +50,12 @@ impl PartialEq for Place {
     /// The same nodes in another order are the same place.
     fn eq(&self, other: &Self) -> bool {
         let is_same_set = || {
-            let has = |node| other.nodes.iter().any(|known| address(known) == address(node));
+            let has = |node| {
+                other
+                    .nodes
+                    .iter()
+                    .any(|known| address(known) == address(node))
+            };
             self.nodes.len() == other.nodes.len() && self.nodes.iter().all(has)
         };
         self.keys == other.keys && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())

@@ -49,19 +49,13 @@ pub(super) struct Cohort {
     since: Option<Moment>,
 }
 
-/// Why a pause is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Roused {
-    /// It was long enough.
-    Elapsed,
-    /// The lock seems to be free.
-    Woken,
-    /// Somebody else in line wants to know what the nodes say.
-    Poked,
-}
-
 impl Turn {
-    pub(super) fn new(client: &Arc<ClientShared>, place: Place, ticket: u64, cohort: Cohort) -> Self {
+    pub(super) fn new(
+        client: &Arc<ClientShared>,
+        place: Place,
+        ticket: u64,
+        cohort: Cohort,
+    ) -> Self {
         let tenure = Tenure {
             ticket,
             cohort,
@@ -92,8 +86,14 @@ impl Turn {
     /// Says that the nodes are asked now, for `timeout` at most.
     pub(crate) fn attempt(&self, timeout: Duration) {
         let due = self.client.due(timeout);
-        let change = |line: &mut Line| ((), { line.attempt(due); Vec::new() });
-        self.lines().with_turn(&self.place, self.tenure.ticket, change);
+        let change = |line: &mut Line| {
+            ((), {
+                line.attempt(due);
+                Vec::new()
+            })
+        };
+        self.lines()
+            .with_turn(&self.place, self.tenure.ticket, change);
     }
 
     /// Says what the nodes said to an attempt, for those who want to know.
@@ -102,19 +102,20 @@ impl Turn {
         // Whatever is given now was taken from others.
         self.tenure.cohort = Cohort::default();
         let change = |line: &mut Line| ((), line.refused(began, error));
-        self.lines().with_turn(&self.place, self.tenure.ticket, change);
+        self.lines()
+            .with_turn(&self.place, self.tenure.ticket, change);
     }
 
     /// Waits until `until`, until `free` completes, or until somebody else in line wants the nodes
     /// to be asked.
-    pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>) -> Roused
+    pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>)
     where
         F: Future<Output = ()>,
     {
         let due = until.saturating_add(self.client.grace());
-        let roused = poll_fn(|context| {
+        let wanted = poll_fn(|context| {
             if free.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Roused::Woken);
+                return Poll::Ready(());
             }
             let mut replaced = None;
             let change = |line: &mut Line| match line.pause(due, context.waker()) {
@@ -124,21 +125,24 @@ impl Turn {
                     (false, Vec::new())
                 }
             };
-            let is_poked = self.lines().with_turn(&self.place, self.tenure.ticket, change);
+            let is_poked = self
+                .lines()
+                .with_turn(&self.place, self.tenure.ticket, change);
             match is_poked {
-                Some(true) => Poll::Ready(Roused::Poked),
+                Some(true) => Poll::Ready(()),
                 _ => Poll::Pending,
             }
         });
         let clock = &*self.client.environment.clock;
-        before(clock, until, roused).await.unwrap_or(Roused::Elapsed)
+        before(clock, until, wanted).await;
     }
 
     /// Says that the lock was acquired, in an attempt that `took` so long, and is valid until
     /// `until`. What is returned is for the lease to keep.
     pub(crate) fn hold(mut self, until: Moment, token: &OwnerToken, took: Duration) -> Tenure {
         let change = |line: &mut Line| ((), line.hold(until, token.clone()));
-        self.lines().with_turn(&self.place, self.tenure.ticket, change);
+        self.lines()
+            .with_turn(&self.place, self.tenure.ticket, change);
         let now = self.client.environment.now();
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         let cohort = Cohort {
@@ -159,7 +163,9 @@ impl Turn {
         let now = self.client.environment.now();
         let Tenure { cohort, took, .. } = self.tenure;
         let limits = &self.client.handover;
-        let lasted = cohort.since.map_or(Duration::ZERO, |since| now.saturating_since(since));
+        let lasted = cohort
+            .since
+            .map_or(Duration::ZERO, |since| now.saturating_since(since));
         let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;
         let others_have = took.saturating_mul(3).clamp(SHORTEST_BREAK, LONGEST_BREAK);
         let others_until = now.saturating_add(others_have);
@@ -193,7 +199,9 @@ impl Turn {
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         if ticket != 0 {
             let due = self.client.due(self.client.node_timeout);
-            self.client.lines.pass(&self.place, ticket, due, quiet, legacy);
+            self.client
+                .lines
+                .pass(&self.place, ticket, due, quiet, legacy);
         }
     }
 }
