@@ -52,7 +52,7 @@ impl Client {
             Arrival::Turn(turn, None) => (turn, None),
             // Boxed: these are rare, or cost more than that anyway, and would be a large part of every
             // acquisition's future.
-            other => Box::pin(client.wait(nodes, other, &mut patience)).await?,
+            other => Box::pin(client.wait(other, nodes, &mut patience)).await?,
         };
         loop {
             if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock))
@@ -65,15 +65,12 @@ impl Client {
                 match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
                     Outcome::Acquired(claim, terms) => {
                         let took = environment.now().saturating_since(terms.acquired_at);
-                        let tenure = turn.hold(terms.deadline, &claim.token, took);
+                        let tenure = turn.hold(terms.deadline, &claim.token, Some(took));
                         return Ok(Lease::new(client, claim, request, terms, tenure));
                     }
                     Outcome::Refused(refused) => refused,
                 };
-            turn = match Box::pin(client.pause(turn, refused, &mut patience)).await {
-                Ok(turn) => turn,
-                Err(error) => return Err(error),
-            };
+            (turn, inheritance) = Box::pin(client.pause(turn, refused, &mut patience)).await?;
         }
     }
 }
@@ -84,8 +81,8 @@ impl ClientShared {
     /// Waits until it is the caller's turn.
     async fn wait(
         self: &Arc<Self>,
-        nodes: &NodeSet,
         arrival: Arrival,
+        nodes: &NodeSet,
         patience: &mut Patience<'_>,
     ) -> Result<Begun, AcquireError> {
         let (turn, not_before, inheritance) = match arrival {
@@ -111,11 +108,11 @@ impl ClientShared {
 
     /// Waits for the next attempt, or concludes.
     async fn pause(
-        &self,
+        self: &Arc<Self>,
         mut turn: Turn,
         refused: Box<Refused>,
         patience: &mut Patience<'_>,
-    ) -> Result<Turn, AcquireError> {
+    ) -> Result<Begun, AcquireError> {
         let environment = &self.environment;
         turn.refused(refused.began(), refused.so_far());
         let next = match patience.next_attempt(environment) {
@@ -139,15 +136,22 @@ impl ClientShared {
             }
         });
         turn.pause(next, free).await;
-        turn.attempt(self.node_timeout);
-        Ok(turn)
+        if turn.attempt(self.node_timeout) {
+            return Ok((turn, None));
+        }
+        // Nobody polled this for so long that another one took the turn.
+        let place = turn.place().clone();
+        let nodes = Arc::clone(&place.nodes);
+        drop(turn);
+        let arrival = Queued::arrive(self, place);
+        self.wait(arrival, &nodes, patience).await
     }
 
     /// Gives the claim of the lease before to the next holder.
     fn take_over(self: &Arc<Self>, left: Inheritance, request: &Request, turn: Turn) -> Lease {
         let terms = left.terms(self.environment.now());
         let claim = left.take_over();
-        let tenure = turn.hold(terms.deadline, &claim.token, Duration::ZERO);
+        let tenure = turn.hold(terms.deadline, &claim.token, None);
         Lease::new(self, claim, request, terms, tenure)
     }
 

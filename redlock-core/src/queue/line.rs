@@ -33,7 +33,7 @@ pub(super) struct Crowd {
     /// In the order in which they came.
     waiters: BTreeMap<u64, Option<Waker>>,
     /// For the one whose turn it is now, until it takes it.
-    legacy: Option<Box<Legacy>>,
+    legacy: Option<Legacy>,
     /// What the nodes last said.
     refusal: Option<Refusal>,
     /// Some of the waiters want to know what the nodes say.
@@ -47,6 +47,19 @@ pub(super) struct Crowd {
 struct Refusal {
     began: Moment,
     error: AcquireError,
+}
+
+/// Somebody in line wants to know what the nodes say.
+pub(super) struct IsWanted;
+
+/// When one in line looks.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) now: Moment,
+    /// By when it has to have done something, if it is its turn.
+    pub(super) due: Moment,
+    /// By when one has to, whose turn it is, and who is asked to.
+    pub(super) poked_due: Moment,
 }
 
 /// What one who has had enough is told.
@@ -78,13 +91,13 @@ impl Line {
         self.crowd().waiters.insert(ticket, None);
     }
 
-    /// Takes one out of the line, unless it was given the turn.
-    pub(super) fn leave(&mut self, ticket: u64) -> Option<Option<Waker>> {
-        self.crowd().waiters.remove(&ticket)
+    /// Takes one out of the line. Returns its waker.
+    pub(super) fn leave(&mut self, ticket: u64) -> Option<Waker> {
+        self.crowd().waiters.remove(&ticket).flatten()
     }
 
     /// What was left for the one whose turn it is.
-    pub(super) fn take_legacy(&mut self) -> Box<Legacy> {
+    pub(super) fn take_legacy(&mut self) -> Legacy {
         self.crowd().legacy.take().unwrap_or_default()
     }
 
@@ -94,12 +107,13 @@ impl Line {
         ticket: u64,
         waker: &Waker,
         wants: Option<Moment>,
-        (now, due): (Moment, Moment),
-    ) -> (Look, [Option<Waker>; 2]) {
+        times: Times,
+    ) -> (Look, [Option<Waker>; 3]) {
         if self.turn == ticket {
-            return (Look::Turn(self.take_legacy()), [None, None]);
+            return (Look::Turn(self.take_legacy()), [const { None }; 3]);
         }
-        let over_at = match &self.status {
+        let Times { now, due, .. } = times;
+        let mut over_at = match &self.status {
             Status::Trying { due } => *due,
             Status::Holding { until, .. } => *until,
             Status::Quiet { .. } => now,
@@ -112,23 +126,29 @@ impl Line {
             let head = crowd.head.take();
             self.turn = ticket;
             self.status = Status::Trying { due };
-            return (Look::Turn(self.take_legacy()), [head, waker]);
+            return (Look::Turn(self.take_legacy()), [head, waker, None]);
         }
-        let mut poked = None;
+        let (mut poked, mut heir) = (None, None);
         if let Some(since) = wants {
-            match (&self.status, &crowd.refusal) {
+            match (&mut self.status, &crowd.refusal) {
                 (Status::Holding { until, token }, _) if *until > now => {
                     let verdict = Verdict::Held(token.clone(), *until);
-                    return (Look::Verdict(verdict), [None, None]);
+                    return (Look::Verdict(verdict), [const { None }; 3]);
                 }
                 (_, Some(refusal)) if refusal.began >= since => {
                     let verdict = Verdict::Refused(refusal.error.clone());
-                    return (Look::Verdict(verdict), [None, None]);
+                    return (Look::Verdict(verdict), [const { None }; 3]);
                 }
-                _ => {
+                (status, _) => {
                     crowd.is_curious = true;
                     if !std::mem::replace(&mut crowd.is_poked, true) {
                         poked = crowd.head.take();
+                        // One that pauses, and is not polled, is not waited for until its pause ends.
+                        if let (Status::Trying { due }, Some(_)) = (status, &poked) {
+                            *due = times.poked_due.min(*due);
+                            over_at = *due;
+                            heir = crowd.waiters.values().next().cloned().flatten();
+                        }
                     }
                 }
             }
@@ -140,11 +160,11 @@ impl Line {
         };
         // Who is not the first looks after it as well, as it may be the first by then.
         let again = if over_at <= now { due } else { over_at };
-        (Look::Wait(again), [poked, replaced])
+        (Look::Wait(again), [poked, heir, replaced])
     }
 
     /// Makes it the turn of the first in line, and returns its waker.
-    pub(super) fn pass(&mut self, due: Moment, legacy: Box<Legacy>) -> Option<Waker> {
+    pub(super) fn pass(&mut self, due: Moment, legacy: Legacy) -> Option<Waker> {
         let crowd = self.crowd();
         let (ticket, waker) = crowd.waiters.pop_first()?;
         crowd.legacy = Some(legacy);
@@ -190,17 +210,16 @@ impl Line {
         }
     }
 
-    /// The one whose turn it is pauses. `None` where it is wanted, else the waker that its own
-    /// replaces.
-    pub(super) fn pause(&mut self, due: Moment, waker: &Waker) -> Option<Option<Waker>> {
+    /// The one whose turn it is pauses, unless it is wanted. Returns the waker that its own replaces.
+    pub(super) fn pause(&mut self, due: Moment, waker: &Waker) -> Result<Option<Waker>, IsWanted> {
         self.status = Status::Trying { due };
         let crowd = self.crowd();
         if crowd.is_poked {
-            return None;
+            return Err(IsWanted);
         }
-        match &crowd.head {
-            Some(known) if known.will_wake(waker) => Some(None),
-            _ => Some(crowd.head.replace(waker.clone())),
-        }
+        Ok(match &crowd.head {
+            Some(known) if known.will_wake(waker) => None,
+            _ => crowd.head.replace(waker.clone()),
+        })
     }
 }

@@ -28,7 +28,7 @@ use crate::handover::Inheritance;
 use crate::node::Node;
 use crate::resource::Resource;
 use crate::timekeeper::wake;
-use line::{Line, Status};
+use line::{Line, Status, Times};
 use turn::Cohort;
 
 /// How many places are remembered at most for a moment after the last one has left.
@@ -109,7 +109,7 @@ enum Entered {
 /// What one in line is told.
 enum Look {
     /// It is its turn.
-    Turn(Box<Legacy>),
+    Turn(Legacy),
     /// What the nodes said to the one whose turn it is, or who has the lock.
     Verdict(Verdict),
     /// To wait, until the moment at most.
@@ -167,37 +167,34 @@ impl Lines {
     }
 
     /// Looks what there is for the one with `ticket`, who is woken when that changes. One that
-    /// `wants` a verdict is told what the nodes said to an attempt that began no sooner. `due` is by
-    /// when it has to have done something, if it is its turn.
+    /// `wants` a verdict is told what the nodes said to an attempt that began no sooner.
     fn look(
         &self,
         place: &Place,
         ticket: u64,
         waker: &Waker,
         wants: Option<Moment>,
-        (now, due): (Moment, Moment),
+        times: Times,
     ) -> Look {
-        let (look, [concerned, _replaced]) = {
+        let (look, [head, heir, _replaced]) = {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(place) else {
                 // Not so while anybody stands in it.
-                return Look::Wait(due);
+                return Look::Wait(times.due);
             };
             let standing = line.waiting();
-            let looked = line.look(ticket, waker, wants, (now, due));
+            let looked = line.look(ticket, waker, wants, times);
             *waiting -= standing - line.waiting();
             looked
         };
-        if let Some(concerned) = concerned {
-            wake(concerned);
-        }
+        [head, heir].into_iter().flatten().for_each(wake);
         look
     }
 
     /// One in line gives up. Where it was given the turn just now, what came with that is returned,
     /// for it to be passed on.
-    fn leave(&self, place: &Place, ticket: u64) -> Option<Box<Legacy>> {
+    fn leave(&self, place: &Place, ticket: u64) -> Option<Legacy> {
         let _waker = {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
@@ -205,40 +202,29 @@ impl Lines {
             if line.turn == ticket {
                 return Some(line.take_legacy());
             }
+            let standing = line.waiting();
             let left = line.leave(ticket);
-            *waiting -= usize::from(left.is_some());
+            *waiting -= standing - line.waiting();
             left
         };
         None
     }
 
-    /// Changes the line, unless it is no longer the turn of the one with `ticket`, and wakes whom
-    /// that concerns.
+    /// Changes the line, unless it is no longer the turn of the one with `ticket`.
     fn with_turn<T>(
         &self,
         place: &Place,
         ticket: u64,
-        change: impl FnOnce(&mut Line) -> (T, Vec<Waker>),
+        change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
-        let (value, concerned) = {
-            let mut state = self.lock();
-            let line = state.lines.get_mut(place)?;
-            if line.turn != ticket {
-                return None;
-            }
-            change(line)
-        };
-        concerned.into_iter().for_each(wake);
-        Some(value)
+        let mut state = self.lock();
+        let line = state.lines.get_mut(place)?;
+        (line.turn == ticket).then(|| change(line))
     }
 
     /// The lease of the one with `ticket` is valid until `until` by now.
     pub(crate) fn prolong(&self, place: &Place, tenure: &Tenure, until: Moment) {
-        let change = |line: &mut Line| {
-            line.prolong(until);
-            ((), Vec::new())
-        };
-        self.with_turn(place, tenure.ticket(), change);
+        self.with_turn(place, tenure.ticket(), |line| line.prolong(until));
     }
 
     /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. Otherwise
@@ -259,7 +245,7 @@ impl Lines {
             };
             if line.waiting() > 0 {
                 *waiting -= 1;
-                (line.pass(due, Box::new(legacy())), None)
+                (line.pass(due, legacy()), None)
             } else if let Some(until) = quiet {
                 line.turn = 0;
                 line.status = Status::Quiet { until };
@@ -271,12 +257,6 @@ impl Lines {
         if let Some(next) = next {
             wake(next);
         }
-    }
-
-    /// How many places are known.
-    #[cfg(test)]
-    pub(crate) fn places(&self) -> usize {
-        self.lock().lines.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -11,10 +11,11 @@ use crate::environment::Moment;
 use crate::error::AcquireError;
 use crate::handover::Inheritance;
 use crate::race::before;
+use crate::timekeeper::wake;
 use crate::token::OwnerToken;
 
-use super::line::Line;
-use super::{Legacy, Lines, Place};
+use super::line::{IsWanted, Line};
+use super::{Legacy, Place};
 
 /// How long other processes are given at least: a waiter there has to hear of the release and to ask
 /// the nodes.
@@ -36,8 +37,6 @@ pub(crate) struct Tenure {
     cohort: Cohort,
     /// Other clients were seen to hold the lock.
     has_rivals: bool,
-    /// How long the winning attempt took.
-    took: Duration,
 }
 
 /// Callers of one process who were given the lock one after another, without a chance for others.
@@ -47,6 +46,8 @@ pub(super) struct Cohort {
     handed_over: u32,
     /// When the first of them got it.
     since: Option<Moment>,
+    /// How long it last took to get it from the nodes.
+    took: Duration,
 }
 
 impl Turn {
@@ -60,7 +61,6 @@ impl Turn {
             ticket,
             cohort,
             has_rivals: false,
-            took: Duration::ZERO,
         };
         Self::of(client, place, tenure)
     }
@@ -79,21 +79,17 @@ impl Turn {
         &self.place
     }
 
-    fn lines(&self) -> &Lines {
-        &self.client.lines
+    /// `None` where the turn was taken away.
+    fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+        let lines = &self.client.lines;
+        lines.with_turn(&self.place, self.tenure.ticket, change)
     }
 
-    /// Says that the nodes are asked now, for `timeout` at most.
-    pub(crate) fn attempt(&self, timeout: Duration) {
+    /// Says that the nodes are asked now, for `timeout` at most. False where the turn was taken away
+    /// meanwhile.
+    pub(crate) fn attempt(&self, timeout: Duration) -> bool {
         let due = self.client.due(timeout);
-        let change = |line: &mut Line| {
-            ((), {
-                line.attempt(due);
-                Vec::new()
-            })
-        };
-        self.lines()
-            .with_turn(&self.place, self.tenure.ticket, change);
+        self.change(|line| line.attempt(due)).is_some()
     }
 
     /// Says what the nodes said to an attempt, for those who want to know.
@@ -101,9 +97,8 @@ impl Turn {
         self.tenure.has_rivals |= matches!(error, AcquireError::Contended(_));
         // Whatever is given now was taken from others.
         self.tenure.cohort = Cohort::default();
-        let change = |line: &mut Line| ((), line.refused(began, error));
-        self.lines()
-            .with_turn(&self.place, self.tenure.ticket, change);
+        let concerned = self.change(|line| line.refused(began, error));
+        concerned.into_iter().flatten().for_each(wake);
     }
 
     /// Waits until `until`, until `free` completes, or until somebody else in line wants the nodes
@@ -117,42 +112,32 @@ impl Turn {
             if free.as_mut().poll(context).is_ready() {
                 return Poll::Ready(());
             }
-            let mut replaced = None;
-            let change = |line: &mut Line| match line.pause(due, context.waker()) {
-                None => (true, Vec::new()),
-                Some(waker) => {
-                    replaced = waker;
-                    (false, Vec::new())
-                }
-            };
-            let is_poked = self
-                .lines()
-                .with_turn(&self.place, self.tenure.ticket, change);
-            match is_poked {
-                Some(true) => Poll::Ready(()),
-                _ => Poll::Pending,
+            match self.change(|line| line.pause(due, context.waker())) {
+                Some(Err(IsWanted)) => Poll::Ready(()),
+                None | Some(Ok(_)) => Poll::Pending,
             }
         });
         let clock = &*self.client.environment.clock;
         before(clock, until, wanted).await;
     }
 
-    /// Says that the lock was acquired, in an attempt that `took` so long, and is valid until
-    /// `until`. What is returned is for the lease to keep.
-    pub(crate) fn hold(mut self, until: Moment, token: &OwnerToken, took: Duration) -> Tenure {
-        let change = |line: &mut Line| ((), line.hold(until, token.clone()));
-        self.lines()
-            .with_turn(&self.place, self.tenure.ticket, change);
-        let now = self.client.environment.now();
+    /// Says that the lock was acquired, in an attempt that `took` so long, if it took one, and is
+    /// valid until `until`. What is returned is for the lease to keep.
+    pub(crate) fn hold(
+        mut self,
+        until: Moment,
+        token: &OwnerToken,
+        took: Option<Duration>,
+    ) -> Tenure {
+        let concerned = self.change(|line| line.hold(until, token.clone()));
+        concerned.into_iter().flatten().for_each(wake);
+        let cohort = &mut self.tenure.cohort;
+        cohort.took = took.unwrap_or(cohort.took);
+        let now = || self.client.environment.now();
+        cohort.since.get_or_insert_with(now);
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
-        let cohort = Cohort {
-            since: self.tenure.cohort.since.or(Some(now)),
-            ..self.tenure.cohort
-        };
         Tenure {
             ticket,
-            cohort,
-            took,
             ..self.tenure
         }
     }
@@ -161,13 +146,16 @@ impl Turn {
     /// have to have their chance now. Returns it where nobody gets it, and it is to be released.
     pub(crate) fn hand_over(mut self, inheritance: Inheritance) -> Option<Inheritance> {
         let now = self.client.environment.now();
-        let Tenure { cohort, took, .. } = self.tenure;
+        let cohort = self.tenure.cohort;
         let limits = &self.client.handover;
         let lasted = cohort
             .since
             .map_or(Duration::ZERO, |since| now.saturating_since(since));
         let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;
-        let others_have = took.saturating_mul(3).clamp(SHORTEST_BREAK, LONGEST_BREAK);
+        let others_have = cohort
+            .took
+            .saturating_mul(3)
+            .clamp(SHORTEST_BREAK, LONGEST_BREAK);
         let others_until = now.saturating_add(others_have);
         let mut inheritance = Some(inheritance);
         self.pass(self.tenure.has_rivals.then_some(others_until), || {

@@ -9,6 +9,7 @@ use crate::client::ClientShared;
 use crate::environment::{Moment, Sleep};
 use crate::patience::Patience;
 
+use super::line::Times;
 use super::{Entered, Legacy, Look, Place, Turn, Verdict};
 
 /// A caller's place in a line. Dropping it leaves at once.
@@ -23,7 +24,7 @@ pub(crate) struct Queued {
 /// How standing in line ended.
 pub(crate) enum Ended {
     /// It is the caller's turn.
-    Turn(Turn, Box<Legacy>),
+    Turn(Turn, Legacy),
     /// The caller had enough: what is known of the lock.
     Spent(Option<Verdict>),
 }
@@ -68,8 +69,9 @@ impl Queued {
                 let now = environment.now();
                 let pause = patience.next_attempt(environment);
                 if pause.is_none() && gives_up.is_none() {
-                    // One that is under way, and the one behind it.
-                    let verdict = now.saturating_add(self.client.node_timeout * 2);
+                    // An attempt that is under way, the one behind it, and one's own where nobody
+                    // makes that.
+                    let verdict = now.saturating_add(self.client.node_timeout * 3);
                     gives_up = Some(patience.end.map_or(verdict, |end| end.min(verdict)));
                 }
                 let wants = gives_up.map(|_| self.arrived);
@@ -97,9 +99,16 @@ impl Queued {
     }
 
     fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> Look {
-        let due = now.saturating_add(self.client.node_timeout + self.client.grace());
-        let lines = &self.client.lines;
-        lines.look(&self.place, self.ticket, context.waker(), wants, (now, due))
+        let client = &self.client;
+        let times = Times {
+            now,
+            due: now.saturating_add(client.node_timeout + client.grace()),
+            poked_due: now.saturating_add(client.node_timeout),
+        };
+        let waker = context.waker();
+        client
+            .lines
+            .look(&self.place, self.ticket, waker, wants, times)
     }
 
     fn sleep(
@@ -135,7 +144,7 @@ impl Drop for Queued {
         if let Some(legacy) = self.client.lines.leave(&self.place, self.ticket) {
             // The turn had come, and goes on to the next, with all that came with it.
             let mut turn = self.turn(&legacy);
-            turn.decline(*legacy);
+            turn.decline(legacy);
         }
     }
 }

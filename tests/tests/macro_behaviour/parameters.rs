@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::{
-    Config, FencingToken, LockError, LockErrorKind, Over, Redlock, Registry, current, lock, redlock,
+    Config, FencingToken, LockError, LockErrorKind, Over, Redlock, Registry, current, redlock,
 };
 use redlock_tests::{drop_after, eventually};
 
@@ -154,18 +154,30 @@ fn attempts(refused: Result<(), LockError>) -> u32 {
     }
 }
 
+/// Has another client, of another process for all that is known, hold `r` on all nodes, or not.
+fn hold_elsewhere(registry: &Registry, is_held: bool) {
+    for pool in ["a", "b", "c"] {
+        let node = registry.memory_node(pool).unwrap();
+        if is_held {
+            node.put(b"r", b"someone", SOON);
+        } else {
+            node.delete(b"r");
+        }
+    }
+}
+
 #[tokio::test]
 async fn retry_count_and_retry_delay() {
-    with_registry(async |_| {
-        let held = lock("r").acquire().await.unwrap();
+    with_registry(async |registry| {
+        hold_elsewhere(&registry, true);
         assert_eq!(attempts(tries_once().await), 1);
         assert_eq!(attempts(tries(4).await), 5);
         assert_eq!(attempts(default_retries().await), 3);
         let mut in_an_hour = Box::pin(tries_again_in_an_hour());
         assert!(drop_after(1, in_an_hour.as_mut()).await.is_none());
+        drop(in_an_hour);
         assert_eq!(attempts(tries(3).await), 4);
-        assert!(drop_after(1, in_an_hour.as_mut()).await.is_none());
-        held.release().await;
+        hold_elsewhere(&registry, false);
         tries_once().await.unwrap();
     })
     .await;
@@ -183,13 +195,13 @@ async fn waits_forever() -> Result<(), LockError> {
 
 #[tokio::test]
 async fn wait() {
-    with_registry(async |_| {
-        let held = lock("r").acquire().await.unwrap();
+    with_registry(async |registry| {
+        hold_elsewhere(&registry, true);
         assert!(attempts(waits(SECOND).await) > 1);
         let free_it = async {
-            // The others have been refused more than once by then.
-            assert!(attempts(waits(SECOND).await) > 1);
-            held.release().await;
+            // The others wait by then, and are the ones who ask.
+            assert_eq!(attempts(waits(SECOND).await), 0);
+            hold_elsewhere(&registry, false);
         };
         let (waited, forever, ()) = tokio::join!(waits(SOON), waits_forever(), free_it);
         waited.unwrap();

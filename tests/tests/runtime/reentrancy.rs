@@ -20,6 +20,12 @@ async fn inner(id: u64) -> Result<String, LockError> {
 }
 
 #[redlock(resource = "order:{id}")]
+async fn inner_until(id: u64, end: &tokio::sync::Notify) -> Result<String, LockError> {
+    end.notified().await;
+    Ok(token())
+}
+
+#[redlock(resource = "order:{id}")]
 async fn outer(id: u64) -> Result<(), LockError> {
     let ours = token();
     assert_eq!(inner(id).await?, ours);
@@ -88,13 +94,23 @@ async fn a_spawned_task_is_not_below_its_spawner() {
 #[tokio::test]
 async fn two_siblings_without_a_holder_above_exclude_each_other() {
     let (nodes, redlock) = start(3).await;
-    let both = async { tokio::join!(inner(7), inner(7)) };
-    let (one, other) = registry(&redlock).scope(both).await;
-    let refused = match (one, other) {
-        (Ok(_), Err(refused)) | (Err(refused), Ok(_)) => refused,
-        both => panic!("{both:?}"),
+    let both = async {
+        let end = tokio::sync::Notify::new();
+        let (mut one, mut other) = (
+            Box::pin(inner_until(7, &end)),
+            Box::pin(inner_until(7, &end)),
+        );
+        let (refused, holding) = tokio::select! {
+            ended = &mut one => (ended, other),
+            ended = &mut other => (ended, one),
+        };
+        end.notify_one();
+        (refused, holding.await)
     };
+    let (refused, held) = registry(&redlock).scope(both).await;
+    let refused = refused.unwrap_err();
     assert!(refused.is_contended(), "{refused}");
+    held.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 }
 
