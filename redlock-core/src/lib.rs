@@ -58,6 +58,8 @@ mod renew;
 mod request;
 mod resource;
 mod round;
+#[cfg(test)]
+mod still_clock;
 mod timekeeper;
 mod token;
 mod vigil;

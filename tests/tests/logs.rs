@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use redlock_core::{IoThread, Node, NodeSet, RedisAddress, RedisOptions, Resource, Vigil};
 use redlock_runtime::{Config, LockError, Redlock, RestartGuard, lock, redlock};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
@@ -136,4 +137,50 @@ async fn no_line_has_a_password_or_a_whole_token() {
         assert!(!text.contains(secret), "{text}");
     }
     assert!(text.contains("lost: the body was cancelled"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let rules = "reset on >s3cret ~* +@all -client|tracking";
+    node.command(
+        ["ACL", "SETUSER", "untold"]
+            .into_iter()
+            .chain(rules.split(' ')),
+    );
+    let address = format!("redis://untold:s3cret@{}", node.addr());
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.watch_idle = Duration::ZERO;
+    let address = RedisAddress::parse(&address).unwrap();
+    let untold = redlock_core::RedisNode::start("untold", address, options, &io);
+    let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
+    let clock = io.environment().clock;
+    // It is asked again each time.
+    let refusals = async |count: usize| {
+        eventually("the server to refuse", SOON, async || {
+            drop(Vigil::begin(&clock, &set, &Resource::from("r"), u64::MAX));
+            let stats = node.info("cmdstat_client|tracking").unwrap_or_default();
+            let refused = stats
+                .split(',')
+                .find_map(|it| it.strip_prefix("rejected_calls="));
+            let refused: usize = refused.unwrap_or("0").parse().unwrap();
+            (refused >= count).then_some(()).ok_or(stats)
+        })
+        .await;
+    };
+    refusals(3).await;
+    lines.until("does not tell of released locks").await;
+    drop(set);
+    let text = lines.text();
+    let told: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("does not tell of released locks"))
+        .collect();
+    assert!(
+        told.len() == 1 && told[0].contains("WARN") && told[0].contains("NOPERM"),
+        "{told:?}"
+    );
+    assert!(!text.contains("s3cret"), "{text}");
 }

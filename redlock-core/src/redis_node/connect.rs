@@ -82,37 +82,74 @@ pub(super) async fn connect(
     address: &RedisAddress,
     curiosity: Curiosity,
 ) -> Result<Connected, NodeError> {
-    match address.info.addr() {
-        ConnectionAddr::Tcp(host, port) => {
-            let mut stream = TcpStream::connect((host.as_str(), *port))
-                .await
-                .map_err(|error| broken(&error))?;
-            // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
-            stream.set_nodelay(true).map_err(|error| broken(&error))?;
-            let (dialect, facts) = handshake(&mut stream, address, curiosity).await?;
-            let (reader, writer) = stream.into_split();
-            Ok(Connected {
-                reader: Box::new(reader),
-                writer: Arc::new(writer),
-                dialect,
-                facts,
-            })
-        }
+    let mut socket = Socket::open(address).await?;
+    let (dialect, facts) = handshake(socket.stream(), address, curiosity).await?;
+    let (reader, writer) = socket.split();
+    Ok(Connected {
+        reader,
+        writer,
+        dialect,
+        facts,
+    })
+}
+
+/// A socket to the server, before anything was said.
+///
+/// Dropping it closes it.
+pub(super) async fn dial(address: &RedisAddress) -> Result<Box<dyn Stream>, NodeError> {
+    Ok(match Socket::open(address).await? {
+        Socket::Tcp(stream) => Box::new(stream),
         #[cfg(unix)]
-        ConnectionAddr::Unix(path) => {
-            let mut stream = UnixStream::connect(path)
-                .await
-                .map_err(|error| broken(&error))?;
-            let (dialect, facts) = handshake(&mut stream, address, curiosity).await?;
-            let (reader, writer) = stream.into_split();
-            Ok(Connected {
-                reader: Box::new(reader),
-                writer: Arc::new(writer),
-                dialect,
-                facts,
-            })
+        Socket::Unix(stream) => Box::new(stream),
+    })
+}
+
+enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    async fn open(address: &RedisAddress) -> Result<Self, NodeError> {
+        match address.info.addr() {
+            ConnectionAddr::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port))
+                    .await
+                    .map_err(|error| broken(&error))?;
+                // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
+                stream.set_nodelay(true).map_err(|error| broken(&error))?;
+                Ok(Self::Tcp(stream))
+            }
+            #[cfg(unix)]
+            ConnectionAddr::Unix(path) => {
+                let stream = UnixStream::connect(path).await;
+                Ok(Self::Unix(stream.map_err(|error| broken(&error))?))
+            }
+            _ => Err(not_connected("this kind of address is not supported")),
         }
-        _ => Err(not_connected("this kind of address is not supported")),
+    }
+
+    fn stream(&mut self) -> &mut dyn Stream {
+        match self {
+            Self::Tcp(stream) => stream,
+            #[cfg(unix)]
+            Self::Unix(stream) => stream,
+        }
+    }
+
+    fn split(self) -> (Reader, Arc<dyn Writer>) {
+        match self {
+            Self::Tcp(stream) => {
+                let (reader, writer) = stream.into_split();
+                (Box::new(reader), Arc::new(writer))
+            }
+            #[cfg(unix)]
+            Self::Unix(stream) => {
+                let (reader, writer) = stream.into_split();
+                (Box::new(reader), Arc::new(writer))
+            }
+        }
     }
 }
 

@@ -21,9 +21,9 @@ use super::serve::{Ended, Serve};
 use super::warden::Warden;
 
 /// The first pause before another attempt to connect; it doubles up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// A server that came back is noticed within this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Driver {
     pub(super) name: Arc<str>,
@@ -134,6 +134,6 @@ impl Drop for Driver {
 }
 
 /// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
-fn jittered(pause: Duration) -> Duration {
+pub(super) fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(rand::rng().random_range(0.5..=1.0))
 }

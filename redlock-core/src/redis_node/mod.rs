@@ -10,6 +10,7 @@ mod connect;
 mod driver;
 mod inbox;
 mod scripts;
+mod lookout;
 mod serve;
 mod vetting;
 mod warden;
@@ -26,7 +27,9 @@ use crate::guard::Fleet;
 use crate::io_thread::IoThread;
 use crate::node::{EpochListener, Node, NodeStatus, Reply};
 use crate::operation::Operation;
+use crate::vigil::Watch;
 use inbox::Inbox;
+use lookout::Lookout;
 use warden::Warden;
 
 /// How a Redis node's driver behaves.
@@ -42,6 +45,10 @@ pub struct RedisOptions {
     /// An idle connection is tried so often, so that one that died in silence is replaced before
     /// anybody needs it. A node of a fleet is checked so often, idle or not.
     pub heartbeat: Duration,
+    /// A node has a second connection while somebody waits for a lock, on which the server tells of
+    /// released ones. It is closed when nobody has waited for so long; and a server that will not tell
+    /// is asked again after so long.
+    pub watch_idle: Duration,
     /// How many operations may be in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
     /// The nodes that this one is guarded with: whether it may have forgotten locks, whether its
@@ -61,6 +68,7 @@ impl Default for RedisOptions {
             suspect_after: Duration::from_millis(200),
             dead_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
+            watch_idle: Duration::from_secs(30),
             max_in_flight: 16_384,
             fleet: None,
             vetting: Vetting::Refuse,
@@ -74,6 +82,7 @@ pub struct RedisNode {
     name: Arc<str>,
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
+    lookout: Arc<Lookout>,
 }
 
 impl RedisNode {
@@ -94,6 +103,12 @@ impl RedisNode {
             .fleet
             .as_ref()
             .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
+        let lookout = Lookout::new(
+            Arc::clone(&name),
+            Arc::clone(&address),
+            &options,
+            io.clone(),
+        );
         let driver = driver::Driver {
             name: Arc::clone(&name),
             address: Arc::clone(&address),
@@ -108,6 +123,7 @@ impl RedisNode {
             name,
             address,
             inbox,
+            lookout: Arc::new(lookout),
         }
     }
 
@@ -135,6 +151,10 @@ impl Node for RedisNode {
         self.inbox.submit(operation, reply);
     }
 
+    fn watch(&self, watch: Watch) {
+        self.lookout.watch(watch);
+    }
+
     fn status(&self) -> NodeStatus {
         self.inbox.status()
     }
@@ -151,6 +171,7 @@ impl Node for RedisNode {
 impl Drop for RedisNode {
     fn drop(&mut self) {
         self.inbox.end();
+        self.lookout.end();
     }
 }
 

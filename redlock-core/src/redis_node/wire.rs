@@ -1,4 +1,5 @@
-//! RESP2: commands out, replies in.
+//! RESP2: commands out, replies in; and of RESP3 what a connection needs on which a server speaks
+//! unasked.
 //!
 //! `redis` has a decoder, but the one that works on a growing buffer is hidden from its public
 //! API, and the public one copies each reply several times. This is the hot path of every lock,
@@ -64,11 +65,13 @@ pub(super) enum Value<'a> {
     Nil,
     /// `$3 foo`
     Bulk(&'a [u8]),
-    /// `*2 …`
+    /// `*2 …`, and in RESP3 `%1 …`: names and values by turns, as RESP2 has them.
     Array(Vec<Self>),
+    /// RESP3's `>2 …`: what the server says unasked. It answers nothing.
+    Push(Vec<Self>),
 }
 
-/// The bytes are no RESP2: the connection cannot be understood any more.
+/// The bytes are not of the protocol: the connection cannot be understood any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -80,7 +83,27 @@ const MOST_ELEMENTS: usize = 4096;
 
 /// The first reply in `bytes` and how many of them it takes; `None` while it is incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
-    let mut cursor = Cursor { bytes, at: 0 };
+    decode_as(Protocol::Resp2, bytes)
+}
+
+/// The same on a connection that began with `HELLO 3`.
+pub(super) fn decode_resp3(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
+    decode_as(Protocol::Resp3, bytes)
+}
+
+/// They are told apart because a push that was taken for an answer would shift all answers behind it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Resp2,
+    Resp3,
+}
+
+fn decode_as(protocol: Protocol, bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
+    let mut cursor = Cursor {
+        protocol,
+        bytes,
+        at: 0,
+    };
     match cursor.value(DEEPEST) {
         Ok(value) => Ok(Some((value, cursor.at))),
         Err(Stop::Incomplete) => Ok(None),
@@ -94,6 +117,7 @@ enum Stop {
 }
 
 struct Cursor<'a> {
+    protocol: Protocol,
     bytes: &'a [u8],
     at: usize,
 }
@@ -112,15 +136,26 @@ impl<'a> Cursor<'a> {
             },
             b'*' => match length(rest, MOST_ELEMENTS)? {
                 None => Value::Nil,
-                Some(_) if depth == 0 => return Err(Stop::Malformed),
-                Some(length) => Value::Array(
-                    (0..length)
-                        .map(|_| self.value(depth - 1))
-                        .collect::<Result<_, _>>()?,
-                ),
+                Some(length) => Value::Array(self.elements(length, depth)?),
+            },
+            _ if self.protocol == Protocol::Resp2 => return Err(Stop::Malformed),
+            b'_' => Value::Nil,
+            b'%' => match length(rest, MOST_ELEMENTS / 2)? {
+                None => return Err(Stop::Malformed),
+                Some(pairs) => Value::Array(self.elements(pairs * 2, depth)?),
+            },
+            // Never within anything else.
+            b'>' if depth == DEEPEST => match length(rest, MOST_ELEMENTS)? {
+                None => return Err(Stop::Malformed),
+                Some(length) => Value::Push(self.elements(length, depth)?),
             },
             _ => return Err(Stop::Malformed),
         })
+    }
+
+    fn elements(&mut self, length: usize, depth: usize) -> Result<Vec<Value<'a>>, Stop> {
+        let depth = depth.checked_sub(1).ok_or(Stop::Malformed)?;
+        (0..length).map(|_| self.value(depth)).collect()
     }
 
     fn line(&mut self) -> Result<&'a [u8], Stop> {
@@ -219,6 +254,63 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_says_unasked() {
+        let keys = |keys| Value::Push(vec![Value::Bulk(b"invalidate"), keys]);
+        let cases: [(&[u8], Value<'_>); 5] = [
+            (
+                b">2\r\n$10\r\ninvalidate\r\n*1\r\n$3\r\na\r\n\r\n",
+                keys(Value::Array(vec![Value::Bulk(b"a\r\n")])),
+            ),
+            (b">2\r\n$10\r\ninvalidate\r\n_\r\n", keys(Value::Nil)),
+            (b">0\r\n", Value::Push(vec![])),
+            (
+                b"%2\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*1\r\n%1\r\n+a\r\n*1\r\n+b\r\n",
+                Value::Array(vec![
+                    Value::Bulk(b"proto"),
+                    Value::Int(3),
+                    Value::Bulk(b"modules"),
+                    Value::Array(vec![Value::Array(vec![
+                        Value::Simple(b"a"),
+                        Value::Array(vec![Value::Simple(b"b")]),
+                    ])]),
+                ]),
+            ),
+            (b":-2\r\n", Value::Int(-2)),
+        ];
+        for (bytes, value) in cases {
+            assert_eq!(decode_resp3(bytes), Ok(Some((value, bytes.len()))));
+            for end in 0..bytes.len() {
+                let part = &bytes[..end];
+                assert_eq!(decode_resp3(part), Ok(None), "{}", part.escape_ascii());
+            }
+            if bytes[0] != b':' {
+                assert_eq!(decode(bytes), Err(Malformed), "nobody asked for it");
+            }
+        }
+    }
+
+    #[test]
+    fn pushes_are_bounded_and_stand_by_themselves() {
+        for bytes in [
+            &b">-1\r\n"[..],
+            b"%-1\r\n",
+            b">5000\r\n",
+            b"%2049\r\n",
+            b"*1\r\n>1\r\n:1\r\n",
+            b">1\r\n>1\r\n:1\r\n",
+            b">1\r\n*1\r\n%1\r\n:1\r\n*1\r\n*1\r\n:1\r\n",
+            b"!3\r\nERR\r\n",
+        ] {
+            assert_eq!(
+                decode_resp3(bytes),
+                Err(Malformed),
+                "{}",
+                bytes.escape_ascii()
+            );
+        }
+    }
+
+    #[test]
     fn what_is_no_reply_is_malformed() {
         for bytes in [
             &b"?\r\n"[..],
@@ -237,10 +329,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_bytes_never_panic_and_never_overrun(bytes: Vec<u8>, head in "[-+:$*][0-9-]{0,3}\r\n") {
+        fn hostile_bytes_never_panic_and_never_overrun(bytes: Vec<u8>, head in "[-+:$*>%_][0-9-]{0,3}\r\n") {
             for bytes in [bytes.clone(), [head.into_bytes(), bytes].concat()] {
-                if let Ok(Some((_, taken))) = decode(&bytes) {
-                    prop_assert!(taken <= bytes.len());
+                for decoded in [decode(&bytes), decode_resp3(&bytes)] {
+                    if let Ok(Some((_, taken))) = decoded {
+                        prop_assert!(taken <= bytes.len());
+                    }
                 }
             }
         }

@@ -8,52 +8,7 @@ use super::*;
 use crate::MemoryNode;
 use crate::node::{Node, NodeStatus, Reply};
 use crate::operation::Operation;
-
-#[derive(Default)]
-struct StillClock {
-    state: Mutex<(Duration, Vec<Waker>)>,
-}
-
-impl StillClock {
-    fn advance(&self, by: Duration) {
-        let sleeping = {
-            let mut state = self.state.lock().unwrap();
-            state.0 += by;
-            std::mem::take(&mut state.1)
-        };
-        sleeping.into_iter().for_each(Waker::wake);
-    }
-}
-
-/// A clock as vigils want it, and as the test does.
-fn still_clock() -> (Arc<StillClock>, Arc<dyn Clock>) {
-    let clock = Arc::new(StillClock::default());
-    (Arc::clone(&clock), Arc::new(Shared(clock)))
-}
-
-struct Shared(Arc<StillClock>);
-
-impl Clock for Shared {
-    fn now(&self) -> Moment {
-        Moment::from_origin(self.0.state.lock().unwrap().0)
-    }
-
-    fn wall(&self) -> Duration {
-        self.0.state.lock().unwrap().0
-    }
-
-    fn sleep_until(&self, at: Moment) -> Sleep {
-        let clock = Arc::clone(&self.0);
-        Sleep::new(std::future::poll_fn(move |context| {
-            let mut state = clock.state.lock().unwrap();
-            if Moment::from_origin(state.0) >= at {
-                return Poll::Ready(());
-            }
-            state.1.push(context.waker().clone());
-            Poll::Pending
-        }))
-    }
-}
+use crate::still_clock::still_clock;
 
 /// Says what the test says.
 #[derive(Default)]

@@ -14,3 +14,4 @@ mod pauses;
 mod renewal;
 mod servers;
 mod still_clock;
+mod wakeups;
