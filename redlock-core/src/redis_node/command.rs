@@ -189,3 +189,6 @@ fn nonsense() -> Answer {
         "the server's answer makes no sense for what was asked",
     ))
 }
+
+#[cfg(test)]
+mod tests;

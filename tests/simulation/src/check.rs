@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock as _, Lease, OwnerToken, Request, Resource, Want};
+use redlock_core::{Clock as _, Lease, Operation, OwnerToken, Request, Resource, Want};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Inner, Invariant, LeaseRecord, Served};
@@ -46,6 +46,30 @@ impl History {
             broken.push((Invariant::ForeignChange, text));
         }
         broken
+    }
+
+    /// Nobody holds a lock any more that gives way to an acquisition.
+    pub(crate) fn check_predecessor(
+        &self,
+        process: ProcessId,
+        operation: &Operation,
+    ) -> Option<(Invariant, String)> {
+        let predecessor = operation.predecessor()?;
+        let handles: Vec<_> = {
+            let inner = self.lock();
+            let is_its = |lease: &&LeaseRecord| {
+                *inner.attempts[lease.attempt].token == *predecessor.as_bytes()
+            };
+            let leases = inner.leases.iter().filter(is_its);
+            leases.map(|lease| lease.handle.clone()).collect()
+        };
+        let mut handles = handles.iter();
+        let is_held = handles.any(|handle| self.world.observing(|| handle.over().is_none()));
+        is_held.then(|| {
+            let (id, before) = (operation.token().short_id(), predecessor.short_id());
+            let text = format!("c{process} has {id} succeed {before}, which is still held");
+            (Invariant::HandedOverAlive, text)
+        })
     }
 
     /// A client was handed a lease. Returns its number.

@@ -6,6 +6,7 @@ mod epochs;
 mod faults;
 mod fencing;
 mod fixture;
+mod handing_over;
 mod joining;
 mod leases;
 mod lone_caller;

@@ -16,7 +16,7 @@ use crate::redis_node::command::Dialect;
 use crate::redis_node::vetting::Facts;
 use crate::resource::Resource;
 use crate::round::{Goal, Round};
-use crate::token::TokenSource;
+use crate::token::{OwnerToken, TokenSource};
 
 /// Takes everything.
 #[derive(Default)]
@@ -63,7 +63,10 @@ fn look(serve: &mut Serve<'_>) {
 
 fn submit(inbox: &Inbox, io: &IoThread, want: Want) -> Arc<Round> {
     let token = TokenSource::new().fresh(&*io.environment().entropy);
-    let operation = Operation::new(Resource::from("r"), token, want);
+    submit_operation(inbox, Operation::new(Resource::from("r"), token, want))
+}
+
+fn submit_operation(inbox: &Inbox, operation: Operation) -> Arc<Round> {
     let round = Round::new(1, Goal::All);
     inbox.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
     round
@@ -119,4 +122,51 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
         acquired.answers(),
     );
     assert_eq!(released.tally().granted, 1, "it is undone all the same");
+}
+
+const FORGOTTEN: &str = "-NOSCRIPT No matching script.\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
+    let io = IoThread::start().unwrap();
+    let fresh = || TokenSource::new().fresh(&*io.environment().entropy);
+    let ttl = Duration::from_secs(1);
+    let acquire = Want::Acquire { ttl, hint: 0 };
+    let keys = Resource::all(["a", "b"]);
+    let inbox = Inbox::new(100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, None);
+    look(&mut serve);
+
+    let operation = |token: &OwnerToken, want| Operation::new(keys.clone(), token.clone(), want);
+    for want in [acquire, Want::Restore { ttl }] {
+        let token = fresh();
+        let round = submit_operation(&inbox, operation(&token, want));
+        look(&mut serve);
+        socket.take();
+        answer(&mut serve, &mut server, FORGOTTEN).await;
+        assert!(socket.take().contains("EVAL\r\n"), "nothing was run");
+        answer(&mut serve, &mut server, ":1\r\n").await;
+        assert_eq!(round.tally().granted, 1);
+
+        let release = operation(&token, Want::Release { ttl });
+        let successor = operation(&fresh(), acquire).with_predecessor(Some(token.clone()));
+        for behind in [release, successor] {
+            let round = submit_operation(&inbox, operation(&token, want));
+            let behind = submit_operation(&inbox, behind);
+            look(&mut serve);
+            socket.take();
+            answer(&mut serve, &mut server, &format!("{FORGOTTEN}:1\r\n")).await;
+            assert!(socket.take().is_empty());
+            assert_eq!((round.tally().failed, behind.tally().granted), (1, 1));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What is to hold, and what has to be reached.
 
-use super::state::{Age, Awaited, Cell, Possession, name};
+use super::state::{Age, Awaited, Cell, Passed, Possession, name};
 use super::{Acquire, Exclusion, Extend, Phase, Promise, State, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -122,5 +122,14 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
     };
     note(any_attempt(&guarded), landmark::GUARDED);
     note(is_all_over(state), landmark::ALL_OVER);
+    let on_given_key = |a: usize| {
+        let mut columns = state.columns.iter();
+        is_valid(a) && columns.any(|column| column.is_of(a) && column.gave_way)
+    };
+    note(any_attempt(&on_given_key), landmark::SUCCEEDED);
+    note(
+        any_attempt(&|a| is_valid(a) && state.attempts[a].passed == Passed::AsItIs),
+        landmark::TAKEN_OVER,
+    );
     seen
 }

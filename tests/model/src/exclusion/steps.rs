@@ -1,9 +1,9 @@
 //! Attempts, their ends, and what becomes of keys.
 
-use super::state::{Age, Awaited, Possession};
+use super::state::{Age, Awaited, Passed, Possession};
 use super::{
-    Acquire, Action, Counting, Decision, Exclusion, Extend, Extension, Guard, Keys, Network, Owner,
-    Phase, Promise, Quorum, Release, Restoring, Standing, State,
+    Acquire, Action, Counting, Decision, Exclusion, Extend, Extension, Guard, Handing, Keys,
+    Network, Owner, Phase, Promise, Quorum, Release, Restoring, Standing, State,
 };
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -21,6 +21,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             }
             Phase::Valid => {
                 self.extend(state, a, to);
+                self.take_over(state, a, to);
+                self.hand_over(state, a, to);
                 if self.release == Release::UnderTheBody && !state.columns[0].cells[a].release {
                     let mut next = *state;
                     for column in &mut next.columns {
@@ -30,21 +32,27 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 }
                 self.end(state, a, to);
             }
-            Phase::Over => {}
+            Phase::Over => self.take_over_late(state, a, to),
         }
     }
 
-    /// Where a promise is about one lease, it is A's; the others are there to be in its way.
-    pub(super) fn is_watched(&self, a: usize) -> bool {
-        a == 0 || !matches!(self.promise, Promise::Unbroken | Promise::NobodyBetween)
+    /// Where a promise is about one lease, it is A's; or B's where that may succeed A. The others are
+    /// there to be in its way.
+    fn watched(&self) -> usize {
+        usize::from(self.handing != Handing::Never)
     }
 
-    /// Notes whether A's lease has lost their majority in the step that led to
-    /// `next`.
+    pub(super) fn is_watched(&self, a: usize) -> bool {
+        a == self.watched() || !matches!(self.promise, Promise::Unbroken | Promise::NobodyBetween)
+    }
+
+    /// Notes whether the lease that is watched has lost its majority in the step that led to `next`.
     pub(super) fn with_gaps(&self, mut next: State<NODES, ATTEMPTS>) -> State<NODES, ATTEMPTS> {
         if self.promise == Promise::Unbroken {
-            let ours = next.columns.iter().filter(|column| column.is_of(0)).count();
-            let attempt = &mut next.attempts[0];
+            let watched = self.watched();
+            let ours = next.columns.iter().filter(|column| column.is_of(watched));
+            let ours = ours.count();
+            let attempt = &mut next.attempts[watched];
             let is_broken = attempt.phase == Phase::Valid && ours <= NODES / 2;
             if is_broken && attempt.possession == Possession::Whole {
                 attempt.possession = Possession::Broken;
@@ -63,6 +71,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     ) {
         let cell = &state.columns[n].cells[a];
         let in_order = self.network == Network::InOrder;
+        if in_order && self.is_behind_another(state, a, n) {
+            return;
+        }
         if cell.acquire == Acquire::Underway {
             self.acquire(state, a, n, to);
             if in_order {
@@ -108,13 +119,21 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         for nodes in fewest..=everywhere {
             let mut next = *state;
             next.attempts[a].phase = Phase::Trying;
-            if self.promise == Promise::NobodyBetween {
-                next.attempts[a].after = state.succeeded();
-            }
+            next.attempts[a].after = self.had_a_lease(state);
             for n in (0..NODES).filter(|n| nodes >> n & 1 == 1) {
                 next.columns[n].cells[a].acquire = Acquire::Underway;
             }
             to(Action::Start(a, nodes.count_ones() as usize), next);
+        }
+        self.succeed(state, a, to);
+    }
+
+    /// Kept only where the promise asks for it.
+    pub(super) fn had_a_lease(&self, state: &State<NODES, ATTEMPTS>) -> u8 {
+        if self.promise == Promise::NobodyBetween {
+            state.succeeded()
+        } else {
+            0
         }
     }
 
@@ -127,7 +146,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     ) {
         let column = &state.columns[n];
         let mut next = *state;
-        if column.key != 0 || column.waits() {
+        let gives_way = self.gives_way(state, a, n);
+        let waits = match self.guard {
+            Guard::OnButForSuccessors if state.attempts[a].predecessor != 0 => false,
+            _ => column.waits(),
+        };
+        if column.key != 0 && !gives_way || waits {
             // Otherwise it is as good as lost.
             if self.network == Network::InOrder || self.restoring == Restoring::OneAtATime {
                 next.columns[n].cells[a].acquire = Acquire::Refused;
@@ -142,6 +166,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             Age::Old
         };
         next.columns[n].set(a, age);
+        next.columns[n].gave_way = gives_way;
         let cell = &mut next.columns[n].cells[a];
         cell.acquire = Acquire::Granted;
         let standing = cell.standing;
@@ -170,7 +195,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
     ) {
         let acquires = || state.columns.iter().map(|column| column.cells[a].acquire);
-        let granted = acquires().filter(|one| *one == Acquire::Granted).count();
+        let counts = |n: &usize| self.has_granted(state, a, *n);
+        let granted = (0..NODES).filter(counts).count();
         let sent = acquires().filter(|one| *one != Acquire::Unsent).count();
         let needed = match self.quorum {
             Quorum::Majority => NODES / 2 + 1,
@@ -188,6 +214,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 column.cells[a].standing = self.standing(Standing::Firm);
             }
         }
+        self.release_predecessor(&mut next, a);
         to(Action::Establish(a), next);
     }
 
@@ -207,11 +234,29 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
     ) {
         let failed = state.attempts[a].phase == Phase::Trying;
+        let mut next = self.ended(state, a);
+        if self.release_matters() {
+            for column in &mut next.columns {
+                let cell = &mut column.cells[a];
+                cell.release |= match self.release {
+                    Release::NotAfterFailure => !failed,
+                    Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
+                    Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
+                };
+            }
+        }
+        self.release_predecessor(&mut next, a);
+        to(Action::End(a), next);
+    }
+
+    /// What `a` and its keys are once it is over.
+    pub(super) fn ended(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> State<NODES, ATTEMPTS> {
         let mut next = *state;
         let attempt = &mut next.attempts[a];
         attempt.phase = Phase::Over;
         attempt.extending = false;
         attempt.on_late_key = false;
+        attempt.passed = Passed::No;
         attempt.between = 0;
         attempt.possession = Possession::Whole;
         for column in &mut next.columns {
@@ -219,13 +264,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 column.age = Age::Old;
             }
             let cell = &mut column.cells[a];
-            if self.release_matters() {
-                cell.release |= match self.release {
-                    Release::NotAfterFailure => !failed,
-                    Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
-                    Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
-                };
-            }
             cell.awaited = Awaited::No;
             cell.standing = Standing::Out;
             // To prolong a key of an attempt that is over changes nothing.
@@ -233,13 +271,14 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 cell.extend = Extend::Unsent;
             }
         }
-        to(Action::End(a), next);
+        next
     }
 
     /// A release in time does what an expiry does, which may come as soon as the lease is over.
-    fn release_matters(&self) -> bool {
+    pub(super) fn release_matters(&self) -> bool {
         self.promise == Promise::NothingLeft
             || self.owner == Owner::EachClient
+            || self.handing == Handing::DeletedBehind
             || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
     }
 
@@ -255,7 +294,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             self.owner == Owner::EachClient && a < 2 && (column.is_of(0) || column.is_of(1));
         let mut next = *state;
         next.columns[n].cells[a].release = false;
-        if column.is_of(a) || same_token || self.release == Release::PlainDelete {
+        let is_plain = self.release == Release::PlainDelete || self.is_deleted_behind(state, a);
+        if column.is_of(a) || same_token || is_plain {
             next.columns[n].clear();
         }
         to(Action::Release(a, n), next);

@@ -1,8 +1,8 @@
 //! What can happen next.
 
 use super::{
-    Acquisition, Action, Confirm, Counters, Fencing, Hints, Messages, Phase, Promise, Restoring,
-    Standing, State, Vote,
+    Acquisition, Action, Confirm, Counters, Fencing, Handing, Hints, Messages, Phase, Promise,
+    Restoring, Standing, State, Vote,
 };
 
 /// Counters beyond this are of no interest: only acquisitions that run again and again get there.
@@ -31,12 +31,16 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                     self.start(state, a, to);
                     continue;
                 }
-                Phase::Trying => self.choose(state, a, to),
+                Phase::Trying => {
+                    self.choose(state, a, to);
+                    self.take_over(state, a, to);
+                }
                 Phase::Confirming => self.hold(state, a, to),
                 Phase::Held => {}
             }
             for n in 0..NODES {
                 self.acquire(state, a, n, to);
+                self.inherit(state, a, n, to);
                 self.confirm(state, a, n, to);
                 self.hear(state, a, n, to);
                 self.restore(state, a, n, to);
@@ -77,7 +81,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if again && (self.acquisition == Acquisition::Once || column.counter >= MOST) {
             return;
         }
-        if column.key != 0 || column.refuses >> a & 1 == 1 {
+        let gives_way = !again && self.gives_way(state, a, n);
+        if column.key != 0 && !gives_way || column.refuses >> a & 1 == 1 {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
                 next.columns[n].cells[a].vote = Vote::Refused;
@@ -99,7 +104,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
         };
         for hint in hints {
-            let counter = (column.counter + 1).max(*hint);
+            let counts = !(gives_way && self.handing == Handing::WithoutCounting);
+            let counter = (column.counter + u8::from(counts)).max(*hint);
             let mut next = *state;
             next.columns[n].key = key_of(a);
             next.columns[n].counter = counter;
@@ -226,7 +232,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if column.cells[a].standing != Standing::Underway {
             return;
         }
-        let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority);
+        let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority)
+            || self.is_taken_for_ours(state, a, n);
         let mut next = *state;
         if unchecked || column.key == key_of(a) {
             let counter = column.counter.max(state.attempts[a].token);

@@ -26,8 +26,10 @@ pub enum Invariant {
     SetTwice,
     /// A key was put back without a majority that had just vouched for the lock.
     Unproven,
-    /// An extension began behind the release of the same lock.
+    /// An extension began behind the release of the same lock, or behind its successor's acquisition.
     ExtendedReleased,
+    /// An acquisition was sent to which a lock gives way that is still held.
+    HandedOverAlive,
     /// A release that was confirmed left a majority with the key.
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.

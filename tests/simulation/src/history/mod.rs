@@ -50,7 +50,10 @@ pub(crate) struct Attempt {
     pub(crate) seats: Vec<Seat>,
     /// When grants reached the client.
     pub(crate) votes: Vec<Duration>,
+    /// When its first release was sent, or the acquisition of its first successor.
     pub(crate) released_at: Option<Duration>,
+    /// The longest that a node may keep its keys without hearing of it.
+    pub(crate) longest_ttl: Duration,
     /// Extensions, and the seats that granted each, as bits.
     pub(crate) extensions: Vec<(Arc<Operation>, u64)>,
 }

@@ -1,6 +1,7 @@
 //! What a client submits, a node serves, and a client is answered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use redlock_core::{Answer, Operation, Want};
 
@@ -36,6 +37,9 @@ pub struct Served<'a> {
 pub enum Submitted {
     /// The first release of its token.
     FirstRelease,
+    /// An acquisition, the first to which this lock gives way: from here on its keys have to go, as
+    /// behind a release, for which it has so long.
+    FirstSuccessor(Duration),
     /// Anything else.
     Other,
 }
@@ -57,7 +61,7 @@ impl History {
             format!("c{process} -> n{seat} {id} {want:?}")
         });
         let now = self.world.now();
-        let mut broken = None;
+        let mut broken = self.check_predecessor(process, operation);
         let mut submitted = Submitted::Other;
         {
             let mut inner = self.lock();
@@ -70,9 +74,20 @@ impl History {
                 seats: vec![Seat::default(); nodes],
                 votes: Vec::new(),
                 released_at: None,
+                longest_ttl: Duration::ZERO,
                 extensions: Vec::new(),
             });
+            if let Some(predecessor) = operation.predecessor()
+                && let Some(before) = inner.known(predecessor.as_bytes())
+                && before.released_at.is_none()
+            {
+                before.released_at = Some(now);
+                submitted = Submitted::FirstSuccessor(before.longest_ttl);
+            }
             let attempt = &mut inner.attempts[number];
+            if let Want::Acquire { ttl, .. } | Want::Extend { ttl } = want {
+                attempt.longest_ttl = attempt.longest_ttl.max(ttl);
+            }
             match want {
                 Want::Release { .. } if attempt.released_at.is_none() => {
                     attempt.released_at = Some(now);

@@ -49,8 +49,16 @@ impl Node for Link {
             return;
         }
         let (history, seat) = (&self.around.history, self.server.seat);
-        if history.submitting(self.process, seat, &operation) == Submitted::FirstRelease {
-            self.expect_gone(&operation);
+        match history.submitting(self.process, seat, &operation) {
+            Submitted::FirstRelease => self.expect_gone(&operation),
+            Submitted::FirstSuccessor(ttl) => {
+                if let Some(predecessor) = operation.predecessor() {
+                    let (keys, want) = (operation.keys().clone(), Want::Release { ttl });
+                    let release = Operation::new(keys, predecessor.clone(), want);
+                    self.expect_gone(&Arc::new(release));
+                }
+            }
+            Submitted::Other => {}
         }
         // Keys are seldom put back, and a release that overtakes that is what has to be seen.
         let times = if matches!(operation.want(), Want::Restore { .. }) {

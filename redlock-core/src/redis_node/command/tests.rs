@@ -1,0 +1,112 @@
+//! Acquisitions, and what gives way to them.
+
+use super::*;
+use crate::IoThread;
+use crate::operation::COUNTER_IDLE;
+use crate::redis_node::wire::decode;
+use crate::token::TokenSource;
+
+const TTL: Duration = Duration::from_secs(30);
+
+fn tokens() -> [OwnerToken; 2] {
+    let io = IoThread::start().unwrap();
+    let (source, environment) = (TokenSource::new(), io.environment());
+    [(); 2].map(|()| source.fresh(&*environment.entropy))
+}
+
+fn tongue(dialect: Dialect, marker: Option<&str>) -> Tongue {
+    let marker = marker.map(|key| key.as_bytes().into());
+    Tongue { dialect, marker }
+}
+
+fn acquisition(names: &[&str], token: &OwnerToken, from: Option<&OwnerToken>) -> Operation {
+    let (ttl, hint) = (TTL, 77);
+    let keys = Resource::all(names.iter().copied());
+    Operation::new(keys, token.clone(), Want::Acquire { ttl, hint }).with_predecessor(from.cloned())
+}
+
+fn words(bytes: &[u8]) -> Vec<String> {
+    let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
+        panic!("a command: {}", bytes.escape_ascii());
+    };
+    let word = |word: &Value<'_>| match word {
+        Value::Bulk(word) => String::from_utf8(word.to_vec()).unwrap(),
+        other => panic!("a word: {other:?}"),
+    };
+    words.iter().map(word).collect()
+}
+
+fn text(token: &OwnerToken) -> &str {
+    std::str::from_utf8(token.as_bytes()).unwrap()
+}
+
+#[test]
+fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() {
+    let [before, token] = tokens();
+    let plain = acquisition(&["r"], &token, None);
+    let newer = tongue(Dialect::NamesHolder, None);
+    let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
+    assert_eq!(words(encoded(&plain, &newer)), set);
+
+    let older = tongue(Dialect::Plain, Some("marker"));
+    for tongue in [newer, older] {
+        let swap = acquisition(&["r"], &token, Some(&before));
+        let sha = &*ACQUIRE_ALL.sha;
+        let script = [
+            "EVALSHA",
+            sha,
+            "1",
+            "r",
+            text(&token),
+            "30000",
+            text(&before),
+        ];
+        assert_eq!(words(encoded(&swap, &tongue)), script);
+    }
+}
+
+#[test]
+fn what_gives_way_comes_last_whatever_else_is_said() {
+    let [before, token] = tokens();
+    let counters = Resource::all(["c:a", "c:b"]);
+    let swap = acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters));
+    let tongue = tongue(Dialect::NamesHolder, Some("marker"));
+    let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
+    let (window, idle) = (window.to_string(), idle.to_string());
+    let keys = ["5", "a", "b", "c:a", "c:b", "marker"];
+    let arguments = [text(&token), "30000", "77", &*window, &*idle, text(&before)];
+    let call = [&keys[..], &arguments].concat();
+    let [sha, whole] = [
+        ["EVALSHA", &*ACQUIRE_FENCED.sha],
+        ["EVAL", ACQUIRE_FENCED.text],
+    ];
+    assert_eq!(words(encoded(&swap, &tongue)), [&sha[..], &call].concat());
+    let sent_again = encode_with_text(&swap, &tongue);
+    assert_eq!(words(&sent_again), [&whole[..], &call].concat());
+}
+
+#[test]
+fn a_swap_is_answered_as_any_script_that_acquires() {
+    let [before, token] = tokens();
+    let swap = acquisition(&["r"], &token, Some(&before));
+    let interpret = |value: Value<'_>| interpret(&swap, Dialect::NamesHolder, 3, &value);
+    let (counter, epoch) = (None, 3);
+    assert_eq!(interpret(Value::Int(1)), Answer::Granted { counter, epoch });
+    let held = Answer::Held(Holding::by(&b"web/1/2"[..]));
+    assert_eq!(interpret(Value::Bulk(b"web/1/2")), held);
+    let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
+    assert_eq!(interpret(Value::Int(0)), no_lock);
+    // What `SET NX` would say.
+    for value in [Value::Nil, Value::Simple(b"OK"), Value::Int(2)] {
+        assert!(matches!(interpret(value), Answer::Failed(_)));
+    }
+    let forgot = interpret(Value::Error(b"NOMARKER"));
+    assert!(
+        matches!(&forgot, Answer::Failed(error) if error.kind() == NodeErrorKind::Quarantined),
+        "{forgot:?}"
+    );
+    let fenced = acquisition(&["r"], &token, Some(&before)).with_counters(Some("c".into()));
+    let answer = super::interpret(&fenced, Dialect::NamesHolder, 3, &Value::Int(9));
+    let counter = Some(9);
+    assert_eq!(answer, Answer::Granted { counter, epoch });
+}
