@@ -118,6 +118,11 @@ struct InFlight {
 }
 
 impl Renewals {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().entries.is_empty()
+    }
+
     fn add(client: &Arc<ClientShared>, entry: Entry) -> Renewed {
         let renewals = &client.renewals;
         let (id, is_first, is_sooner) = {

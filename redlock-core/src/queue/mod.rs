@@ -9,6 +9,8 @@
 //! polled, or a lease that ended without anybody's doing.
 
 mod line;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod wait;
 
@@ -185,7 +187,8 @@ impl Lines {
             };
             let standing = line.waiting();
             let looked = line.look(ticket, waker, wants, times);
-            *waiting -= standing - line.waiting();
+            // One that lost its turn stands in line again.
+            *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked
         };
         [head, heir].into_iter().flatten().for_each(wake);
@@ -257,6 +260,12 @@ impl Lines {
         if let Some(next) = next {
             wake(next);
         }
+    }
+
+    /// How many places are known.
+    #[cfg(test)]
+    fn places(&self) -> usize {
+        self.lock().lines.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -1,0 +1,266 @@
+//! The order of a line, and how one leaves it.
+
+use super::*;
+
+#[test]
+fn callers_get_the_lock_in_the_order_in_which_they_came() {
+    let scene = Scene::new();
+    let request = waiting();
+    let first = scene.acquired(&request);
+    let mut line: Vec<_> = (0..5).map(|_| scene.acquire(&request)).collect();
+    assert!(line.iter_mut().all(is_waiting));
+    let mut holder = first;
+    for next in 0..line.len() {
+        assert_eq!(released(holder), Released::HandedOver);
+        for later in &mut line[next + 1..] {
+            assert!(is_waiting(later), "it is not its turn");
+        }
+        holder = acquired(&mut line[next]);
+    }
+    assert_eq!(released(holder), Released::Confirmed);
+    assert!(scene.is_free());
+    assert_eq!(scene.client.shared.lines.places(), 0, "forgotten");
+}
+
+#[test]
+fn one_who_is_cancelled_in_line_leaves_at_once() {
+    let scene = Scene::new();
+    let request = waiting();
+    let holder = scene.acquired(&request);
+    let mut first = scene.acquire(&request);
+    let mut second = scene.acquire(&request);
+    assert!(is_waiting(&mut first) && is_waiting(&mut second));
+    drop(first);
+    released(holder);
+    drop(acquired(&mut second));
+    assert_eq!(scene.client.shared.lines.places(), 0);
+    assert!(scene.is_free());
+}
+
+#[test]
+fn one_who_is_cancelled_when_its_turn_has_come_passes_it_on() {
+    for gear_two in [false, true] {
+        let scene = Scene::new();
+        let request = waiting();
+        let mut other = waiting();
+        other.fencing = gear_two;
+        let holder = scene.acquired(&request);
+        let mut first = scene.acquire(&other);
+        let mut second = scene.acquire(&other);
+        assert!(is_waiting(&mut first) && is_waiting(&mut second));
+        assert_eq!(released(holder), Released::HandedOver);
+        drop(first);
+        drop(acquired(&mut second));
+        assert!(scene.is_free());
+
+        let holder = scene.acquired(&request);
+        let mut only = scene.acquire(&other);
+        assert!(is_waiting(&mut only));
+        assert_eq!(released(holder), Released::HandedOver);
+        drop(only);
+        assert!(scene.is_free(), "the release that was left to it");
+        assert_eq!(scene.client.shared.lines.places(), 0);
+    }
+}
+
+#[test]
+fn one_who_tries_once_hears_at_once_who_has_the_lock() {
+    let scene = Scene::new();
+    let request = once();
+    let holder = scene.acquired(&request);
+    scene.nodes.iter().for_each(MemoryNode::cut);
+    scene.clock.advance(SECOND);
+    let AcquireError::Contended(contended) = refused(&mut scene.acquire(&request)) else {
+        panic!("nobody has to be asked");
+    };
+    assert_eq!(
+        contended.holding.remaining(),
+        Remaining::Expires(holder.validity())
+    );
+    assert!(contended.holding.owner().is_some());
+    assert_eq!(contended.attempts, 0);
+}
+
+#[test]
+fn one_who_tries_once_hears_what_the_nodes_say_now() {
+    let scene = Scene::new();
+    let (request, patient) = (once(), waiting());
+    scene.hold_elsewhere();
+    let mut head = scene.acquire(&patient);
+    assert!(is_waiting(&mut head));
+    scene.clock.advance(SECOND / 100);
+    // What they said before is not good enough: the head is asked to try again.
+    let mut curious = scene.acquire(&request);
+    assert!(is_waiting(&mut curious) && is_waiting(&mut head));
+    let refusal = refused(&mut curious);
+    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
+
+    scene.clock.advance(MS);
+    let mut curious = scene.acquire(&request);
+    assert!(is_waiting(&mut curious));
+    scene.nodes.iter().for_each(MemoryNode::cut);
+    assert!(is_waiting(&mut head));
+    let refusal = refused(&mut curious);
+    assert!(matches!(refusal, AcquireError::Unavailable(_)), "{refusal}");
+    scene.nodes.iter().for_each(MemoryNode::restore);
+
+    scene.clock.advance(MS);
+    let mut curious = scene.acquire(&request);
+    assert!(is_waiting(&mut curious));
+    scene.free_elsewhere();
+    let lease = acquired(&mut head);
+    let refusal = refused(&mut curious);
+    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
+    drop(lease);
+}
+
+#[test]
+fn one_who_has_its_turn_and_is_not_polled_loses_it() {
+    let scene = Scene::new();
+    let (request, patient) = (once(), waiting());
+    scene.hold_elsewhere();
+    let mut head = scene.acquire(&patient);
+    assert!(is_waiting(&mut head));
+    scene.clock.advance(MS);
+    let mut curious = scene.acquire(&request);
+    assert!(is_waiting(&mut curious));
+    scene.free_elsewhere();
+    scene.clock.advance(MS * 49);
+    assert!(
+        is_waiting(&mut curious),
+        "the other one has a moment to answer"
+    );
+    scene.clock.advance(MS);
+    let lease = acquired(&mut curious);
+    // It stands in line again.
+    scene.clock.advance(SECOND);
+    assert!(is_waiting(&mut head));
+    released(lease);
+    scene.clock.advance(MS * 10);
+    drop(acquired(&mut head));
+    assert!(scene.is_free());
+}
+
+#[test]
+fn a_turn_that_was_given_to_one_who_is_not_polled_goes_to_the_next() {
+    let scene = Scene::new();
+    let request = waiting();
+    let holder = scene.acquired(&request);
+    let mut sleeper = scene.acquire(&request);
+    let mut next = scene.acquire(&request);
+    assert!(is_waiting(&mut sleeper) && is_waiting(&mut next));
+    assert_eq!(released(holder), Released::HandedOver);
+    scene.clock.advance(MS * 249);
+    assert!(is_waiting(&mut next));
+    scene.clock.advance(MS);
+    // With what is on the nodes.
+    let lease = acquired(&mut next);
+    assert!(is_waiting(&mut sleeper));
+    released(lease);
+    scene.clock.advance(MS * 10);
+    drop(acquired(&mut sleeper));
+    assert!(scene.is_free());
+}
+
+#[test]
+fn a_lease_that_ends_unreleased_is_nobodys_turn() {
+    let scene = Scene::new();
+    let request = waiting();
+    let lease = scene.acquired(&request);
+    let mut next = scene.acquire(&request);
+    assert!(is_waiting(&mut next));
+    scene.clock.advance(TTL);
+    let next = acquired(&mut next);
+    let token = scene.values();
+    // The release that comes late changes nothing.
+    assert_ne!(released(lease), Released::HandedOver);
+    assert_eq!(scene.values(), token);
+    drop(next);
+    assert!(scene.is_free());
+}
+
+#[test]
+fn a_lease_that_was_extended_keeps_the_turn_for_as_long() {
+    let scene = Scene::new();
+    let request = waiting();
+    let lease = scene.acquired(&request);
+    let mut next = scene.acquire(&request);
+    assert!(is_waiting(&mut next));
+    scene.clock.advance(TTL / 2);
+    assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
+    scene.clock.advance(TTL / 4 * 3);
+    assert!(is_waiting(&mut next));
+    let AcquireError::Contended(contended) = refused(&mut scene.acquire(&once())) else {
+        panic!("it is held");
+    };
+    assert_eq!(
+        contended.holding.remaining(),
+        Remaining::Expires(lease.validity())
+    );
+}
+
+#[test]
+fn so_many_may_stand_in_line_and_no_more() {
+    let scene = Scene::with(|settings| {
+        settings.max_waiters_per_lock = 2;
+        settings.max_waiters = 3;
+    });
+    let (request, other) = (waiting(), Request::new("other"));
+    let _holders = (scene.acquired(&request), scene.acquired(&other));
+    let mut line = [scene.acquire(&request), scene.acquire(&request)];
+    assert!(line.iter_mut().all(is_waiting));
+    let text = refused(&mut scene.acquire(&request)).to_string();
+    assert!(text.contains("2 callers of this process wait"), "{text}");
+    let mut third = scene.acquire(&other);
+    assert!(is_waiting(&mut third));
+    refused(&mut scene.acquire(&other));
+    drop(line);
+    assert!(is_waiting(&mut scene.acquire(&other)));
+}
+
+#[test]
+fn a_waiting_caller_has_the_same_time_in_line_as_between_attempts() {
+    let scene = Scene::new();
+    let mut request = Request::new("r").ttl(TTL).retries(2);
+    request.retry.delay = SECOND;
+    let _holder = scene.acquired(&waiting());
+    let mut waits = scene.acquire(&request);
+    let mut passed = Duration::ZERO;
+    let error = loop {
+        match poll(&mut waits) {
+            Poll::Ready(refused) => break refused.unwrap_err(),
+            Poll::Pending => {
+                scene.clock.advance(MS * 10);
+                passed += MS * 10;
+                assert!(passed < SECOND * 3, "it waits too long");
+            }
+        }
+    };
+    assert!(matches!(error, AcquireError::Contended(_)), "{error}");
+    // Each delay is between half of it and all of it.
+    assert!(
+        passed >= SECOND && passed <= SECOND * 2 + MS * 20,
+        "{passed:?}"
+    );
+
+    request.retry.limit = RetryLimit::Wait(SECOND);
+    let mut waits = scene.acquire(&request);
+    assert!(is_waiting(&mut waits));
+    scene.clock.advance(SECOND);
+    let AcquireError::Contended(contended) = refused(&mut waits) else {
+        panic!("it is held");
+    };
+    assert_eq!(contended.waited, SECOND);
+}
+
+#[test]
+fn the_same_nodes_in_another_order_are_the_same_line() {
+    let scene = Scene::new();
+    let (request, tries) = (waiting(), once());
+    let _holder = scene.acquired(&request);
+    let turned: NodeSet = scene.set.iter().rev().map(Arc::clone).collect();
+    let AcquireError::Contended(known) = refused(&mut scene.acquire_on(&turned, &tries)) else {
+        panic!("it is held");
+    };
+    assert_eq!(known.attempts, 0, "nobody was asked");
+}
