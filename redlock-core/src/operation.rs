@@ -113,7 +113,8 @@ impl Operation {
     }
 
     /// The same acquisition, to which keys that hold the token `predecessor` give way as though they
-    /// were not there. Only of a claim that is over, and that was on the same keys.
+    /// were not there. Only to be named once nobody relies on that token any more, and for the same
+    /// keys. A node that ignores it refuses, which is safe.
     #[must_use]
     pub fn with_predecessor(mut self, predecessor: Option<OwnerToken>) -> Self {
         self.predecessor = predecessor;
