@@ -1,0 +1,72 @@
+//! The files of one group: everything as JSON, its figures as CSV, its plots as SVG.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Report;
+
+pub(super) fn write(directory: &Path, report: &Report) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let name = report.group.name();
+    fs::write(directory.join(format!("{name}.json")), json(report))?;
+    fs::write(directory.join(format!("{name}.csv")), csv(report))?;
+    for (name, chart) in &report.charts {
+        fs::write(directory.join(format!("{name}.svg")), chart.to_string())?;
+    }
+    Ok(())
+}
+
+fn json(report: &Report) -> String {
+    let plots: Vec<_> = report
+        .charts
+        .iter()
+        .map(|(name, chart)| json!({ "file": format!("{name}.svg"), "title": chart.title }))
+        .collect();
+    let whole = json!({
+        "group": report.group.name(),
+        "title": report.group.title(),
+        "about": report.about,
+        "pairs": report.pairs,
+        "problems": report.problems,
+        "lines": report.lines,
+        "plots": plots,
+        "tables": report.tables,
+        "figures": report.figures,
+    });
+    format!("{whole:#}\n")
+}
+
+/// One value a line: what it is about is repeated, so that any tool can pick and group.
+fn csv(report: &Report) -> String {
+    let mut text = "group,case,who,figure,round,value\n".to_owned();
+    for figure in &report.figures {
+        let of = [report.group.name(), &figure.case, &figure.who, &figure.name].map(quoted);
+        for (round, value) in figure.rounds.iter().enumerate() {
+            let _ = writeln!(text, "{},{round},{value}", of.join(","));
+        }
+    }
+    text
+}
+
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn commas_and_quotes_do_not_end_a_cell() {
+        assert_eq!(quoted("16 callers"), "16 callers");
+        assert_eq!(quoted("redis, \"all\""), "\"redis, \"\"all\"\"\"");
+    }
+}
