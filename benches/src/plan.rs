@@ -99,8 +99,8 @@ impl Plan {
         // many short turns meet each of them with every contender.
         let [run, hot, held, warm_up, renewal, connect_timeout] = match mode {
             Mode::Smoke => [25, 25, 120, 5, 50, 100],
-            Mode::Short => [80, 200, 250, 20, 11_000, 100],
-            Mode::Full => [800, 1_500, 1_500, 150, 60_000, 500],
+            Mode::Short => [50, 120, 160, 15, 11_000, 100],
+            Mode::Full => [650, 1_200, 1_000, 150, 60_000, 500],
         }
         .map(Duration::from_millis);
         Self {
@@ -115,6 +115,16 @@ impl Plan {
             tunes: false,
             results: None,
             filter: None,
+        }
+    }
+
+    /// How many rounds there are in `group`.
+    pub fn rounds_of(&self, group: Group) -> usize {
+        match group {
+            Group::Renewal | Group::WrapperAllocations => 1,
+            // A count hardly differs between rounds.
+            Group::Allocations => self.rounds.min(3),
+            _ => self.rounds,
         }
     }
 

@@ -68,6 +68,15 @@ pub(crate) fn whole(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
+/// A time that was measured in µs, in figures that a person can compare at a glance.
+pub(crate) fn brief_micros(micros: f64) -> String {
+    if micros < 1e3 {
+        format!("{} µs", brief(micros))
+    } else {
+        format!("{} ms", brief(micros / 1e3))
+    }
+}
+
 /// In figures that a person can compare at a glance: three digits, and `k` or `M` for the rest.
 pub(crate) fn brief(figure: f64) -> String {
     let (scaled, suffix) = match figure.abs() {
@@ -103,6 +112,7 @@ mod tests {
         let shown = [0.85, 7.0, 12.34, 345.6, 6_789.0, 98_765.0, 1_234_567.0].map(brief);
         let expected = ["0.85", "7.00", "12.3", "346", "6.79 k", "98.8 k", "1.23 M"];
         assert_eq!(shown, expected);
+        assert_eq!([386.0, 1_234.0].map(brief_micros), ["386 µs", "1.23 ms"]);
         assert_eq!(Spread::of_any([]), None);
     }
 

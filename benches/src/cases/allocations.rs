@@ -6,6 +6,7 @@ use redlock_tests::Nodes;
 
 use super::{Flavor, runtime};
 use crate::contender::{Fleet, Kind, in_turn};
+use crate::group::Group;
 use crate::load::Load;
 use crate::plan::Plan;
 use crate::plot::{Bar, Chart, Role, Scale, Set};
@@ -18,9 +19,6 @@ const CALLERS: [usize; 3] = [1, 16, 128];
 
 /// What a pair of ours may allocate.
 const MOST: f64 = 12.0;
-
-/// They hardly differ between rounds.
-const ROUNDS: usize = 3;
 
 /// One round of one contender.
 struct Count {
@@ -57,7 +55,7 @@ pub fn allocations(
         };
         let mut counts = [const { Vec::new() }; Kind::ALL.len()];
         let mut samples = [const { Vec::new() }; Kind::ALL.len()];
-        for round in 0..plan.rounds.min(ROUNDS) {
+        for round in 0..plan.rounds_of(Group::Allocations) {
             for place in in_turn(Kind::ALL.len(), round) {
                 let kind = Kind::ALL[place];
                 let contender = fleet.get(kind);
@@ -99,16 +97,9 @@ pub fn allocations(
             if *kind == Kind::Ours {
                 ours = spread.median;
             }
-            set.bars.push(Bar {
-                who: kind.name().to_owned(),
-                role: if *kind == Kind::Ours {
-                    Role::Ours
-                } else {
-                    Role::Peer
-                },
-                spread: Some(spread),
-                label: brief(spread.median),
-            });
+            let label = brief(spread.median);
+            let bar = Bar::new(kind.name(), Role::of(*kind), Some(spread), label);
+            set.bars.push(bar);
         }
         report.line(&mut table, &case, "allocations", AtMost(MOST), ours);
         report.table(table);

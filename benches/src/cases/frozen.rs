@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::plot::{Bar, Chart, Role, Scale, Set};
 use crate::report::Bound::AtMost;
 use crate::report::{Report, TROUBLE, each, median, trouble};
-use crate::stats::{Spread, brief, micros};
+use crate::stats::{Spread, brief_micros, micros};
 use crate::table::Table;
 
 const CALLERS: [usize; 3] = [1, 16, 64];
@@ -197,11 +197,10 @@ fn draw(callers: usize, samples: &[Vec<Sample>; Condition::ALL.len()]) -> [Set; 
     let [healthy, hung @ ..] = samples;
     [(p50 as Times, MOST_P50), (p99, MOST_P99)].map(|(figure, most)| {
         let conditions = Condition::ALL[1..].iter();
-        let bars = conditions.zip(hung).map(|(condition, samples)| Bar {
-            who: condition.name().to_owned(),
-            role: Role::Ours,
-            spread: Some(Spread::of_ratios(&figure(samples), &figure(healthy))),
-            label: format!("{} µs", brief(Spread::of(figure(samples)).median)),
+        let bars = conditions.zip(hung).map(|(condition, samples)| {
+            let ratio = Spread::of_ratios(&figure(samples), &figure(healthy));
+            let label = brief_micros(Spread::of(figure(samples)).median);
+            Bar::new(condition.name(), Role::Ours, Some(ratio), label)
         });
         Set {
             name: case(callers),

@@ -151,16 +151,12 @@ fn draw(case: &Case, rounds: &Rounds) -> Set {
     let rslock = rate(&rounds[Kind::Rslock.place()]);
     let bar = |(place, who): (usize, &str)| {
         let rate = rate(&rounds[place]);
-        Bar {
-            who: who.to_owned(),
-            role: match place {
-                0 => Role::Ours,
-                RAW => Role::Limit,
-                _ => Role::Peer,
-            },
-            spread: Some(Spread::of_ratios(&rate, &rslock)),
-            label: format!("{}/s", brief(Spread::of(rate).median)),
-        }
+        let role = Kind::ALL
+            .get(place)
+            .map_or(Role::Limit, |&kind| Role::of(kind));
+        let ratio = Spread::of_ratios(&rate, &rslock);
+        let label = format!("{}/s", brief(Spread::of(rate).median));
+        Bar::new(who, role, Some(ratio), label)
     };
     Set {
         name: case.name(),

@@ -19,8 +19,12 @@ pub(crate) struct Figures {
     pub(crate) wait_p50: Duration,
     pub(crate) wait_p99: Duration,
     pub(crate) wait_worst: Duration,
+    /// How often the key went to another process, by the acquisitions.
+    pub(crate) handed_over: f64,
     /// From the call of a release to when another process, which was waiting then, had the key.
     pub(crate) hand_overs: Vec<Duration>,
+    /// What the nodes served, all together, by the acquisitions.
+    pub(crate) commands_an_acquisition: f64,
     pub(crate) refused: usize,
     pub(crate) unconfirmed: usize,
     /// What no turn may have.
@@ -41,8 +45,8 @@ impl AsRef<Hold> for Entry {
 }
 
 impl Figures {
-    /// From the logs of all processes, merged.
-    pub(crate) fn of(turn: &Turn, logs: &[Log]) -> Self {
+    /// From the logs of all processes, merged, and the number of commands that the nodes served.
+    pub(crate) fn of(turn: &Turn, logs: &[Log], served: usize) -> Self {
         let mut entries = Vec::new();
         for (process, log) in logs.iter().enumerate() {
             entries.extend(log.holds.iter().map(|&hold| Entry { process, hold }));
@@ -74,7 +78,10 @@ impl Figures {
             wait_p50: percentile(&waits, 50),
             wait_p99: percentile(&waits, 99),
             wait_worst: percentile(&waits, 100),
+            handed_over: whole(changes(&measured, |entry| entry.process))
+                / whole(measured.len().max(1)),
             hand_overs: hand_overs(&measured),
+            commands_an_acquisition: whole(served) / whole(entries.len().max(1)),
             refused: logs.iter().map(|log| log.refused).sum(),
             unconfirmed: logs.iter().map(|log| log.unconfirmed).sum(),
             problems: problems(&entries, logs),
@@ -102,14 +109,22 @@ fn worst_to_best<K: Ord>(
     whole(worst) / whole(best.max(1))
 }
 
+/// For each release at which another process was waiting: how long until that had the key, however
+/// often the first one got it again meanwhile.
 fn hand_overs(entries: &[Entry]) -> Vec<Duration> {
     let mut times = Vec::new();
-    for pair in entries.windows(2) {
-        let [from, to] = pair else { continue };
-        if from.process != to.process && to.hold.asked <= from.hold.releasing {
-            let time = to.hold.acquired.saturating_sub(from.hold.releasing);
-            times.push(Duration::from_nanos(time));
+    // Releases since the key last changed hands.
+    let mut open: Vec<Hold> = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 && entries[index - 1].process != entry.process {
+            let waited = open.drain(..);
+            let waited = waited.filter(|from| entry.hold.asked <= from.releasing);
+            times.extend(waited.map(|from| {
+                let time = entry.hold.acquired.saturating_sub(from.releasing);
+                Duration::from_nanos(time)
+            }));
         }
+        open.push(entry.hold);
     }
     times.sort_unstable();
     times
@@ -169,7 +184,7 @@ mod tests {
             holds: holds.iter().map(hold).collect(),
             ..Log::default()
         };
-        Figures::of(&turn, &logs.iter().map(log).collect::<Vec<_>>())
+        Figures::of(&turn, &logs.iter().map(log).collect::<Vec<_>>(), 48)
     }
 
     #[test]
@@ -182,6 +197,7 @@ mod tests {
         ]]);
         assert_eq!(figures.acquisitions, 3);
         assert!((figures.per_second - 3.0).abs() < 1e-9);
+        assert!((figures.commands_an_acquisition - 12.0).abs() < 1e-9);
         assert!((figures.switches_per_second - 1.0).abs() < 1e-9);
         assert!((figures.worst_to_best_task - 0.5).abs() < 1e-9);
         assert_eq!(figures.wait_worst, Duration::from_millis(1_192));
@@ -202,6 +218,14 @@ mod tests {
         ]);
         let expected = [Duration::from_millis(1), Duration::from_millis(3)];
         assert_eq!(figures.hand_overs, expected);
+    }
+
+    #[test]
+    fn a_waiter_that_was_overtaken_by_the_holder_waits_on() {
+        let figures = figures(&[vec![(0, 0, 1, 10), (0, 11, 12, 20)], vec![(0, 5, 22, 30)]]);
+        let expected = [Duration::from_millis(2), Duration::from_millis(12)];
+        assert_eq!(figures.hand_overs, expected);
+        assert!((figures.handed_over - 1.0 / 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod svg;
 
 pub(crate) use scale::Scale;
 
+use crate::contender::Kind;
 use crate::stats::Spread;
 
 /// Horizontal bars, in groups one below the other.
@@ -44,6 +45,31 @@ pub(crate) enum Role {
     Peer,
     /// What can be reached at best.
     Limit,
+}
+
+impl Role {
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Ours => Self::Ours,
+            Kind::Rslock | Kind::WaitForAll | Kind::WaitForMajority => Self::Peer,
+        }
+    }
+}
+
+impl Bar {
+    pub(crate) fn new(
+        who: impl Into<String>,
+        role: Role,
+        spread: Option<Spread>,
+        label: String,
+    ) -> Self {
+        Self {
+            who: who.into(),
+            role,
+            spread,
+            label,
+        }
+    }
 }
 
 impl Chart {

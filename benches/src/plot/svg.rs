@@ -11,9 +11,9 @@ use crate::stats::brief;
 
 const WIDTH: f64 = 760.0;
 /// Where the names end and the bars begin.
-const LEFT: f64 = 150.0;
+const LEFT: f64 = 170.0;
 /// What is left for the labels behind the longest bar.
-const RIGHT: f64 = 150.0;
+const RIGHT: f64 = 130.0;
 const TOP: f64 = 62.0;
 const BAR: f64 = 16.0;
 const ROW: f64 = 22.0;
@@ -21,13 +21,15 @@ const ROW: f64 = 22.0;
 const GAP: f64 = 34.0;
 const BOTTOM: f64 = 30.0;
 
+/// Letters have a rim in the colour of the background, as some stand on lines.
 const STYLE: &str = "\
-    .page{fill:#ffffff;stroke:#d0d7de}text{fill:#1f2328;font:12px system-ui,sans-serif}\
+    text{fill:#1f2328;font:12px system-ui,sans-serif;stroke:#ffffff;stroke-width:3px;\
+    stroke-linejoin:round;paint-order:stroke}.page{fill:#ffffff;stroke:#d0d7de}\
     .title{font-size:15px;font-weight:600}.set{font-weight:600}.quiet{fill:#59636e}\
     .grid{stroke:#d8dee4}.whisker{stroke:#1f2328}.line{stroke:#cf222e;stroke-dasharray:4 3}\
     .aim{fill:#cf222e}.ours{fill:#1f6feb}.peer{fill:#9aa4af}.limit{fill:#57ab5a}\
     @media(prefers-color-scheme:dark){\
-    .page{fill:#0d1117;stroke:#30363d}text{fill:#e6edf3}.quiet{fill:#9198a1}\
+    text{fill:#e6edf3;stroke:#0d1117}.page{fill:#0d1117;stroke:#30363d}.quiet{fill:#9198a1}\
     .grid{stroke:#262c36}.whisker{stroke:#e6edf3}.line{stroke:#ff7b72}.aim{fill:#ff7b72}\
     .ours{fill:#388bfd}.peer{fill:#6e7681}.limit{fill:#3fb950}}";
 

@@ -69,14 +69,14 @@ fn section(group: Group, results: &Value, plots: &str) -> String {
     };
     let _ = writeln!(
         text,
-        "{} run of {}, {} rounds; {}, {} cores, {}{server}; {} pairs.\n",
+        "Rounds: {} ({} run of {}, {} pairs). On: {}, {} cores, {}{server}.\n",
+        number(&about["rounds"]),
         word("mode"),
         word("date"),
-        number(&about["rounds"]),
+        number(&results["pairs"]),
         word("processor"),
         number(&about["cores"]),
         word("kernel"),
-        number(&results["pairs"]),
     );
     for problem in results["problems"].as_array().into_iter().flatten() {
         let _ = writeln!(

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Report;
 
@@ -20,24 +20,38 @@ pub(super) fn write(directory: &Path, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
+/// A line for each entry of a list, so that a change shows where it is.
 fn json(report: &Report) -> String {
     let plots: Vec<_> = report
         .charts
         .iter()
         .map(|(name, chart)| json!({ "file": format!("{name}.svg"), "title": chart.title }))
         .collect();
-    let whole = json!({
-        "group": report.group.name(),
-        "title": report.group.title(),
-        "about": report.about,
-        "pairs": report.pairs,
-        "problems": report.problems,
-        "lines": report.lines,
-        "plots": plots,
-        "tables": report.tables,
-        "figures": report.figures,
-    });
-    format!("{whole:#}\n")
+    let parts = [
+        ("group", json!(report.group.name())),
+        ("title", json!(report.group.title())),
+        ("about", report.about.clone()),
+        ("pairs", json!(report.pairs)),
+        ("problems", json!(report.problems)),
+        ("lines", json!(report.lines)),
+        ("plots", json!(plots)),
+        ("tables", json!(report.tables)),
+        ("figures", json!(report.figures)),
+    ];
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|(name, value)| {
+            let value = match value.as_array() {
+                Some(list) if !list.is_empty() => {
+                    let entries: Vec<_> = list.iter().map(Value::to_string).collect();
+                    format!("[\n{}\n]", entries.join(",\n"))
+                }
+                _ => value.to_string(),
+            };
+            format!("\"{name}\": {value}")
+        })
+        .collect();
+    format!("{{\n{}\n}}\n", parts.join(",\n"))
 }
 
 /// One value a line: what it is about is repeated, so that any tool can pick and group.

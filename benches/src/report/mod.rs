@@ -87,7 +87,8 @@ impl Report {
             case: case.to_owned(),
             who: who.to_owned(),
             name: name.to_owned(),
-            rounds: rounds.to_vec(),
+            // Nothing here is known to more than a thousandth.
+            rounds: rounds.iter().map(|v| (v * 1e3).round() / 1e3).collect(),
         });
     }
 

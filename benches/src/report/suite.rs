@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use redlock_tests::Nodes;
 use serde_json::json;
@@ -59,17 +60,20 @@ impl Suite {
         let mut about = machine::describe();
         about["redis_server"] = json!(version);
         about["mode"] = json!(self.plan.mode.name());
-        about["rounds"] = json!(self.plan.rounds);
+        let rounds = self.plan.rounds_of(group);
+        about["rounds"] = json!(rounds);
         let title = group.title();
         let mode = match self.plan.mode {
             Mode::Smoke => "; a smoke run, whose figures mean nothing",
             Mode::Short | Mode::Full => "",
         };
-        println!("\n== {title}; {} rounds{mode}", self.plan.rounds);
+        println!("\n== {title}; rounds: {rounds}{mode}");
 
         let mut report = Report::new(group, self.plan.mode, about);
+        let began = Instant::now();
         measure(&self.plan, &mut report);
-        println!("{} pairs in all", report.pairs);
+        let took = began.elapsed().as_secs();
+        println!("\n{} pairs, {took} s in all", report.pairs);
         let written = files::write(&self.directory, &report)
             .and_then(|()| document::rewrite(&self.directory));
         match written {

@@ -5,15 +5,17 @@ use std::time::Duration;
 use redlock_tests::Nodes;
 
 use super::hot::given_up;
-use super::{Scene, Team, note};
+use super::{Entrant, OURS, Scene, Team, measure};
 use crate::contended::Figures;
-use crate::contender::{Kind, in_turn};
 use crate::plan::Plan;
 use crate::plot::{Bar, Chart, Role, Scale, Set};
 use crate::report::Bound::AtMost;
 use crate::report::Report;
-use crate::stats::{Spread, brief, millis, percentile, whole};
+use crate::stats::{Spread, brief, millis, percentile};
 use crate::table::Table;
+
+/// The shortest delay that `rslock` can be given: it polls as fast as it can.
+const ENTRANTS: [Entrant; 5] = Entrant::all(Duration::from_millis(1));
 
 /// What the median may take, in ms.
 const MOST: f64 = 3.0;
@@ -25,10 +27,10 @@ pub(super) const STAYS_AWAY: Scene = Scene {
     tasks: 1,
     hold: Duration::from_millis(20),
     pause: Duration::from_millis(10),
-    retry_delay: Duration::from_millis(5),
 };
 
 /// The holder is its rival, and has the shorter way: it asks again with the answer to its release.
+/// A release that the other one does not profit by counts until one comes that it does.
 pub(super) const COMES_BACK: Scene = Scene {
     case: "the holder asks again at once",
     pause: Duration::ZERO,
@@ -44,84 +46,69 @@ pub fn hand_over(plan: &Plan, nodes: &Nodes, urls: &[String], report: &mut Repor
         Scale::Logarithmic,
     );
     for scene in [&STAYS_AWAY, &COMES_BACK] {
-        let mut rounds = [const { Vec::new() }; Kind::ALL.len()];
-        for round in 0..plan.rounds {
-            for place in in_turn(Kind::ALL.len(), round) {
-                let kind = Kind::ALL[place];
-                rounds[place].push(team.take_turn(scene, kind, plan, plan.held));
-            }
-        }
+        let rounds = measure(plan, scene, plan.held, &ENTRANTS, &mut team, report);
         let set = print(scene, &rounds, report);
         chart.sets.push(set);
     }
     report.chart("hand-over", chart);
 }
 
-fn print(scene: &Scene, rounds: &[Vec<Figures>; Kind::ALL.len()], report: &mut Report) -> Set {
+fn print(scene: &Scene, rounds: &[Vec<Figures>], report: &mut Report) -> Set {
     let mut table = Table::new([
         scene.case,
         "p50 ms",
         "p99 ms",
-        "times handed over",
-        "of all releases",
+        "handed over, of all",
         "worst wait ms",
+        "commands each",
         "given up, unconfirmed",
     ]);
     let mut set = Set {
         name: scene.case.to_owned(),
         bars: Vec::new(),
-        line: Some((MOST, format!("at most {MOST} ms"))),
+        line: Some((MOST, format!("≤ {MOST} ms"))),
     };
-    let mut ours = None;
-    for (kind, rounds) in Kind::ALL.iter().zip(rounds) {
-        note(report, scene.case, kind.name(), rounds);
-        // A round without any has no median.
-        let medians: Vec<f64> = rounds
-            .iter()
-            .filter(|of| !of.hand_overs.is_empty())
-            .map(|of| millis(percentile(&of.hand_overs, 50)))
-            .collect();
-        report.figure(scene.case, kind.name(), "hand_over_p50_ms", &medians);
-        let mut all: Vec<Duration> = rounds
-            .iter()
-            .flat_map(|of| of.hand_overs.iter().copied())
-            .collect();
+    for (entrant, rounds) in ENTRANTS.iter().zip(rounds) {
+        let who = entrant.name();
+        let medians = medians(rounds);
+        report.figure(scene.case, &who, "hand_over_p50_ms", &medians);
+        let all = rounds.iter().flat_map(|of| of.hand_overs.iter().copied());
+        let mut all: Vec<Duration> = all.collect();
         all.sort_unstable();
         let spread = Spread::of_any(medians);
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "–".to_owned());
-        let holds: usize = rounds.iter().map(|of| of.acquisitions).sum();
+        let handed = Spread::of(rounds.iter().map(|of| of.handed_over));
         let worst = rounds.iter().map(|of| of.wait_worst).max();
+        let commands = rounds.iter().map(|of| of.commands_an_acquisition);
         table.row(&[
-            kind.name().to_owned(),
+            who.clone(),
             shown(spread.map(|spread| spread.to_string())),
             shown(
                 all.last()
                     .map(|_| format!("{:.2}", millis(percentile(&all, 99)))),
             ),
-            all.len().to_string(),
-            format!("{:.0} %", 100.0 * whole(all.len()) / whole(holds.max(1))),
+            format!("{:.0} %", 100.0 * handed.median),
             format!("{:.0}", millis(worst.unwrap_or_default())),
+            format!("{:.1}", Spread::of(commands).median),
             given_up(rounds),
         ]);
-        if *kind == Kind::Ours {
-            ours = spread;
-        }
-        set.bars.push(Bar {
-            who: kind.name().to_owned(),
-            role: if *kind == Kind::Ours {
-                Role::Ours
-            } else {
-                Role::Peer
-            },
-            spread,
-            label: spread.map_or("never".to_owned(), |spread| {
-                format!("{} ms", brief(spread.median))
-            }),
-        });
+        let label = spread.map(|spread| format!("{} ms", brief(spread.median)));
+        let label = label.unwrap_or_else(|| "never".to_owned());
+        set.bars
+            .push(Bar::new(who, Role::of(entrant.kind), spread, label));
     }
+    let ours = Spread::of_any(medians(&rounds[OURS]));
     // Never is longer than any line.
     let found = ours.map_or(f64::INFINITY, |spread| spread.median);
     report.line(&mut table, scene.case, "p50 in ms", AtMost(MOST), found);
     report.table(table);
     set
+}
+
+/// Of each round that has one.
+pub(super) fn medians(rounds: &[Figures]) -> Vec<f64> {
+    let handed = rounds.iter().filter(|of| !of.hand_overs.is_empty());
+    handed
+        .map(|of| millis(percentile(&of.hand_overs, 50)))
+        .collect()
 }

@@ -15,7 +15,7 @@ pub use tuning::tuning;
 
 use super::{Flavor, runtime};
 use crate::contended::{Crew, Figures, Turn, Window, hammer};
-use crate::contender::{Fleet, Kind};
+use crate::contender::{Fleet, Kind, in_turn};
 use crate::load::{PREFIX, keys_left};
 use crate::plan::Plan;
 use crate::report::{Named, Report};
@@ -29,8 +29,69 @@ struct Scene {
     tasks: usize,
     hold: Duration,
     pause: Duration,
-    /// Of those that poll: what `tuning` found to serve `rslock` best here.
+}
+
+/// Who takes turns: a contender, with the retry delay of those that poll.
+#[derive(Clone, Copy, Debug)]
+struct Entrant {
+    kind: Kind,
     retry_delay: Duration,
+}
+
+/// What `rslock` does unless it is told otherwise.
+const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(200);
+
+impl Entrant {
+    /// All, with a retry delay that serves those well which poll, and `rslock` with its default as
+    /// well.
+    const fn all(retry_delay: Duration) -> [Self; 5] {
+        [
+            Self::new(Kind::Ours, retry_delay),
+            Self::new(Kind::Rslock, retry_delay),
+            Self::new(Kind::Rslock, DEFAULT_RETRY_DELAY),
+            Self::new(Kind::WaitForAll, retry_delay),
+            Self::new(Kind::WaitForMajority, retry_delay),
+        ]
+    }
+
+    const fn new(kind: Kind, retry_delay: Duration) -> Self {
+        Self { kind, retry_delay }
+    }
+
+    /// As the tables name it.
+    fn name(&self) -> String {
+        match self.kind {
+            Kind::Ours => self.kind.name().to_owned(),
+            kind => format!("{}, {} ms", kind.name(), self.retry_delay.as_millis()),
+        }
+    }
+}
+
+/// The place of ours and of the tuned `rslock` in [`Entrant::all`].
+const OURS: usize = 0;
+const RSLOCK: usize = 1;
+
+/// Every entrant's turns in a case, side by side; what went wrong and all figures are in the report
+/// then.
+fn measure(
+    plan: &Plan,
+    scene: &Scene,
+    run: Duration,
+    entrants: &[Entrant],
+    team: &mut Team<'_>,
+    report: &mut Report,
+) -> Vec<Vec<Figures>> {
+    let mut rounds = vec![Vec::new(); entrants.len()];
+    for round in 0..plan.rounds {
+        for place in in_turn(entrants.len(), round) {
+            let figures = team.take_turn(scene, &entrants[place], plan.warm_up, run);
+            rounds[place].push(figures);
+        }
+    }
+    for (entrant, rounds) in entrants.iter().zip(&rounds) {
+        note(report, scene.case, &entrant.name(), rounds);
+    }
+    rounds
 }
 
 /// Who does it.
@@ -74,28 +135,37 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// One turn of one contender, and a look behind.
-    fn take_turn(&mut self, scene: &Scene, kind: Kind, plan: &Plan, run: Duration) -> Figures {
+    /// One turn of one entrant, and a look behind.
+    fn take_turn(
+        &mut self,
+        scene: &Scene,
+        entrant: &Entrant,
+        warm_up: Duration,
+        run: Duration,
+    ) -> Figures {
         self.turns += 1;
         // Workers have to hear of it first.
         let notice = Duration::from_millis(2);
+        let kind = entrant.kind;
         let turn = Turn {
             kind,
             key: format!("{PREFIX}hot:{}:{}", kind.name(), self.turns),
             tasks: scene.tasks,
             hold: scene.hold,
             pause: scene.pause,
-            retry_delay: scene.retry_delay,
-            window: Window::after(plan.warm_up + notice, run),
+            retry_delay: entrant.retry_delay,
+            window: Window::after(warm_up + notice, run),
         };
+        let served = self.served();
         let logs = match &mut self.processes {
             Processes::This(fleet) => {
                 vec![self.runtime.block_on(hammer(fleet.get(kind), &turn))]
             }
             Processes::Others(crew) => crew.take(&turn),
         };
-        let mut figures = Figures::of(&turn, &logs);
+        let served = self.served().saturating_sub(served);
         let left = self.runtime.block_on(keys_left(self.nodes));
+        let mut figures = Figures::of(&turn, &logs, served);
         if let Some(first) = left.first() {
             let problem = format!("{} keys left, first: {first}", left.len());
             figures.problems.push(problem);
@@ -109,6 +179,15 @@ impl<'a> Team<'a> {
             ));
         }
         figures
+    }
+
+    /// Commands that all nodes have served so far, those of scripts included.
+    fn served(&self) -> usize {
+        let served = |node: &redlock_tests::RedisNode| -> usize {
+            let count = node.info("total_commands_processed");
+            count.and_then(|count| count.parse().ok()).unwrap_or(0)
+        };
+        self.nodes.iter().map(served).sum()
     }
 }
 
@@ -126,7 +205,7 @@ fn note(report: &mut Report, case: &str, who: &str, rounds: &[Figures]) {
     }
 }
 
-const FIGURES: [Named<Figures>; 9] = [
+const FIGURES: [Named<Figures>; 11] = [
     ("acquisitions_per_second", |of| of.per_second),
     ("switches_per_second", |of| of.switches_per_second),
     ("worst_to_best_task", |of| of.worst_to_best_task),
@@ -134,6 +213,8 @@ const FIGURES: [Named<Figures>; 9] = [
     ("wait_p50_ms", |of| millis(of.wait_p50)),
     ("wait_p99_ms", |of| millis(of.wait_p99)),
     ("wait_worst_ms", |of| millis(of.wait_worst)),
+    ("handed_over", |of| of.handed_over),
+    ("commands_an_acquisition", |of| of.commands_an_acquisition),
     ("given_up", |of| whole(of.refused)),
     ("unconfirmed", |of| whole(of.unconfirmed)),
 ];

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use redlock_tests::Nodes;
 
-use super::hand_over::{COMES_BACK, STAYS_AWAY};
+use super::hand_over::{COMES_BACK, STAYS_AWAY, medians};
 use super::hot::{ONE_PROCESS, TWO_PROCESSES, given_up};
-use super::{Scene, Team, note};
+use super::{Entrant, Scene, Team, measure};
 use crate::contended::Figures;
-use crate::contender::{Kind, in_turn};
+use crate::contender::Kind;
 use crate::plan::Plan;
 use crate::report::{Report, each};
-use crate::stats::{Spread, millis, percentile};
+use crate::stats::{Spread, millis};
 use crate::table::Table;
 
 /// In ms; its own default is the last one.
@@ -33,16 +33,9 @@ pub fn tuning(plan: &Plan, nodes: &Nodes, urls: &[String], report: &mut Report) 
 }
 
 fn tune(plan: &Plan, scene: &Scene, run: Duration, team: &mut Team<'_>, report: &mut Report) {
-    let mut rounds = [const { Vec::<Figures>::new() }; DELAYS.len()];
-    for round in 0..plan.rounds {
-        for place in in_turn(DELAYS.len(), round) {
-            let scene = Scene {
-                retry_delay: Duration::from_millis(DELAYS[place]),
-                ..*scene
-            };
-            rounds[place].push(team.take_turn(&scene, Kind::Rslock, plan, run));
-        }
-    }
+    let entrant = |delay| Entrant::new(Kind::Rslock, Duration::from_millis(delay));
+    let entrants = DELAYS.map(entrant);
+    let rounds = measure(plan, scene, run, &entrants, team, report);
     let mut table = Table::new([
         scene.case,
         "acquisitions/s",
@@ -52,16 +45,14 @@ fn tune(plan: &Plan, scene: &Scene, run: Duration, team: &mut Team<'_>, report: 
         "p50 wait ms",
         "p99 wait ms",
         "hand-over p50 ms",
+        "commands each",
         "given up, unconfirmed",
     ]);
-    for (delay, rounds) in DELAYS.iter().zip(&rounds) {
-        let who = format!("rslock, {delay} ms");
-        note(report, scene.case, &who, rounds);
+    for (entrant, rounds) in entrants.iter().zip(&rounds) {
         let spread = |figure: fn(&Figures) -> f64| Spread::of(each(rounds, figure));
-        let handed = rounds.iter().filter(|of| !of.hand_overs.is_empty());
-        let handed = Spread::of_any(handed.map(|of| millis(percentile(&of.hand_overs, 50))));
+        let handed = Spread::of_any(medians(rounds));
         table.row(&[
-            who,
+            entrant.name(),
             format!("{:.0}", spread(|of| of.per_second).median),
             format!("{:.0}", spread(|of| of.switches_per_second).median),
             spread(|of| of.worst_to_best_task).to_string(),
@@ -69,6 +60,7 @@ fn tune(plan: &Plan, scene: &Scene, run: Duration, team: &mut Team<'_>, report: 
             format!("{:.2}", spread(|of| millis(of.wait_p50)).median),
             format!("{:.1}", spread(|of| millis(of.wait_p99)).median),
             handed.map_or("–".to_owned(), |handed| handed.to_string()),
+            format!("{:.1}", spread(|of| of.commands_an_acquisition).median),
             given_up(rounds),
         ]);
     }
