@@ -3,31 +3,29 @@
 
 use std::alloc::System;
 use std::path::Path;
+use std::process::ExitCode;
 
-use redlock_benches::{Plan, Report, allocations, wrapper_allocations};
+use redlock_benches::{Group, Suite, allocations, wrapper_allocations};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-fn main() {
-    let plan = Plan::from_command_line();
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    if plan.wants("wrapper allocations") {
-        let mut report = Report::begin_in_process(&plan);
-        wrapper_allocations(counted, &mut report);
-        report.finish("wrapper-allocations", directory);
+fn main() -> ExitCode {
+    let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    suite.measure(Group::WrapperAllocations, None, |_, report| {
+        wrapper_allocations(counted, report);
+    });
+    if suite.wants_any(&[Group::Allocations]) {
+        let nodes: Nodes = (0..3)
+            .map(|_| RedisNode::start_blocking(NodeOptions::default()))
+            .collect();
+        suite.measure(Group::Allocations, Some(&nodes), |plan, report| {
+            allocations(plan, &nodes, &nodes.urls(), counted, report);
+        });
     }
-    if !plan.wants("allocations") {
-        return;
-    }
-    let nodes: Nodes = (0..3)
-        .map(|_| RedisNode::start_blocking(NodeOptions::default()))
-        .collect();
-    let mut report = Report::begin(&plan, &nodes);
-    allocations(&plan, &nodes, &nodes.urls(), counted, &mut report);
-    report.finish("allocations", directory);
+    suite.end()
 }
 
 /// Allocations, those that grow included, and their bytes.

@@ -1,21 +1,25 @@
-//! Speed of lock and release, side by side with other implementations. See the library's docs.
+//! Speed of lock and release where nobody waits for anybody, side by side with other
+//! implementations. See the library's docs.
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use redlock_benches::{Plan, Report, frozen, uncontended};
+use redlock_benches::{Group, Suite, frozen, uncontended};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
-fn main() {
-    let plan = Plan::from_command_line();
+fn main() -> ExitCode {
+    let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    if !suite.wants_any(&[Group::Uncontended, Group::Frozen]) {
+        return ExitCode::SUCCESS;
+    }
     let nodes: Nodes = (0..5)
         .map(|_| RedisNode::start_blocking(NodeOptions::default()))
         .collect();
-    let mut report = Report::begin(&plan, &nodes);
-    if plan.wants("uncontended") {
-        uncontended(&plan, &nodes, &nodes.urls()[..3], &mut report);
-    }
-    if plan.wants("frozen") {
-        frozen(&plan, &nodes, &mut report);
-    }
-    report.finish("locks", Path::new(env!("CARGO_TARGET_TMPDIR")));
+    suite.measure(Group::Uncontended, Some(&nodes), |plan, report| {
+        uncontended(plan, &nodes, &nodes.urls()[..3], report);
+    });
+    suite.measure(Group::Frozen, Some(&nodes), |plan, report| {
+        frozen(plan, &nodes, report);
+    });
+    suite.end()
 }

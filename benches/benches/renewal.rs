@@ -2,25 +2,26 @@
 
 use std::alloc::System;
 use std::path::Path;
+use std::process::ExitCode;
 
-use redlock_benches::{Plan, Report, renewal};
+use redlock_benches::{Group, Suite, renewal};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-fn main() {
-    let plan = Plan::from_command_line();
-    if !plan.wants("renewal") {
-        return;
+fn main() -> ExitCode {
+    let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    if suite.wants_any(&[Group::Renewal]) {
+        let nodes: Nodes = (0..3)
+            .map(|_| RedisNode::start_blocking(NodeOptions::default()))
+            .collect();
+        suite.measure(Group::Renewal, Some(&nodes), |plan, report| {
+            renewal(plan, &nodes, &nodes.urls(), live, report);
+        });
     }
-    let nodes: Nodes = (0..3)
-        .map(|_| RedisNode::start_blocking(NodeOptions::default()))
-        .collect();
-    let mut report = Report::begin(&plan, &nodes);
-    renewal(&plan, &nodes, &nodes.urls(), live, &mut report);
-    report.finish("renewal", Path::new(env!("CARGO_TARGET_TMPDIR")));
+    suite.end()
 }
 
 /// Bytes that are allocated right now.

@@ -2,15 +2,12 @@
 //! allocations are counted in the benchmark of that name.
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use redlock_benches::{Plan, Report, wrapper};
+use redlock_benches::{Group, Suite, wrapper};
 
-fn main() {
-    let plan = Plan::from_command_line();
-    if !plan.wants("wrapper") {
-        return;
-    }
-    let mut report = Report::begin_in_process(&plan);
-    wrapper(&plan, &mut report);
-    report.finish("wrapper", Path::new(env!("CARGO_TARGET_TMPDIR")));
+fn main() -> ExitCode {
+    let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    suite.measure(Group::Wrapper, None, wrapper);
+    suite.end()
 }

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use redlock_tests::Nodes;
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::contender::{Contender, Kind, Unlocked};
-use crate::stats::percentile;
+use crate::clock::cpu_time;
+use crate::contender::{Contender, Kind, RawLoop, Unlocked};
+use crate::stats::{percentile, whole};
 
 /// Every key of every run begins so.
-const PREFIX: &str = "bench:";
+pub(crate) const PREFIX: &str = "bench:";
 
 /// How long a straggler may take to arrive before its key counts as left.
 const STRAGGLE: Duration = Duration::from_secs(3);
@@ -81,11 +81,9 @@ impl Load {
             begin,
             end: begin + self.run,
         };
-        let callers: Vec<_> = (0..self.callers)
-            .map(|caller| {
-                let key = format!("{PREFIX}{}:{caller}", kind.name());
-                tokio::spawn(call(contender.clone(), key, window))
-            })
+        let keys = self.keys(kind.name()).into_iter();
+        let callers: Vec<_> = keys
+            .map(|key| tokio::spawn(call(contender.clone(), key, window)))
             .collect();
         tokio::time::sleep_until(begin.into()).await;
         let cpu_before = cpu_time();
@@ -95,6 +93,40 @@ impl Load {
         }
         let cpu = cpu_time().saturating_sub(cpu_before);
         all.into_sample(begin.elapsed(), cpu)
+    }
+
+    /// Lets the raw loop, which was connected for [`keys`](Self::keys), lock for all callers, on
+    /// this thread. The nodes are still to be looked at.
+    pub fn drive_raw(&self, raw: &mut RawLoop) -> Sample {
+        let begin = Instant::now() + self.warm_up;
+        let end = begin + self.run;
+        let mut calls = Calls::default();
+        let (mut last, mut cpu_before) = (Instant::now(), cpu_time());
+        while last < end {
+            if let Err(error) = raw.pairs() {
+                calls.failures += 1;
+                calls.first_failure = Some(error);
+                break;
+            }
+            let done = Instant::now();
+            if last >= begin {
+                // All of them waited for so long.
+                calls
+                    .latencies
+                    .extend((0..self.callers).map(|_| done - last));
+            } else {
+                cpu_before = cpu_time();
+            }
+            last = done;
+        }
+        let cpu = cpu_time().saturating_sub(cpu_before);
+        calls.into_sample(begin.elapsed(), cpu)
+    }
+
+    /// The callers' keys.
+    pub fn keys(&self, who: &str) -> Vec<String> {
+        let key = |caller| format!("{PREFIX}{who}:{caller}");
+        (0..self.callers).map(key).collect()
     }
 }
 
@@ -121,20 +153,24 @@ async fn call(contender: Contender, key: String, window: Window) -> Calls {
 }
 
 impl Sample {
-    /// Notes the keys that are still on a node that runs, once the stragglers have had time.
+    /// Notes the keys that are still on a node.
     pub async fn look_behind(&mut self, nodes: &Nodes) {
-        let deadline = Instant::now() + STRAGGLE;
-        loop {
-            let mut left = nodes.all_keys();
-            left.retain(|key| key.starts_with(PREFIX.as_bytes()));
-            if left.is_empty() || Instant::now() >= deadline {
-                let shown = |key: &Vec<u8>| key.escape_ascii().to_string();
-                self.left_behind = left.iter().map(shown).collect();
-                return;
-            }
-            // Stragglers may be followed on this very runtime.
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        self.left_behind = keys_left(nodes).await;
+    }
+}
+
+/// The benchmark's keys that are still on a node that runs, once the stragglers have had time.
+pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
+    let deadline = Instant::now() + STRAGGLE;
+    loop {
+        let mut left = nodes.all_keys();
+        left.retain(|key| key.starts_with(PREFIX.as_bytes()));
+        if left.is_empty() || Instant::now() >= deadline {
+            let shown = |key: &Vec<u8>| key.escape_ascii().to_string();
+            return left.iter().map(shown).collect();
         }
+        // Stragglers may be followed on this very runtime.
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -152,7 +188,7 @@ impl Calls {
         let count = u32::try_from(pairs).unwrap_or(u32::MAX);
         Sample {
             pairs,
-            pairs_per_second: f64::from(count) / elapsed.as_secs_f64(),
+            pairs_per_second: whole(pairs) / elapsed.as_secs_f64(),
             p50: percentile(&self.latencies, 50),
             p99: percentile(&self.latencies, 99),
             worst: percentile(&self.latencies, 100),
@@ -163,14 +199,4 @@ impl Calls {
             left_behind: Vec::new(),
         }
     }
-}
-
-/// What all threads of this process have used so far.
-pub(crate) fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    // Both parts are non-negative on this clock.
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or(0),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
 }

@@ -1,6 +1,9 @@
-//! How long to measure.
+//! How long to measure, and where the results go.
 
+use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::group::Group;
 
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +16,17 @@ pub enum Mode {
     Full,
 }
 
+impl Mode {
+    /// As the results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Smoke => "smoke",
+            Self::Short => "short",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// What a run does, and for how long.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -20,12 +34,22 @@ pub struct Plan {
     pub mode: Mode,
     /// How often every contender gets its turn.
     pub rounds: usize,
-    /// The measured part of one turn.
+    /// The measured part of one turn without contention.
     pub run: Duration,
-    /// What precedes it unmeasured.
+    /// The measured part of one turn on a hot key.
+    pub hot: Duration,
+    /// The measured part of one turn on a key that is held for a while.
+    pub held: Duration,
+    /// What precedes each of them unmeasured.
     pub warm_up: Duration,
+    /// For how long leases are watched that renew themselves.
+    pub renewal: Duration,
     /// How long our nodes try to connect to a server that accepts and says nothing.
     pub connect_timeout: Duration,
+    /// Whether only the retry delays of `rslock` are to be compared.
+    pub tunes: bool,
+    /// Where the results go, if the command line says so.
+    pub results: Option<PathBuf>,
     /// Only the groups whose name contains this.
     filter: Option<String>,
 }
@@ -33,49 +57,84 @@ pub struct Plan {
 impl Plan {
     /// The plan that the command line and `REDLOCK_BENCH` ask for.
     pub fn from_command_line() -> Self {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
         let is_short = std::env::var("REDLOCK_BENCH").is_ok_and(|value| value == "short");
-        Self::from_arguments(&arguments, is_short)
+        Self::from_arguments(std::env::args().skip(1), is_short)
     }
 
-    fn from_arguments(arguments: &[String], is_short: bool) -> Self {
-        let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-        let mode = if has("--test") || !has("--bench") {
-            Mode::Smoke
-        } else if is_short || has("--short") {
-            Mode::Short
-        } else {
-            Mode::Full
+    fn from_arguments(arguments: impl Iterator<Item = String>, is_short: bool) -> Self {
+        let mut arguments = arguments.peekable();
+        let (mut is_bench, mut is_test, mut is_short) = (false, false, is_short);
+        let (mut tunes, mut results, mut filter) = (false, None, None);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--bench" => is_bench = true,
+                "--test" => is_test = true,
+                "--short" => is_short = true,
+                "--tune" => tunes = true,
+                "--results" => results = arguments.next(),
+                text => match text.strip_prefix("--results=") {
+                    Some(directory) => results = Some(directory.to_owned()),
+                    None if !text.starts_with('-') => filter = Some(argument),
+                    // What `cargo test` passes on to all binaries alike.
+                    None => {}
+                },
+            }
+        }
+        let mode = match (is_bench && !is_test, is_short) {
+            (false, _) => Mode::Smoke,
+            (true, true) => Mode::Short,
+            (true, false) => Mode::Full,
         };
-        let filter = arguments.iter().find(|text| !text.starts_with('-'));
         Self {
-            filter: filter.cloned(),
+            tunes,
+            results: results.map(PathBuf::from),
+            filter,
             ..Self::for_mode(mode)
         }
     }
 
     /// The plan of a mode, with all groups.
     pub fn for_mode(mode: Mode) -> Self {
-        let (rounds, run, warm_up, connect_timeout) = match mode {
-            Mode::Smoke => (1, 25, 5, 100),
-            Mode::Short => (5, 500, 100, 500),
-            Mode::Full => (9, 1_000, 200, 1_000),
-        };
+        // A short run has as many rounds as a full one: the machine's moods last for seconds, and
+        // many short turns meet each of them with every contender.
+        let [run, hot, held, warm_up, renewal, connect_timeout] = match mode {
+            Mode::Smoke => [25, 25, 120, 5, 50, 100],
+            Mode::Short => [50, 120, 160, 15, 11_000, 100],
+            Mode::Full => [650, 1_200, 1_000, 150, 60_000, 500],
+        }
+        .map(Duration::from_millis);
         Self {
             mode,
-            rounds,
-            run: Duration::from_millis(run),
-            warm_up: Duration::from_millis(warm_up),
-            connect_timeout: Duration::from_millis(connect_timeout),
+            rounds: if mode == Mode::Smoke { 1 } else { 10 },
+            run,
+            hot,
+            held,
+            warm_up,
+            renewal,
+            connect_timeout,
+            tunes: false,
+            results: None,
             filter: None,
         }
     }
 
-    /// Whether the group called `name` is to run.
-    pub fn wants(&self, name: &str) -> bool {
-        self.filter
-            .as_deref()
-            .is_none_or(|filter| name.contains(filter))
+    /// How many rounds there are in `group`.
+    pub fn rounds_of(&self, group: Group) -> usize {
+        match group {
+            Group::Renewal | Group::WrapperAllocations => 1,
+            // A count hardly differs between rounds.
+            Group::Allocations => self.rounds.min(3),
+            _ => self.rounds,
+        }
+    }
+
+    /// Whether `group` is to run.
+    pub fn wants(&self, group: Group) -> bool {
+        self.tunes == (group == Group::Tuning)
+            && self
+                .filter
+                .as_deref()
+                .is_none_or(|filter| group.name().contains(filter))
     }
 }
 
@@ -84,8 +143,7 @@ mod tests {
     use super::*;
 
     fn plan(line: &str, is_short: bool) -> Plan {
-        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Plan::from_arguments(&arguments, is_short)
+        Plan::from_arguments(line.split_whitespace().map(str::to_owned), is_short)
     }
 
     #[test]
@@ -100,7 +158,23 @@ mod tests {
     #[test]
     fn a_filter_picks_groups() {
         let plan = plan("frozen --bench", false);
-        assert!(plan.wants("frozen") && !plan.wants("uncontended"));
-        assert!(Plan::for_mode(Mode::Full).wants("frozen"));
+        assert!(plan.wants(Group::Frozen) && !plan.wants(Group::Uncontended));
+        assert!(Plan::for_mode(Mode::Full).wants(Group::Frozen));
+    }
+
+    #[test]
+    fn tuning_is_on_request_and_then_alone() {
+        assert!(!plan("--bench", false).wants(Group::Tuning));
+        let tuning = plan("--tune --bench", false);
+        assert!(tuning.wants(Group::Tuning) && !tuning.wants(Group::HotKey));
+    }
+
+    #[test]
+    fn the_directory_of_the_results_is_no_filter() {
+        for line in ["--results /tmp/r --bench", "--results=/tmp/r --bench"] {
+            let plan = plan(line, false);
+            assert_eq!(plan.results.as_deref(), Some("/tmp/r".as_ref()));
+            assert!(plan.wants(Group::Frozen));
+        }
     }
 }

@@ -17,16 +17,20 @@ pub struct Spread {
 impl Spread {
     /// Of `figures`, of which there is at least one.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Self {
+        Self::of_any(figures).expect("a spread of something")
+    }
+
+    /// Of `figures`, if there are any.
+    pub fn of_any(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
-        assert!(!sorted.is_empty(), "a spread of nothing");
         sorted.sort_by(f64::total_cmp);
-        let upper = sorted[sorted.len() / 2];
+        let upper = *sorted.get(sorted.len() / 2)?;
         let lower = sorted[(sorted.len() - 1) / 2];
-        Self {
+        Some(Self {
             median: f64::midpoint(lower, upper),
             min: sorted[0],
             max: sorted[sorted.len() - 1],
-        }
+        })
     }
 
     /// Of each round's figure divided by the same round's figure of another.
@@ -49,9 +53,43 @@ pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted.get(rank.min(last)).copied().unwrap_or_default()
 }
 
-/// In µs, as the tables show times.
+/// In µs, as the tables show short times.
 pub(crate) fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
+}
+
+/// In ms, as the tables show long ones.
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A count, as a figure.
+pub(crate) fn whole(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// A time that was measured in µs, in figures that a person can compare at a glance.
+pub(crate) fn brief_micros(micros: f64) -> String {
+    if micros < 1e3 {
+        format!("{} µs", brief(micros))
+    } else {
+        format!("{} ms", brief(micros / 1e3))
+    }
+}
+
+/// In figures that a person can compare at a glance: three digits, and `k` or `M` for the rest.
+pub(crate) fn brief(figure: f64) -> String {
+    let (scaled, suffix) = match figure.abs() {
+        large if large >= 1e6 => (figure / 1e6, " M"),
+        large if large >= 1e3 => (figure / 1e3, " k"),
+        _ => (figure, ""),
+    };
+    let decimals = match scaled.abs() {
+        large if large >= 100.0 => 0,
+        middle if middle >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{scaled:.decimals$}{suffix}")
 }
 
 #[cfg(test)]
@@ -67,6 +105,15 @@ mod tests {
             Spread::of_ratios(&[2.0, 9.0], &[1.0, 3.0]).to_string(),
             "2.50 (2.00–3.00)"
         );
+    }
+
+    #[test]
+    fn three_digits_are_enough() {
+        let shown = [0.85, 7.0, 12.34, 345.6, 6_789.0, 98_765.0, 1_234_567.0].map(brief);
+        let expected = ["0.85", "7.00", "12.3", "346", "6.79 k", "98.8 k", "1.23 M"];
+        assert_eq!(shown, expected);
+        assert_eq!([386.0, 1_234.0].map(brief_micros), ["386 µs", "1.23 ms"]);
+        assert_eq!(Spread::of_any([]), None);
     }
 
     #[test]

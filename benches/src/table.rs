@@ -1,12 +1,15 @@
 //! Text in columns.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+
+use serde::{Deserialize, Serialize};
 
 /// A table whose columns are as wide as their widest cell: the first one to the left, figures to
-/// the right.
-#[derive(Clone, Debug, Default)]
+/// the right. Under it stand the lines that the case has to meet.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
     rows: Vec<Vec<String>>,
+    notes: Vec<String>,
 }
 
 impl Table {
@@ -14,12 +17,38 @@ impl Table {
     pub fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self {
             rows: vec![headings.map(str::to_owned).to_vec()],
+            notes: Vec::new(),
         }
     }
 
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: &[String; N]) {
         self.rows.push(cells.to_vec());
+    }
+
+    /// Adds a line under the rows.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// The same as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            let cells: Vec<_> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+            if index == 0 {
+                let rest = "--:|".repeat(row.len().saturating_sub(1));
+                let _ = writeln!(text, "|---|{rest}");
+            }
+        }
+        if !self.notes.is_empty() {
+            text += "\n";
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "* {note}");
+        }
+        text
     }
 }
 
@@ -44,6 +73,9 @@ impl fmt::Display for Table {
                 writeln!(f, "  {}", "-".repeat(rule.saturating_sub(2)))?;
             }
         }
+        for note in &self.notes {
+            writeln!(f, "  {note}")?;
+        }
         Ok(())
     }
 }
@@ -52,11 +84,23 @@ impl fmt::Display for Table {
 mod tests {
     use super::*;
 
-    #[test]
-    fn names_to_the_left_and_figures_to_the_right() {
+    fn table() -> Table {
         let mut table = Table::new(["lock", "pairs/s"]);
         table.row(&["a–b".into(), "7".into()]);
-        let expected = "  lock  pairs/s\n  -------------\n  a–b         7\n";
-        assert_eq!(table.to_string(), expected);
+        table.note("line: ≥ 8, missed: 7".into());
+        table
+    }
+
+    #[test]
+    fn names_to_the_left_and_figures_to_the_right() {
+        let expected =
+            "  lock  pairs/s\n  -------------\n  a–b         7\n  line: ≥ 8, missed: 7\n";
+        assert_eq!(table().to_string(), expected);
+    }
+
+    #[test]
+    fn lines_are_a_list_in_markdown() {
+        let expected = "| lock | pairs/s |\n|---|--:|\n| a–b | 7 |\n\n* line: ≥ 8, missed: 7\n";
+        assert_eq!(table().markdown(), expected);
     }
 }

@@ -138,14 +138,20 @@ impl Grounds {
     }
 
     /// Keys that are still on a node.
-    pub fn left_behind(&self) -> usize {
+    pub fn left_behind(&self) -> Vec<String> {
         let registry = self.redlock.registry();
         let pools = self
             .pools
             .iter()
             .filter_map(|pool| registry.memory_node(pool));
         let nodes = pools.chain(&self.core.stores);
-        nodes.map(|node| node.keys().len()).sum()
+        nodes
+            .flat_map(|node| {
+                node.keys()
+                    .into_iter()
+                    .map(|key| key.escape_ascii().to_string())
+            })
+            .collect()
     }
 }
 

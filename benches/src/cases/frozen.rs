@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use redlock_tests::Nodes;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
+use super::{Flavor, runtime};
 use crate::contender::{Contender, Kind, Ours};
 use crate::load::{Load, Sample};
 use crate::plan::Plan;
+use crate::plot::{Bar, Chart, Role, Scale, Set};
+use crate::report::Bound::AtMost;
 use crate::report::{Report, TROUBLE, each, median, trouble};
-use crate::stats::{Spread, micros};
+use crate::stats::{Spread, brief_micros, micros};
 use crate::table::Table;
 
 const CALLERS: [usize; 3] = [1, 16, 64];
@@ -45,65 +48,112 @@ impl Condition {
 /// Our own pairs over all of `nodes`, of which the last one hangs, against the same with all of
 /// them healthy.
 pub fn frozen(plan: &Plan, nodes: &Nodes, report: &mut Report) {
-    println!("\nOne of {} nodes hangs (SIGSTOP), redlock", nodes.len());
-    let runtime = Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .expect("a tokio runtime");
+    let runtime = runtime(Flavor::MultiThread);
     let ours = runtime.block_on(Ours::connect(&nodes.urls(), plan.connect_timeout));
+    let mut charts = ["p50", "p99"].map(|which| {
+        Chart::new(
+            &format!("One of five nodes hangs: {which} of lock and release"),
+            "by that of the healthy run of the same round; median, smallest and largest round",
+            Scale::Linear,
+        )
+    });
     for callers in CALLERS {
         let mut samples = [const { Vec::new() }; Condition::ALL.len()];
-        for _ in 0..plan.rounds {
-            let round = round(plan, callers, &runtime, &ours, nodes);
-            for (all, sample) in samples.iter_mut().zip(round) {
-                all.push(sample);
+        for round in 0..plan.rounds {
+            let stage = Stage {
+                plan,
+                callers,
+                runtime: &runtime,
+                ours: &ours,
+                nodes,
+            };
+            for (condition, sample) in stage.round(round) {
+                samples[condition as usize].push(sample);
             }
+        }
+        for (chart, set) in charts.iter_mut().zip(draw(callers, &samples)) {
+            chart.sets.push(set);
         }
         print(callers, &samples, report);
     }
+    let [p50, p99] = charts;
+    report.chart("frozen-p50", p50);
+    report.chart("frozen-p99", p99);
 }
 
-/// One sample of each condition, in the order of [`Condition::ALL`].
-fn round(
-    plan: &Plan,
+/// What a round is played on.
+struct Stage<'a> {
+    plan: &'a Plan,
     callers: usize,
-    runtime: &Runtime,
-    ours: &Ours,
-    nodes: &Nodes,
-) -> [Sample; Condition::ALL.len()] {
-    let hanging = &nodes[nodes.len() - 1];
-    let load = Load {
-        callers,
-        warm_up: plan.warm_up,
-        run: plan.run,
-    };
-    let run = |load: &Load, ours: &Ours| {
+    runtime: &'a Runtime,
+    ours: &'a Ours,
+    nodes: &'a Nodes,
+}
+
+impl Stage<'_> {
+    /// One sample of each condition. Every other round begins with the frozen node and goes back to
+    /// health.
+    fn round(&self, round: usize) -> Vec<(Condition, Sample)> {
+        let hanging = &self.nodes[self.nodes.len() - 1];
+        let mut samples = Vec::new();
+        let begins_frozen = !round.is_multiple_of(2);
+        if begins_frozen {
+            hanging.freeze();
+            samples.push((Condition::First, self.with_newcomer()));
+            hanging.thaw();
+        }
+        // Thawed, it first answers all that it was sent meanwhile.
+        self.runtime.block_on(self.ours.voting(self.nodes.len()));
+        samples.push((Condition::Healthy, self.run(self.ours, self.plan.warm_up)));
+        hanging.freeze();
+        // The moment of freezing is part of it.
+        samples.push((Condition::Later, self.run(self.ours, Duration::ZERO)));
+        if !begins_frozen {
+            samples.push((Condition::First, self.with_newcomer()));
+        }
+        hanging.thaw();
+        samples
+    }
+
+    fn with_newcomer(&self) -> Sample {
+        let newcomer = self.runtime.block_on(async {
+            let urls = self.nodes.urls();
+            let newcomer = Ours::connect(&urls, self.plan.connect_timeout).await;
+            newcomer.voting(self.nodes.len() - 1).await;
+            newcomer
+        });
+        self.run(&newcomer, self.plan.warm_up)
+    }
+
+    fn run(&self, ours: &Ours, warm_up: Duration) -> Sample {
+        let load = Load {
+            callers: self.callers,
+            warm_up,
+            run: self.plan.run,
+        };
         let contender = Contender::Ours(ours.clone());
-        runtime.block_on(load.run(Kind::Ours, &contender, nodes))
-    };
-    runtime.block_on(ours.voting(nodes.len()));
-    let healthy = run(&load, ours);
+        let run = load.run(Kind::Ours, &contender, self.nodes);
+        self.runtime.block_on(run)
+    }
+}
 
-    let no_warm_up = Load {
-        warm_up: Duration::ZERO,
-        ..load
-    };
-    hanging.freeze();
-    let later = run(&no_warm_up, ours);
+fn case(callers: usize) -> String {
+    let plural = if callers == 1 { "" } else { "s" };
+    format!("{callers} caller{plural}")
+}
 
-    let newcomer = runtime.block_on(async {
-        let newcomer = Ours::connect(&nodes.urls(), plan.connect_timeout).await;
-        newcomer.voting(nodes.len() - 1).await;
-        newcomer
-    });
-    let first = run(&load, &newcomer);
-    hanging.thaw();
-    [healthy, later, first]
+type Times = fn(&[Sample]) -> Vec<f64>;
+
+fn p50(samples: &[Sample]) -> Vec<f64> {
+    each(samples, |sample| micros(sample.p50))
+}
+
+fn p99(samples: &[Sample]) -> Vec<f64> {
+    each(samples, |sample| micros(sample.p99))
 }
 
 fn print(callers: usize, samples: &[Vec<Sample>; Condition::ALL.len()], report: &mut Report) {
-    let plural = if callers == 1 { "" } else { "s" };
-    let case = format!("{callers} caller{plural}, 5 nodes");
+    let case = case(callers);
     let mut table = Table::new([
         &case,
         "pairs/s",
@@ -115,8 +165,6 @@ fn print(callers: usize, samples: &[Vec<Sample>; Condition::ALL.len()], report: 
         TROUBLE,
     ]);
     let mut ratios = Vec::new();
-    let p50 = |samples: &[Sample]| each(samples, |sample| micros(sample.p50));
-    let p99 = |samples: &[Sample]| each(samples, |sample| micros(sample.p99));
     let [healthy, ..] = samples;
     for (condition, samples) in Condition::ALL.iter().zip(samples) {
         report.add(&case, condition.name(), samples);
@@ -136,10 +184,28 @@ fn print(callers: usize, samples: &[Vec<Sample>; Condition::ALL.len()], report: 
             ratios.push((condition.name(), p50_ratio.median, p99_ratio.median));
         }
     }
-    println!("\n{table}");
     for (condition, p50, p99) in ratios {
-        let case = format!("{case}, {condition}");
-        report.judge(&case, "p50 up by at most half", p50 <= MOST_P50);
-        report.judge(&case, "p99 at most threefold", p99 <= MOST_P99);
+        let what = |which: &str| format!("{condition}, {which} × healthy");
+        report.line(&mut table, &case, &what("p50"), AtMost(MOST_P50), p50);
+        report.line(&mut table, &case, &what("p99"), AtMost(MOST_P99), p99);
     }
+    report.table(table);
+}
+
+/// The bars of p50 and of p99.
+fn draw(callers: usize, samples: &[Vec<Sample>; Condition::ALL.len()]) -> [Set; 2] {
+    let [healthy, hung @ ..] = samples;
+    [(p50 as Times, MOST_P50), (p99, MOST_P99)].map(|(figure, most)| {
+        let conditions = Condition::ALL[1..].iter();
+        let bars = conditions.zip(hung).map(|(condition, samples)| {
+            let ratio = Spread::of_ratios(&figure(samples), &figure(healthy));
+            let label = brief_micros(Spread::of(figure(samples)).median);
+            Bar::new(condition.name(), Role::Ours, Some(ratio), label)
+        });
+        Set {
+            name: case(callers),
+            bars: bars.collect(),
+            line: Some((most, format!("≤ {most}"))),
+        }
+    })
 }

@@ -1,6 +1,7 @@
 //! What is measured.
 
 mod allocations;
+mod contended;
 mod frozen;
 mod renewal;
 mod uncontended;
@@ -9,6 +10,7 @@ mod wrapper;
 use tokio::runtime::{Builder, Runtime};
 
 pub use allocations::allocations;
+pub use contended::{hand_over, hot_key, hot_key_processes, tuning};
 pub use frozen::frozen;
 pub use renewal::renewal;
 pub use uncontended::uncontended;

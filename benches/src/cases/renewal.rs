@@ -4,20 +4,23 @@ use std::time::{Duration, Instant};
 
 use redlock_core::{Lease, Renewal, Request};
 use redlock_tests::Nodes;
-use serde_json::json;
 
 use super::{Flavor, runtime};
-use crate::contender::Ours;
-use crate::load::cpu_time;
+use crate::clock::cpu_time;
+use crate::contender::{Kind, Ours};
+use crate::load::keys_left;
 use crate::plan::{Mode, Plan};
+use crate::report::Bound::AtMost;
 use crate::report::Report;
+use crate::stats::whole;
+use crate::table::Table;
 
 /// A third of what remains of it without the drift is 9.9 s.
 const TTL: Duration = Duration::from_secs(30);
 
 /// What a lease may take, and all of them together of one core.
 const MOST_BYTES: f64 = 1024.0;
-const MOST_OF_A_CORE: f64 = 0.05;
+const MOST_PERCENT: f64 = 5.0;
 
 /// Counts memory with `live`, which says how many bytes are allocated.
 pub fn renewal(
@@ -27,59 +30,77 @@ pub fn renewal(
     live: fn() -> usize,
     report: &mut Report,
 ) {
-    let (count, watched) = match plan.mode {
-        Mode::Smoke => (100, Duration::from_millis(50)),
-        Mode::Short => (10_000, Duration::from_secs(25)),
-        Mode::Full => (10_000, Duration::from_secs(60)),
+    let count = if plan.mode == Mode::Smoke {
+        100
+    } else {
+        10_000
     };
-    println!(
-        "\n{count} leases that are renewed every 10 s, {} nodes, watched for {} s",
-        urls.len(),
-        watched.as_secs()
-    );
     let runtime = runtime(Flavor::MultiThread);
     runtime.block_on(async {
         let ours = Ours::connect(urls, Duration::from_secs(1)).await;
         // Once before, so that what grows once has grown.
         drop(held(&ours, count).await);
-        settle(nodes).await;
+        keys_left(nodes).await;
         let before = live();
         let leases = held(&ours, count).await;
-        let of = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         let cpu = cpu_time();
         let began = Instant::now();
-        tokio::time::sleep(watched).await;
+        tokio::time::sleep(plan.renewal).await;
         let taken = cpu_time().saturating_sub(cpu).as_secs_f64() / began.elapsed().as_secs_f64();
-        let bytes = live().saturating_sub(before);
-        let bytes = f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / of;
+        let bytes = whole(live().saturating_sub(before)) / whole(count);
         let lost = leases.iter().filter(|lease| lease.over().is_some()).count();
         let least = leases
             .iter()
             .map(|lease| lease.validity())
             .min()
             .unwrap_or_default();
-        println!(
-            "\n  {bytes:.0} bytes a lease; {:.1} % of a core; {lost} lost; at least {:.1} s of \
-             validity left",
-            taken * 100.0,
-            least.as_secs_f64(),
+        let case = format!("{count} leases, each renewed every 10 s");
+        let percent = taken * 100.0;
+        let mut table = Table::new([
+            &case,
+            "bytes a lease",
+            "% of a core",
+            "lost",
+            "least validity s",
+            "watched s",
+        ]);
+        table.row(&[
+            Kind::Ours.name().to_owned(),
+            format!("{bytes:.0}"),
+            format!("{percent:.2}"),
+            lost.to_string(),
+            format!("{:.1}", least.as_secs_f64()),
+            plan.renewal.as_secs().to_string(),
+        ]);
+        report.count(count);
+        for (figure, value) in [
+            ("bytes_a_lease", bytes),
+            ("percent_of_a_core", percent),
+            ("lost", whole(lost)),
+            ("least_validity_s", least.as_secs_f64()),
+        ] {
+            report.figure(&case, Kind::Ours.name(), figure, &[value]);
+        }
+        report.line(
+            &mut table,
+            &case,
+            "bytes a lease",
+            AtMost(MOST_BYTES),
+            bytes,
         );
-        report.result(json!({
-            "case": "renewal",
-            "leases": count,
-            "bytes_a_lease": bytes,
-            "of_a_core": taken,
-            "lost": lost,
-            "least_validity_s": least.as_secs_f64(),
-        }));
-        let aim = format!("at most {MOST_BYTES} bytes a lease");
-        report.judge("renewal", &aim, bytes <= MOST_BYTES);
-        let aim = format!("at most {:.0} % of a core", MOST_OF_A_CORE * 100.0);
-        report.judge("renewal", &aim, taken <= MOST_OF_A_CORE);
-        report.judge("renewal", "no lease lost", lost == 0);
+        report.line(
+            &mut table,
+            &case,
+            "% of a core",
+            AtMost(MOST_PERCENT),
+            percent,
+        );
+        report.table(table);
+        if lost > 0 {
+            report.problem(format!("{case}: {lost} were lost"));
+        }
         drop(leases);
-        settle(nodes).await;
-        report.left_behind("renewal", nodes.all_keys().len());
+        report.left_behind(&case, &keys_left(nodes).await);
     });
 }
 
@@ -91,12 +112,4 @@ async fn held(ours: &Ours, count: usize) -> Vec<Lease> {
         leases.push(ours.acquire(&request).await);
     }
     leases
-}
-
-/// Waits until the releases have been served.
-async fn settle(nodes: &Nodes) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !nodes.all_keys().is_empty() && Instant::now() < deadline {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

@@ -4,33 +4,43 @@ use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
 
 use super::{Flavor, runtime};
-use crate::contender::{Fleet, Kind};
+use crate::contender::{Fleet, Kind, RawLoop, in_turn};
 use crate::load::{Load, Sample};
 use crate::plan::Plan;
+use crate::plot::{Bar, Chart, Role, Scale, Set};
+use crate::report::Bound::AtLeast;
 use crate::report::{Report, TROUBLE, each, median, trouble};
-use crate::stats::{Spread, micros};
+use crate::stats::{Spread, brief, micros};
 use crate::table::Table;
 
-/// How many callers, on which runtime, and how many times `rslock`'s pairs a second are aimed at.
+/// How many callers, on which runtime, and how many times the pairs a second of `rslock` and of the
+/// raw loop are aimed at.
 const CASES: [Case; 4] = [
-    Case::new(1, Flavor::MultiThread, Some(1.4)),
-    Case::new(16, Flavor::MultiThread, Some(1.8)),
-    Case::new(128, Flavor::MultiThread, Some(3.0)),
-    Case::new(1, Flavor::CurrentThread, None),
+    Case::new(1, Flavor::MultiThread, 1.4, None),
+    Case::new(16, Flavor::MultiThread, 1.8, None),
+    Case::new(128, Flavor::MultiThread, 3.0, Some(0.9)),
+    Case::new(1, Flavor::CurrentThread, 1.0, None),
 ];
+
+/// Behind the places of [`Kind::ALL`]: that of the raw loop, which is no contender but the limit.
+const RAW: usize = Kind::ALL.len();
+
+type Rounds = [Vec<Sample>; RAW + 1];
 
 struct Case {
     callers: usize,
     flavor: Flavor,
-    target: Option<f64>,
+    of_rslock: f64,
+    of_raw: Option<f64>,
 }
 
 impl Case {
-    const fn new(callers: usize, flavor: Flavor, target: Option<f64>) -> Self {
+    const fn new(callers: usize, flavor: Flavor, of_rslock: f64, of_raw: Option<f64>) -> Self {
         Self {
             callers,
             flavor,
-            target,
+            of_rslock,
+            of_raw,
         }
     }
 
@@ -44,43 +54,62 @@ impl Case {
 
 /// Uncontended pairs over the nodes at `urls`, all contenders side by side.
 pub fn uncontended(plan: &Plan, nodes: &Nodes, urls: &[String], report: &mut Report) {
-    println!("\nUncontended pairs on distinct keys, {} nodes", urls.len());
+    let mut chart = Chart::new(
+        "Lock and release on distinct keys",
+        "pairs a second, by rslock's in the same round; median, smallest and largest round",
+        Scale::Linear,
+    );
     for flavor in [Flavor::MultiThread, Flavor::CurrentThread] {
         let runtime = runtime(flavor);
-        let fleet = runtime.block_on(Fleet::connect(&Kind::ALL, urls));
+        let fleet = runtime.block_on(Fleet::connect(urls));
         for case in CASES.iter().filter(|case| case.flavor == flavor) {
-            let samples = measure(plan, case, &runtime, &fleet, nodes);
-            print(case, &samples, report);
+            let rounds = measure(plan, case, &runtime, &fleet, nodes);
+            chart.sets.push(draw(case, &rounds));
+            print(case, &rounds, report);
         }
     }
+    report.chart("uncontended", chart);
 }
 
-/// Each contender's samples, one a round, in the order of [`Kind::ALL`].
-fn measure(
-    plan: &Plan,
-    case: &Case,
-    runtime: &Runtime,
-    fleet: &Fleet,
-    nodes: &Nodes,
-) -> [Vec<Sample>; Kind::ALL.len()] {
+/// The samples of each contender and, last, of the raw loop, one a round.
+fn measure(plan: &Plan, case: &Case, runtime: &Runtime, fleet: &Fleet, nodes: &Nodes) -> Rounds {
     let load = Load {
         callers: case.callers,
         warm_up: plan.warm_up,
         run: plan.run,
     };
-    let mut samples = [const { Vec::new() }; Kind::ALL.len()];
+    let mut raw = RawLoop::connect(&nodes.urls()[..3], &load.keys(RawLoop::NAME));
+    let mut rounds = [const { Vec::new() }; RAW + 1];
     for round in 0..plan.rounds {
-        for (place, kind, contender) in fleet.in_turn(round) {
-            let sample = runtime.block_on(load.run(kind, contender, nodes));
-            samples[place].push(sample);
+        for place in in_turn(RAW + 1, round) {
+            let sample = if place == RAW {
+                let mut sample = load.drive_raw(&mut raw);
+                runtime.block_on(sample.look_behind(nodes));
+                sample
+            } else {
+                let kind = Kind::ALL[place];
+                runtime.block_on(load.run(kind, fleet.get(kind), nodes))
+            };
+            rounds[place].push(sample);
         }
     }
-    samples
+    rounds
 }
 
-fn print(case: &Case, samples: &[Vec<Sample>; Kind::ALL.len()], report: &mut Report) {
-    let rate = |samples: &[Sample]| each(samples, |sample| sample.pairs_per_second);
-    let [ours, rslock, ..] = samples;
+/// The name of each place.
+fn names() -> impl Iterator<Item = &'static str> {
+    Kind::ALL
+        .iter()
+        .map(|kind| kind.name())
+        .chain([RawLoop::NAME])
+}
+
+fn rate(samples: &[Sample]) -> Vec<f64> {
+    each(samples, |sample| sample.pairs_per_second)
+}
+
+fn print(case: &Case, rounds: &Rounds, report: &mut Report) {
+    let [ours, rslock, .., raw] = rounds;
     let mut table = Table::new([
         &case.name(),
         "pairs/s",
@@ -91,24 +120,47 @@ fn print(case: &Case, samples: &[Vec<Sample>; Kind::ALL.len()], report: &mut Rep
         "redlock ×",
         TROUBLE,
     ]);
-    for (kind, samples) in Kind::ALL.iter().zip(samples) {
-        report.add(&case.name(), kind.name(), samples);
+    for (who, samples) in names().zip(rounds) {
+        report.add(&case.name(), who, samples);
         table.row(&[
-            kind.name().to_owned(),
+            who.to_owned(),
             median(samples, |sample| sample.pairs_per_second),
             median(samples, |sample| micros(sample.p50)),
             median(samples, |sample| micros(sample.p99)),
-            median(samples, |sample| micros(sample.cpu_a_pair)),
+            format!(
+                "{:.1}",
+                Spread::of(each(samples, |of| micros(of.cpu_a_pair))).median
+            ),
             Spread::of_ratios(&rate(samples), &rate(rslock)).to_string(),
             Spread::of_ratios(&rate(ours), &rate(samples)).to_string(),
             trouble(samples),
         ]);
     }
-    println!("\n{table}");
     let gain = Spread::of_ratios(&rate(ours), &rate(rslock)).median;
-    report.judge(&case.name(), "not slower than rslock", gain >= 1.0);
-    if let Some(target) = case.target {
-        let wanted = format!("{target:.1} times rslock");
-        report.judge(&case.name(), &wanted, gain >= target);
+    let bound = AtLeast(case.of_rslock);
+    report.line(&mut table, &case.name(), "pairs/s × rslock", bound, gain);
+    if let Some(least) = case.of_raw {
+        let reached = Spread::of_ratios(&rate(ours), &rate(raw)).median;
+        let what = format!("pairs/s × {}", RawLoop::NAME);
+        report.line(&mut table, &case.name(), &what, AtLeast(least), reached);
+    }
+    report.table(table);
+}
+
+fn draw(case: &Case, rounds: &Rounds) -> Set {
+    let rslock = rate(&rounds[Kind::Rslock.place()]);
+    let bar = |(place, who): (usize, &str)| {
+        let rate = rate(&rounds[place]);
+        let role = Kind::ALL
+            .get(place)
+            .map_or(Role::Limit, |&kind| Role::of(kind));
+        let ratio = Spread::of_ratios(&rate, &rslock);
+        let label = format!("{}/s", brief(Spread::of(rate).median));
+        Bar::new(who, role, Some(ratio), label)
+    };
+    Set {
+        name: case.name(),
+        bars: names().enumerate().map(bar).collect(),
+        line: Some((case.of_rslock, format!("≥ {}", case.of_rslock))),
     }
 }

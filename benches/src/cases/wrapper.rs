@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{Flavor, runtime};
-use crate::load::cpu_time;
+use crate::clock::cpu_time;
 use crate::plan::Plan;
+use crate::report::Bound::AtMost;
 use crate::report::Report;
-use crate::stats::{Spread, percentile};
+use crate::stats::{Spread, percentile, whole};
 use crate::table::Table;
 use crate::ways::{Body, Grounds, Way};
 
@@ -18,8 +18,9 @@ const NODES: [usize; 2] = [3, 1];
 /// Calls in one turn: about a millisecond, so that a turn which was interrupted is an outlier
 /// among many.
 const TURN: u32 = 256;
+const CALLS: usize = TURN as usize;
 
-/// What an annotated call may cost, times the lock by hand.
+/// What an annotated call may cost, times the object style.
 const MOST_TIME: f64 = 1.05;
 /// And how many allocations more.
 const MOST_ALLOCATIONS: f64 = 2.0;
@@ -33,7 +34,6 @@ struct Round {
 
 /// Time a call in each of the [`Way`]s, in turns of a millisecond.
 pub fn wrapper(plan: &Plan, report: &mut Report) {
-    println!("\nA call under a lock on in-process nodes");
     for flavor in [Flavor::CurrentThread, Flavor::MultiThread] {
         let runtime = runtime(flavor);
         for nodes in NODES {
@@ -49,7 +49,7 @@ pub fn wrapper(plan: &Plan, report: &mut Report) {
                     }
                 }
                 print(&case, &rounds, report);
-                report.left_behind(&case, grounds.left_behind());
+                report.left_behind(&case, &grounds.left_behind());
             }
         }
     }
@@ -84,7 +84,7 @@ fn turns(
             });
             walls[place].push(wall);
             cpus[place].push(cpu);
-            report.count(TURN);
+            report.count(CALLS);
         }
     }
     std::array::from_fn(|place| Round {
@@ -121,23 +121,21 @@ fn print(case: &str, rounds: &[Vec<Round>; Way::ALL.len()], report: &mut Report)
             Spread::of_ratios(wall, by_hand_wall).to_string(),
             Spread::of_ratios(cpu, by_hand_cpu).to_string(),
         ]);
-        report.result(json!({
-            "case": case, "who": way.name(), "ns_a_call": wall, "cpu_ns_a_call": cpu,
-        }));
+        report.figure(case, way.name(), "ns_a_call", wall);
+        report.figure(case, way.name(), "cpu_ns_a_call", cpu);
     }
-    println!("\n{table}");
     let [attribute, by_hand, run, _] = &walls;
-    let ratio = Spread::of_ratios(attribute, by_hand).median;
-    let aim = "at most 5 % above the lock by hand";
-    report.judge(case, aim, ratio <= MOST_TIME);
     // By hand nobody looks after a body that waits; `run` does as the attribute.
-    let ratio = Spread::of_ratios(attribute, run).median;
-    report.judge(case, "not above `lock(…).run(…)`", ratio <= 1.0);
+    for (way, other) in [(Way::ByHand, by_hand), (Way::Run, run)] {
+        let ratio = Spread::of_ratios(attribute, other).median;
+        let what = format!("#[redlock] × {}", way.name());
+        report.line(&mut table, case, &what, AtMost(MOST_TIME), ratio);
+    }
+    report.table(table);
 }
 
 /// Allocations a call in each of the [`Way`]s, counted as for [`allocations`](super::allocations).
 pub fn wrapper_allocations(counted: fn() -> (usize, usize), report: &mut Report) {
-    println!("\nAllocations of a call under a lock on in-process nodes");
     let runtime = runtime(Flavor::CurrentThread);
     for nodes in NODES {
         let grounds = runtime.block_on(Grounds::prepare(nodes));
@@ -149,32 +147,25 @@ pub fn wrapper_allocations(counted: fn() -> (usize, usize), report: &mut Report)
                 let before = counted();
                 runtime.block_on(grounds.calls(way, body, TURN.into()));
                 let after = counted();
-                report.count(TURN);
-                let a_call = |before: usize, after: usize| {
-                    let count = u32::try_from(after - before).unwrap_or(u32::MAX);
-                    f64::from(count) / f64::from(TURN)
-                };
-                let (count, bytes) = (a_call(before.0, after.0), a_call(before.1, after.1));
+                report.count(CALLS);
+                let count = whole(after.0 - before.0) / f64::from(TURN);
+                let bytes = whole(after.1 - before.1) / f64::from(TURN);
                 table.row(&[
                     way.name().to_owned(),
                     format!("{count:.1}"),
                     format!("{bytes:.0}"),
                 ]);
-                report.result(json!({
-                    "case": format!("{case}, allocations"),
-                    "who": way.name(),
-                    "allocations_a_call": count,
-                    "bytes_a_call": bytes,
-                }));
+                report.figure(&case, way.name(), "allocations_a_call", &[count]);
+                report.figure(&case, way.name(), "bytes_a_call", &[bytes]);
                 count
             });
-            println!("\n{table}");
             let [attribute, by_hand, ..] = counts;
             // What the scope and the runtime allocate once a turn is not the call's.
             let more = (attribute - by_hand).round();
-            let aim = format!("at most {MOST_ALLOCATIONS} allocations above the lock by hand");
-            report.judge(&case, &aim, more <= MOST_ALLOCATIONS);
-            report.left_behind(&case, grounds.left_behind());
+            let what = "allocations above the lock by hand";
+            report.line(&mut table, &case, what, AtMost(MOST_ALLOCATIONS), more);
+            report.table(table);
+            report.left_behind(&case, &grounds.left_behind());
         }
     }
 }

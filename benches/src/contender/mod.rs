@@ -1,25 +1,33 @@
 //! Who takes part.
 
+mod fleet;
+mod held;
 mod ours;
+mod raw;
 mod redis_loop;
 
 use std::time::Duration;
 
 use rslock::LockManager;
+use serde::{Deserialize, Serialize};
 
+pub use fleet::Fleet;
+pub(crate) use fleet::in_turn;
+pub use held::Held;
 pub use ours::Ours;
+pub use raw::RawLoop;
 pub use redis_loop::{RedisLoop, Wait};
 
-/// The ttl of every lock: far beyond any run, so that a key that was forgotten is still there to
-/// be found.
+/// The ttl of a lock that nobody else wants: far beyond any run, so that a key that was forgotten
+/// is still there to be found.
 pub(crate) const TTL: Duration = Duration::from_secs(120);
 
 /// Which implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// `redlock-core`.
     Ours,
-    /// The `rslock` crate, with its defaults.
+    /// The `rslock` crate.
     Rslock,
     /// What one writes by hand with the `redis` crate, waiting for all nodes.
     WaitForAll,
@@ -35,6 +43,11 @@ impl Kind {
         Self::WaitForAll,
         Self::WaitForMajority,
     ];
+
+    /// The place in [`ALL`](Self::ALL), and so among the samples of a round.
+    pub const fn place(self) -> usize {
+        self as usize
+    }
 
     /// As the tables name it.
     pub const fn name(self) -> &'static str {
@@ -98,31 +111,5 @@ impl Contender {
             }
             Self::Redis(by_hand) => by_hand.pair(key).await,
         }
-    }
-}
-
-/// All contenders on the same nodes.
-#[derive(Debug)]
-pub struct Fleet(Vec<(Kind, Contender)>);
-
-impl Fleet {
-    /// Connects `kinds` to the servers at `urls`, from the current tokio runtime.
-    pub async fn connect(kinds: &[Kind], urls: &[String]) -> Self {
-        let mut fleet = Vec::new();
-        for &kind in kinds {
-            fleet.push((kind, Contender::connect(kind, urls).await));
-        }
-        Self(fleet)
-    }
-
-    /// Each with its place in the table, starting with another one each round: whoever always
-    /// comes first would always find the machine in the same state.
-    pub fn in_turn(&self, round: usize) -> impl Iterator<Item = (usize, Kind, &Contender)> {
-        let count = self.0.len();
-        (0..count).map(move |turn| {
-            let place = (turn + round) % count;
-            let (kind, contender) = &self.0[place];
-            (place, *kind, contender)
-        })
     }
 }

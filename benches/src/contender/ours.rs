@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use redlock_core::{
     Client, IoThread, Lease, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions,
-    Released, Request,
+    Released, Request, RetryLimit,
 };
 
-use super::{TTL, Unlocked};
+use super::{TTL, Unlocked, held};
 
 /// A client with its nodes, on an I/O thread of its own.
 #[derive(Clone)]
@@ -46,12 +46,15 @@ impl Ours {
     pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
         let request = Request::new(key).ttl(TTL);
         let lease = self.client.acquire(&self.nodes, &request).await;
-        let lease = lease.map_err(|error| format!("not acquired: {error}"))?;
-        match lease.release().await {
-            Released::Confirmed => Ok(Unlocked::Confirmed),
-            Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
-            other => Err(format!("released, but {other:?}")),
-        }
+        release(lease.map_err(|error| format!("not acquired: {error}"))?).await
+    }
+
+    /// Waits for `key`, with the defaults but for ttl and patience.
+    pub(super) async fn wait_for(&self, key: &str) -> Result<Lease, String> {
+        let mut request = Request::new(key).ttl(held::TTL);
+        request.retry.limit = RetryLimit::Wait(held::WAIT);
+        let lease = self.client.acquire(&self.nodes, &request).await;
+        lease.map_err(|error| format!("not acquired: {error}"))
     }
 
     /// A lease on these nodes.
@@ -74,6 +77,14 @@ impl Ours {
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+pub(super) async fn release(lease: Lease) -> Result<Unlocked, String> {
+    match lease.release().await {
+        Released::Confirmed => Ok(Unlocked::Confirmed),
+        Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
+        other => Err(format!("released, but {other:?}")),
     }
 }
 

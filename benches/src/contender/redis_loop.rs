@@ -3,14 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use rand::RngExt as _;
 use redis::aio::MultiplexedConnection;
 use redis::{Client, Cmd, FromRedisValue, RedisResult, Script, Value};
 
-use super::{TTL, Unlocked};
+use super::{TTL, Unlocked, held};
 
-const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
+pub(super) const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
                          return redis.call('DEL', KEYS[1]) \
                        else return 0 end";
 
@@ -25,8 +27,8 @@ pub enum Wait {
 
 /// One multiplexed connection a node, `SET NX PX` to all, a compare-and-delete script to all.
 ///
-/// It has what such loops have, and lacks what they lack: no retries, no validity, no undoing of a
-/// refused attempt, tokens that are unique but not random.
+/// It has what such loops have, and lacks what they lack: no validity, tokens that are unique but
+/// not random. A refused attempt is undone and tried again only where others want the key.
 #[derive(Clone)]
 pub struct RedisLoop {
     connections: Vec<MultiplexedConnection>,
@@ -55,30 +57,48 @@ impl RedisLoop {
     }
 
     pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
+        match self.attempt(key, TTL).await {
+            Ok(taken) => taken.release().await,
+            Err(_) => Err("not acquired: no majority".to_owned()),
+        }
+    }
+
+    /// Tries again and again, with a random pause below `delay` after each refusal, as such loops
+    /// do.
+    pub(super) async fn wait_for(&self, key: &str, delay: Duration) -> Result<Taken, String> {
+        let end = Instant::now() + held::WAIT;
+        loop {
+            match self.attempt(key, held::TTL).await {
+                Ok(taken) => return Ok(taken),
+                Err(refused) => refused.undo().await,
+            }
+            if Instant::now() >= end {
+                return Err("not acquired: no majority in time".to_owned());
+            }
+            let part = rand::rng().random_range(0.0..1.0);
+            tokio::time::sleep(delay.mul_f64(part)).await;
+        }
+    }
+
+    /// One attempt with a fresh token; `Err` with what has to be undone where no majority granted.
+    async fn attempt(&self, key: &str, ttl: Duration) -> Result<Taken, Taken> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let token = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
-        let ttl = u64::try_from(TTL.as_millis()).unwrap_or(u64::MAX);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let token = format!("{}-{number}", std::process::id());
+        let ttl = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
 
         let mut set = redis::cmd("SET");
         set.arg(key).arg(&token).arg("NX").arg("PX").arg(ttl);
         let (is_won, _) = self
             .ask_all(set, |answer: Value| answer == Value::Okay)
             .await;
-        if !is_won {
-            return Err("not acquired: no majority".to_owned());
-        }
-
         let mut release = redis::cmd("EVALSHA");
         release.arg(&*self.release).arg(1).arg(key).arg(&token);
-        let (is_free, mut rest) = self.ask_all(release, |answer: i64| answer == 1).await;
-        if !rest.is_empty() {
-            // A release that found the connection's queue full is not sent yet.
-            tokio::spawn(async move { while rest.next().await.is_some() {} });
-        }
-        if !is_free {
-            return Err("released, but not by a majority".to_owned());
-        }
-        Ok(Unlocked::Confirmed)
+        let granted = Taken {
+            by: self.clone(),
+            release,
+        };
+        if is_won { Ok(granted) } else { Err(granted) }
     }
 
     /// Sends `command` to all nodes. Whether a majority says yes, and who has not answered yet.
@@ -108,6 +128,46 @@ impl RedisLoop {
             }
         }
         (granted >= majority, asked)
+    }
+}
+
+/// A key that some of the nodes granted, and the command that gives it back.
+#[derive(Clone)]
+pub struct Taken {
+    by: RedisLoop,
+    release: Cmd,
+}
+
+impl Taken {
+    pub(super) async fn release(self) -> Result<Unlocked, String> {
+        if self.send().await {
+            Ok(Unlocked::Confirmed)
+        } else {
+            Err("released, but not by a majority".to_owned())
+        }
+    }
+
+    /// The same where a minority may have granted: nobody is there to confirm it.
+    async fn undo(self) {
+        self.send().await;
+    }
+
+    async fn send(self) -> bool {
+        let (is_free, mut rest) = self
+            .by
+            .ask_all(self.release, |answer: i64| answer == 1)
+            .await;
+        if !rest.is_empty() {
+            // A release that found the connection's queue full is not sent yet.
+            tokio::spawn(async move { while rest.next().await.is_some() {} });
+        }
+        is_free
+    }
+}
+
+impl fmt::Debug for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Taken").finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,86 @@
+//! Several workers, and what they are told.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde::de::DeserializeOwned;
+
+use super::worker::ARGUMENT;
+use super::{Log, Turn};
+
+/// Processes of the same program that take part in the same turns.
+#[derive(Debug)]
+pub(crate) struct Crew(Vec<Worker>);
+
+#[derive(Debug)]
+struct Worker {
+    child: Child,
+    /// Taken away to let the worker end.
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Crew {
+    /// Starts so many, connected to the servers at `urls`.
+    pub(crate) fn start(count: usize, urls: &[String]) -> Self {
+        let mut workers: Vec<_> = (0..count).map(|_| Worker::start(urls)).collect();
+        for worker in &mut workers {
+            let _: String = worker.answer();
+        }
+        Self(workers)
+    }
+
+    /// The log of each worker.
+    pub(crate) fn take(&mut self, turn: &Turn) -> Vec<Log> {
+        for worker in &mut self.0 {
+            worker.order(turn);
+        }
+        self.0.iter_mut().map(Worker::answer).collect()
+    }
+}
+
+impl Worker {
+    fn start(urls: &[String]) -> Self {
+        let program = std::env::current_exe().expect("a path to this program");
+        let child = Command::new(program)
+            .arg(ARGUMENT)
+            .args(urls)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.expect("a program that starts a second time");
+        let orders = child.stdin.take();
+        let answers = child.stdout.take().expect("stdout is piped");
+        Self {
+            child,
+            orders,
+            answers: BufReader::new(answers),
+        }
+    }
+
+    fn order(&mut self, turn: &Turn) {
+        let line = serde_json::to_string(turn).expect("no map, no key that is not text");
+        let orders = self.orders.as_mut().expect("taken at the end only");
+        let written = writeln!(orders, "{line}").and_then(|()| orders.flush());
+        written.expect("a worker that listens");
+    }
+
+    fn answer<A: DeserializeOwned>(&mut self) -> A {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        let read = read.expect("a worker that answers");
+        assert!(read > 0, "a worker ended; what it said is above");
+        serde_json::from_str(&line).expect("the answer of a worker")
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The end of its input ends it, between two turns; a kill is for one that hangs.
+        drop(self.orders.take());
+        if std::thread::panicking() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}

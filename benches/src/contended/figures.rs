@@ -1,0 +1,236 @@
+//! What one turn amounts to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Hold, Log, Turn, overlap};
+use crate::stats::{percentile, whole};
+
+/// One contender's turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures {
+    pub(crate) acquisitions: usize,
+    pub(crate) per_second: f64,
+    /// How often in a second the key went to another task.
+    pub(crate) switches_per_second: f64,
+    /// What the worst task got, by what the best one got.
+    pub(crate) worst_to_best_task: f64,
+    pub(crate) worst_to_best_process: f64,
+    pub(crate) wait_p50: Duration,
+    pub(crate) wait_p99: Duration,
+    pub(crate) wait_worst: Duration,
+    /// How often the key went to another process, by the acquisitions.
+    pub(crate) handed_over: f64,
+    /// From the call of a release to when another process, which was waiting then, had the key.
+    pub(crate) hand_overs: Vec<Duration>,
+    /// What the nodes served, all together, by the acquisitions.
+    pub(crate) commands_an_acquisition: f64,
+    pub(crate) refused: usize,
+    pub(crate) unconfirmed: usize,
+    /// What no turn may have.
+    pub(crate) problems: Vec<String>,
+}
+
+/// A hold, with the process that had it.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    process: usize,
+    hold: Hold,
+}
+
+impl AsRef<Hold> for Entry {
+    fn as_ref(&self) -> &Hold {
+        &self.hold
+    }
+}
+
+impl Figures {
+    /// From the logs of all processes, merged, and the number of commands that the nodes served.
+    pub(crate) fn of(turn: &Turn, logs: &[Log], served: usize) -> Self {
+        let mut entries = Vec::new();
+        for (process, log) in logs.iter().enumerate() {
+            entries.extend(log.holds.iter().map(|&hold| Entry { process, hold }));
+        }
+        entries.sort_by_key(|entry| entry.hold.acquired);
+        let measured: Vec<Entry> = entries
+            .iter()
+            .filter(|entry| turn.window.contains(entry.hold.acquired))
+            .copied()
+            .collect();
+        // Those that were still waiting when the turn ended count as well, or whoever lets some
+        // wait for ever would have the shortest waits.
+        let mut waits: Vec<Duration> = entries
+            .iter()
+            .filter(|entry| turn.window.contains(entry.hold.asked))
+            .map(|entry| Duration::from_nanos(entry.hold.acquired - entry.hold.asked))
+            .collect();
+        waits.sort_unstable();
+        let seconds = turn.window.length().as_secs_f64();
+        let who = |entry: &Entry| (entry.process, entry.hold.task);
+        let tasks =
+            (0..logs.len()).flat_map(|process| (0..turn.tasks).map(move |task| (process, task)));
+        Self {
+            acquisitions: measured.len(),
+            per_second: whole(measured.len()) / seconds,
+            switches_per_second: whole(changes(&measured, who)) / seconds,
+            worst_to_best_task: worst_to_best(&measured, tasks, who),
+            worst_to_best_process: worst_to_best(&measured, 0..logs.len(), |entry| entry.process),
+            wait_p50: percentile(&waits, 50),
+            wait_p99: percentile(&waits, 99),
+            wait_worst: percentile(&waits, 100),
+            handed_over: whole(changes(&measured, |entry| entry.process))
+                / whole(measured.len().max(1)),
+            hand_overs: hand_overs(&measured),
+            commands_an_acquisition: whole(served) / whole(entries.len().max(1)),
+            refused: logs.iter().map(|log| log.refused).sum(),
+            unconfirmed: logs.iter().map(|log| log.unconfirmed).sum(),
+            problems: problems(&entries, logs),
+        }
+    }
+}
+
+fn changes<K: PartialEq>(entries: &[Entry], who: impl Fn(&Entry) -> K) -> usize {
+    let pairs = entries.windows(2);
+    pairs.filter(|pair| who(&pair[0]) != who(&pair[1])).count()
+}
+
+/// 1 where all got as much; 0 where one of `all` got nothing.
+fn worst_to_best<K: Ord>(
+    entries: &[Entry],
+    all: impl Iterator<Item = K>,
+    who: impl Fn(&Entry) -> K,
+) -> f64 {
+    let mut counts: BTreeMap<K, usize> = all.map(|key| (key, 0)).collect();
+    for entry in entries {
+        *counts.entry(who(entry)).or_default() += 1;
+    }
+    let worst = counts.values().min().copied().unwrap_or(0);
+    let best = counts.values().max().copied().unwrap_or(0);
+    whole(worst) / whole(best.max(1))
+}
+
+/// For each release at which another process was waiting: how long until that had the key, however
+/// often the first one got it again meanwhile.
+fn hand_overs(entries: &[Entry]) -> Vec<Duration> {
+    let mut times = Vec::new();
+    // Releases since the key last changed hands.
+    let mut open: Vec<Hold> = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 && entries[index - 1].process != entry.process {
+            let waited = open.drain(..);
+            let waited = waited.filter(|from| entry.hold.asked <= from.releasing);
+            times.extend(waited.map(|from| {
+                let time = entry.hold.acquired.saturating_sub(from.releasing);
+                Duration::from_nanos(time)
+            }));
+        }
+        open.push(entry.hold);
+    }
+    times.sort_unstable();
+    times
+}
+
+fn problems(entries: &[Entry], logs: &[Log]) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Some((first, second)) = overlap(entries) {
+        let inside = first.hold.releasing - second.hold.acquired;
+        problems.push(format!(
+            "EXCLUSION VIOLATED: task {} of process {} acquired {} µs before task {} of process {} \
+             released",
+            second.hold.task,
+            second.process,
+            inside / 1_000,
+            first.hold.task,
+            first.process,
+        ));
+    }
+    let failures: usize = logs.iter().map(|log| log.failures).sum();
+    if failures > 0 {
+        let first = logs.iter().find_map(|log| log.first_error.as_deref());
+        let first = first.unwrap_or_default();
+        problems.push(format!("{failures} releases failed, first: {first}"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contended::Window;
+    use crate::contender::Kind;
+
+    const MS: u64 = 1_000_000;
+
+    fn figures(logs: &[Vec<(usize, u64, u64, u64)>]) -> Figures {
+        let turn = Turn {
+            kind: Kind::Ours,
+            key: "k".to_owned(),
+            tasks: 2,
+            hold: Duration::ZERO,
+            pause: Duration::ZERO,
+            retry_delay: Duration::ZERO,
+            window: Window {
+                begin: 0,
+                end: 1_000 * MS,
+            },
+        };
+        let hold = |&(task, asked, acquired, releasing): &(usize, u64, u64, u64)| Hold {
+            task,
+            asked: asked * MS,
+            acquired: acquired * MS,
+            releasing: releasing * MS,
+        };
+        let log = |holds: &Vec<(usize, u64, u64, u64)>| Log {
+            holds: holds.iter().map(hold).collect(),
+            ..Log::default()
+        };
+        Figures::of(&turn, &logs.iter().map(log).collect::<Vec<_>>(), 48)
+    }
+
+    #[test]
+    fn counts_waits_and_shares() {
+        let figures = figures(&[vec![
+            (0, 0, 1, 2),
+            (0, 3, 4, 5),
+            (1, 0, 6, 7),
+            (1, 8, 1_200, 1_300),
+        ]]);
+        assert_eq!(figures.acquisitions, 3);
+        assert!((figures.per_second - 3.0).abs() < 1e-9);
+        assert!((figures.commands_an_acquisition - 12.0).abs() < 1e-9);
+        assert!((figures.switches_per_second - 1.0).abs() < 1e-9);
+        assert!((figures.worst_to_best_task - 0.5).abs() < 1e-9);
+        assert_eq!(figures.wait_worst, Duration::from_millis(1_192));
+        assert!(figures.problems.is_empty() && figures.hand_overs.is_empty());
+    }
+
+    #[test]
+    fn a_task_that_got_nothing_is_the_worst() {
+        let figures = figures(&[vec![(0, 0, 1, 2)]]);
+        assert!(figures.worst_to_best_task.abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_who_waited_at_the_release_was_handed_the_key() {
+        let figures = figures(&[
+            vec![(0, 0, 1, 10), (0, 12, 20, 30)],
+            vec![(0, 5, 13, 19), (0, 31, 32, 33)],
+        ]);
+        let expected = [Duration::from_millis(1), Duration::from_millis(3)];
+        assert_eq!(figures.hand_overs, expected);
+    }
+
+    #[test]
+    fn a_waiter_that_was_overtaken_by_the_holder_waits_on() {
+        let figures = figures(&[vec![(0, 0, 1, 10), (0, 11, 12, 20)], vec![(0, 5, 22, 30)]]);
+        let expected = [Duration::from_millis(2), Duration::from_millis(12)];
+        assert_eq!(figures.hand_overs, expected);
+        assert!((figures.handed_over - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_overlap_of_two_processes_is_a_problem() {
+        let figures = figures(&[vec![(0, 0, 1, 10)], vec![(0, 0, 9, 12)]]);
+        assert!(figures.problems[0].starts_with("EXCLUSION VIOLATED"));
+    }
+}

@@ -1,0 +1,48 @@
+//! All contenders on the same nodes.
+
+use super::{Contender, Kind};
+
+/// All contenders on the same nodes.
+#[derive(Debug)]
+pub struct Fleet(Vec<Contender>);
+
+impl Fleet {
+    /// Connects all to the servers at `urls`, from the current tokio runtime.
+    pub async fn connect(urls: &[String]) -> Self {
+        let mut fleet = Vec::new();
+        for kind in Kind::ALL {
+            fleet.push(Contender::connect(kind, urls).await);
+        }
+        Self(fleet)
+    }
+
+    /// The contender of that kind.
+    pub fn get(&self, kind: Kind) -> &Contender {
+        &self.0[kind.place()]
+    }
+}
+
+/// The places 0 to `count` in the order of this round: back to front every other time, and
+/// beginning with another one then. Whoever always came first, or always behind the same other one,
+/// would always find the machine in the same state.
+pub(crate) fn in_turn(count: usize, round: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |turn| {
+        let turn = if round.is_multiple_of(2) {
+            turn
+        } else {
+            count - 1 - turn
+        };
+        (turn + round / 2) % count
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_turn;
+
+    #[test]
+    fn every_other_round_goes_back() {
+        let rounds: Vec<Vec<_>> = (0..4).map(|round| in_turn(3, round).collect()).collect();
+        assert_eq!(rounds, [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]]);
+    }
+}

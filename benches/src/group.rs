@@ -1,0 +1,74 @@
+//! What belongs together in the results.
+
+/// A group of cases: one set of result files, one section of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Pairs on distinct keys.
+    Uncontended,
+    /// One node hangs.
+    Frozen,
+    /// Tasks of one process want the same key.
+    HotKey,
+    /// Tasks of two processes want the same key.
+    HotKeyProcesses,
+    /// How long a released key takes to reach the other process.
+    HandOver,
+    /// What a pair allocates.
+    Allocations,
+    /// What the attribute costs.
+    Wrapper,
+    /// What the attribute allocates.
+    WrapperAllocations,
+    /// Leases that renew themselves.
+    Renewal,
+    /// Which retry delay serves `rslock` best.
+    Tuning,
+}
+
+impl Group {
+    /// All, in the order of the tables.
+    pub const ALL: [Self; 10] = [
+        Self::Uncontended,
+        Self::Frozen,
+        Self::HotKey,
+        Self::HotKeyProcesses,
+        Self::HandOver,
+        Self::Allocations,
+        Self::Wrapper,
+        Self::WrapperAllocations,
+        Self::Renewal,
+        Self::Tuning,
+    ];
+
+    /// How its files are called, and what a filter on the command line looks at.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uncontended => "uncontended",
+            Self::Frozen => "frozen",
+            Self::HotKey => "hot-key",
+            Self::HotKeyProcesses => "hot-key-processes",
+            Self::HandOver => "hand-over",
+            Self::Allocations => "allocations",
+            Self::Wrapper => "wrapper",
+            Self::WrapperAllocations => "wrapper-allocations",
+            Self::Renewal => "renewal",
+            Self::Tuning => "tuning",
+        }
+    }
+
+    /// The heading of its tables.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Uncontended => "Lock and release on distinct keys, 3 nodes",
+            Self::Frozen => "One of 5 nodes hangs (SIGSTOP)",
+            Self::HotKey => "One hot key, 64 tasks in one process, 3 nodes",
+            Self::HotKeyProcesses => "One hot key, 2 processes of 32 tasks, 3 nodes",
+            Self::HandOver => "One key held for 20 ms, 2 processes of one task, 3 nodes",
+            Self::Allocations => "Allocations of lock and release, 3 nodes",
+            Self::Wrapper => "A call under a lock on in-process nodes",
+            Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",
+            Self::Renewal => "Leases that renew themselves, 3 nodes",
+            Self::Tuning => "Which retry delay serves rslock best, 3 nodes",
+        }
+    }
+}
