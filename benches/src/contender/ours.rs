@@ -82,7 +82,8 @@ impl Ours {
 
 pub(super) async fn release(lease: Lease) -> Result<Unlocked, String> {
     match lease.release().await {
-        Released::Confirmed => Ok(Unlocked::Confirmed),
+        // The next one in line has it.
+        Released::Confirmed | Released::HandedOver => Ok(Unlocked::Confirmed),
         Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
         other => Err(format!("released, but {other:?}")),
     }
