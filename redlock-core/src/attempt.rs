@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
 /// An attempt that failed. Its release is on the way to every node.
 pub(crate) struct Refused {
     client: Arc<ClientShared>,
-    claim: Claim,
+    claim: Arc<Claim>,
     acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
     started: Moment,
@@ -113,7 +113,7 @@ pub(crate) async fn attempt(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
-        return Outcome::Acquired(Arc::new(claim), terms);
+        return Outcome::Acquired(claim, terms);
     }
     let release = claim.release();
     Outcome::Refused(Box::new(Refused {
@@ -197,7 +197,7 @@ impl Refused {
         let seats = self.acquisition.seats().answered & !self.acquisition.failed_seats();
         let is_worth_it = tally.held > 0 && seats_in(seats) >= majority(self.claim.nodes.len());
         is_worth_it.then(|| {
-            let Claim { nodes, keys, .. } = &self.claim;
+            let Claim { nodes, keys, .. } = &*self.claim;
             Vigil::begin(&self.client.environment.clock, nodes, keys, seats)
         })
     }

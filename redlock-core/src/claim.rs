@@ -102,7 +102,7 @@ impl Claim {
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, u64)>,
         predecessor: Option<OwnerToken>,
-    ) -> (Self, Arc<Round>) {
+    ) -> (Arc<Self>, Arc<Round>) {
         let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
         let want = Want::Acquire { ttl, hint };
         let operation =
@@ -132,7 +132,7 @@ impl Claim {
                 proof: None,
             }),
         };
-        (claim, acquisition)
+        (Arc::new(claim), acquisition)
     }
 
     /// Lifts the counters at `seats` to the fencing token. The others count as answered.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Settings};
 
 use crate::config::{Config, HttpSettings};
 use crate::error::LockErrorKind;
@@ -59,11 +59,12 @@ impl Registry {
         pools: BTreeMap<String, Pool>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let client = Client::with_settings(
-            environment.clone(),
-            config.node_timeout,
-            config.key_prefix.as_bytes(),
-        );
+        let mut settings = Settings::default();
+        settings.node_timeout = config.node_timeout;
+        settings.key_prefix = config.key_prefix.as_bytes().into();
+        settings.handover = config.handover;
+        (settings.max_waiters_per_lock, settings.max_waiters) = config.max_waiting;
+        let client = Client::with(environment.clone(), settings);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = config.default_pools.clone().unwrap_or_else(all);
         let limits = Limits {

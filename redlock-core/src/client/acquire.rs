@@ -48,11 +48,17 @@ impl Client {
         };
         let mut patience = Patience::new(environment, &request.retry, client.node_timeout)
             .with_splits(request.split_retries);
-        let (mut turn, mut inheritance) = match Queued::arrive(client, place) {
-            Arrival::Turn(turn, None) => (turn, None),
-            // Boxed: these are rare, or cost more than that anyway, and would be a large part of every
+        let (mut turn, mut inheritance) = {
+            // Boxed: standing in line costs more than that anyway, and would be a large part of every
             // acquisition's future.
-            other => Box::pin(client.wait(other, nodes, &mut patience)).await?,
+            let arrived = match Queued::arrive(client, place) {
+                Arrival::Turn(turn, None) => Ok(turn),
+                other => Err(Box::pin(client.wait(other, nodes, &mut patience))),
+            };
+            match arrived {
+                Ok(turn) => (turn, None),
+                Err(waiting) => waiting.await?,
+            }
         };
         loop {
             if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock))

@@ -44,10 +44,10 @@ pub(crate) struct Tenure {
 pub(super) struct Cohort {
     /// Hand-overs so far.
     handed_over: u32,
+    /// How long it last took to get it from the nodes, in µs.
+    took: u32,
     /// When the first of them got it.
     since: Option<Moment>,
-    /// How long it last took to get it from the nodes.
-    took: Duration,
 }
 
 impl Turn {
@@ -132,7 +132,9 @@ impl Turn {
         let concerned = self.change(|line| line.hold(until, token.clone()));
         concerned.into_iter().flatten().for_each(wake);
         let cohort = &mut self.tenure.cohort;
-        cohort.took = took.unwrap_or(cohort.took);
+        if let Some(took) = took {
+            cohort.took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        }
         let now = || self.client.environment.now();
         cohort.since.get_or_insert_with(now);
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
@@ -152,10 +154,8 @@ impl Turn {
             .since
             .map_or(Duration::ZERO, |since| now.saturating_since(since));
         let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;
-        let others_have = cohort
-            .took
-            .saturating_mul(3)
-            .clamp(SHORTEST_BREAK, LONGEST_BREAK);
+        let took = Duration::from_micros(cohort.took.into());
+        let others_have = (took * 3).clamp(SHORTEST_BREAK, LONGEST_BREAK);
         let others_until = now.saturating_add(others_have);
         let mut inheritance = Some(inheritance);
         self.pass(self.tenure.has_rivals.then_some(others_until), || {

@@ -14,7 +14,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 28] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
@@ -36,6 +36,10 @@ const KNOWN: [&str; 24] = [
     "REDLOCK_DEFAULTS_FENCING",
     "REDLOCK_DEFAULTS_ON_LOST",
     "REDLOCK_DEFAULTS_ON_CANCEL",
+    "REDLOCK_WAITING_HANDOVERS",
+    "REDLOCK_WAITING_HANDOVER_TIME",
+    "REDLOCK_WAITING_MAX_CALLERS_PER_LOCK",
+    "REDLOCK_WAITING_MAX_CALLERS",
     "REDLOCK_SHUTDOWN_GRACE",
     "REDLOCK_SHUTDOWN_DEADLINE",
     "REDLOCK_HTTP_CONTENDED_STATUS",
@@ -117,6 +121,12 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                 }
             });
         }
+        "WAITING_HANDOVERS" => file.waiting.handovers = Some(number(value, "32")?),
+        "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Span::parse(value)?),
+        "WAITING_MAX_CALLERS_PER_LOCK" => {
+            file.waiting.max_callers_per_lock = Some(number(value, "10000")?);
+        }
+        "WAITING_MAX_CALLERS" => file.waiting.max_callers = Some(number(value, "100000")?),
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
         "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Span::parse(value)?),
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),

@@ -26,6 +26,7 @@ pub(super) struct File {
     pub(super) node_timeout: Option<Span>,
     pub(super) connect_timeout: Option<Span>,
     pub(super) defaults: Defaults,
+    pub(super) waiting: InLine,
     pub(super) shutdown: Shutdown,
     pub(super) http: Http,
 }
@@ -100,6 +101,16 @@ pub(super) enum CancelPolicy {
     Expire,
 }
 
+/// Of callers of one process who wait for the same lock.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct InLine {
+    pub(super) handovers: Option<u32>,
+    pub(super) handover_time: Option<Span>,
+    pub(super) max_callers_per_lock: Option<usize>,
+    pub(super) max_callers: Option<usize>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Shutdown {
@@ -170,6 +181,13 @@ impl File {
         set(&mut config.max_ttl, span(self.max_ttl));
         set(&mut config.node_timeout, span(self.node_timeout));
         set(&mut config.connect_timeout, span(self.connect_timeout));
+        set(&mut config.handover.most, self.waiting.handovers);
+        set(
+            &mut config.handover.longest,
+            span(self.waiting.handover_time),
+        );
+        set(&mut config.max_waiting.0, self.waiting.max_callers_per_lock);
+        set(&mut config.max_waiting.1, self.waiting.max_callers);
         set(&mut config.shutdown_grace, span(self.shutdown.grace));
         set(&mut config.shutdown_deadline, span(self.shutdown.deadline));
         set(
@@ -238,6 +256,11 @@ mod tests {
             fencing = true
             on_lost = "continue"
             on_cancel = "expire"
+            [waiting]
+            handovers = 8
+            handover_time = "20ms"
+            max_callers_per_lock = 9
+            max_callers = 90
             [shutdown]
             grace = "3s"
             deadline = "4s"
@@ -255,6 +278,9 @@ mod tests {
         assert_eq!(config.max_ttl, Duration::from_secs(600));
         assert_eq!(config.node_timeout, Duration::from_millis(75));
         assert_eq!(config.connect_timeout, Duration::from_secs(2));
+        assert_eq!(config.handover.most, 8);
+        assert_eq!(config.handover.longest, Duration::from_millis(20));
+        assert_eq!(config.max_waiting, (9, 90));
         assert_eq!(config.shutdown_grace, Duration::from_secs(3));
         assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
         assert_eq!(config.http.contended_status, 409);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
-use redlock_core::{DEFAULT_NODE_TIMEOUT, OnLost, Renewal, RetryLimit, Vetting};
+use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover, OnLost, Renewal, RetryLimit, Vetting};
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
@@ -21,6 +21,9 @@ use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";
+
+const MOST_WAITING_PER_LOCK: usize = 10_000;
+const MOST_WAITING: usize = 100_000;
 
 /// What [`init`](crate::init) needs to know. `Debug` shows no password.
 ///
@@ -46,6 +49,9 @@ pub struct Config {
     pub(crate) max_ttl: Duration,
     pub(crate) node_timeout: Duration,
     pub(crate) connect_timeout: Duration,
+    pub(crate) handover: Handover,
+    /// For one lock, and in all.
+    pub(crate) max_waiting: (usize, usize),
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
     pub(crate) http: HttpSettings,
@@ -99,6 +105,8 @@ impl Config {
             max_ttl: Duration::from_secs(5 * 60),
             node_timeout: DEFAULT_NODE_TIMEOUT,
             connect_timeout: Duration::from_secs(1),
+            handover: Handover::default(),
+            max_waiting: (MOST_WAITING_PER_LOCK, MOST_WAITING),
             shutdown_grace: Duration::from_secs(10),
             shutdown_deadline: Duration::from_secs(15),
             http: HttpSettings::default(),
@@ -325,6 +333,23 @@ impl Config {
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
+        self
+    }
+
+    /// How often, and for how long, callers of this process hand a lock over to each other before it
+    /// is released for those of other processes: 32 times and 50 ms by default. With zero times each
+    /// release is a real one.
+    #[must_use]
+    pub fn handovers(mut self, most: u32, longest: Duration) -> Self {
+        self.handover = Handover { most, longest };
+        self
+    }
+
+    /// How many callers of this process may wait for one lock, and how many in all; more are refused
+    /// at once, as contended: 10 000 and 100 000 by default.
+    #[must_use]
+    pub fn max_waiting(mut self, per_lock: usize, in_all: usize) -> Self {
+        self.max_waiting = (per_lock, in_all);
         self
     }
 

@@ -9,6 +9,7 @@ mod fixture;
 mod handing_over;
 mod joining;
 mod leases;
+mod line;
 mod lone_caller;
 mod min_hold;
 mod pauses;
