@@ -25,6 +25,9 @@ use crate::world::{ProcessId, World};
 /// What a call may take beyond what it says: to be polled, and for two clocks to agree.
 const SLACK: Duration = Duration::from_millis(5);
 
+/// How long one whose turn comes has to leave the lock to other processes, at most.
+const LONGEST_BREAK: Duration = Duration::from_millis(10);
+
 /// See the [module](self).
 pub struct SimulatedClient {
     id: ProcessId,
@@ -205,14 +208,17 @@ impl SimulatedClient {
         request
     }
 
-    /// How long an acquisition may take on the client's clock.
+    /// How long an acquisition may take on the client's clock. One that only counts its retries
+    /// counts them in line as well, where each is a pause without an attempt. Behind them it waits for
+    /// what the nodes say to another caller, and may be given the turn yet.
     fn bound(request: &Request) -> Duration {
         let timeout = DEFAULT_NODE_TIMEOUT.min(request.ttl / 4);
         match request.retry.limit {
             RetryLimit::Wait(budget) => budget,
             RetryLimit::Count(retries) => {
                 let pause = request.retry.delay.max(Duration::from_millis(1));
-                (timeout + pause) * retries + timeout * 3
+                let in_line = DEFAULT_NODE_TIMEOUT * 3 + LONGEST_BREAK;
+                (timeout + pause) * retries + in_line + timeout * 3
             }
             _ => Duration::MAX,
         }
