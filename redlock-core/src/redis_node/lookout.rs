@@ -37,6 +37,9 @@ use roll::Roll;
 /// thread is stuck, and blind.
 const MOST_NEW: usize = 16_384;
 
+/// Whoever never wants the connection closed must not make a sum of times overflow.
+const LONGEST_IDLE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Where callers leave watches. The task that looks after them exists only while there are any, or
 /// were a short while ago.
 pub(super) struct Lookout {
@@ -86,7 +89,7 @@ impl Lookout {
                 connect_timeout: options.connect_timeout,
                 dead_after: options.dead_after,
                 heartbeat: options.heartbeat,
-                idle: options.watch_idle,
+                idle: options.watch_idle.min(LONGEST_IDLE),
             },
             io,
             state: Mutex::default(),
