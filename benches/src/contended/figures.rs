@@ -57,11 +57,11 @@ impl Figures {
             .filter(|entry| turn.window.contains(entry.hold.acquired))
             .copied()
             .collect();
-        // Those that were still waiting when the turn ended count as well, or whoever lets some
-        // wait for ever would have the shortest waits.
+        // Those that waited since before the turn or were still waiting behind it count as well, or
+        // whoever lets some wait for ever would have the shortest waits.
         let mut waits: Vec<Duration> = entries
             .iter()
-            .filter(|entry| turn.window.contains(entry.hold.asked))
+            .filter(|entry| entry.hold.acquired >= turn.window.begin)
             .map(|entry| Duration::from_nanos(entry.hold.acquired - entry.hold.asked))
             .collect();
         waits.sort_unstable();

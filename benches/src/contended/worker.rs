@@ -4,6 +4,8 @@
 //! and so with the process that started it.
 
 use std::io::{self, BufRead as _, Write as _};
+use std::sync::mpsc;
+use std::{process, thread};
 
 use tokio::runtime::Builder;
 
@@ -24,9 +26,19 @@ pub fn work() -> bool {
     let runtime = runtime.expect("a tokio runtime");
     let fleet = runtime.block_on(Fleet::connect(&urls));
     answer(&"ready");
-    for line in io::stdin().lock().lines() {
-        let line = line.expect("a line from the benchmark");
-        let turn: Turn = serde_json::from_str(&line).expect("a turn");
+    let (turns, taken) = mpsc::channel::<Turn>();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let line = line.expect("a line from the benchmark");
+            let turn = serde_json::from_str(&line).expect("a turn");
+            if turns.send(turn).is_err() {
+                return;
+            }
+        }
+        // Whoever is in the middle of a turn then has lost its benchmark, and maybe its servers.
+        process::exit(0);
+    });
+    for turn in taken {
         answer(&runtime.block_on(hammer(fleet.get(turn.kind), &turn)));
     }
     true

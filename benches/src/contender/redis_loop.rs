@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use rand::RngExt as _;
 use redis::aio::MultiplexedConnection;
-use redis::{Client, Cmd, FromRedisValue, RedisResult, Script, Value};
+use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisResult, Script, Value};
 
 use super::{TTL, Unlocked, held};
 
 pub(super) const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
                          return redis.call('DEL', KEYS[1]) \
                        else return 0 end";
+
+/// How long a node may take to answer: half a second, the crate's default, is a stall of a busy
+/// machine, and would count as a failure.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many answers are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,9 @@ impl RedisLoop {
         let mut connections = Vec::new();
         for url in urls {
             let client = Client::open(url.as_str()).expect("a URL of the harness");
-            let connection = client.get_multiplexed_async_connection().await;
+            let config = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+            let connection = client.get_multiplexed_async_connection_with_config(&config);
+            let connection = connection.await;
             let mut connection = connection.expect("a connection to a node that runs");
             let loaded = script.load_async(&mut connection).await;
             loaded.expect("a node that loads scripts");

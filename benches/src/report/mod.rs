@@ -112,9 +112,12 @@ impl Report {
         let verdict = if is_met { "met" } else { "missed" };
         // Of a large figure the fraction says nothing, of a small one it is all there is.
         let decimals = if limit >= 100.0 { 0 } else { 2 };
-        table.note(format!(
-            "line: {what} {sign} {limit}, {verdict}: {found:.decimals$}"
-        ));
+        let shown = if found.is_finite() {
+            format!("{found:.decimals$}")
+        } else {
+            "never".to_owned()
+        };
+        table.note(format!("line: {what} {sign} {limit}, {verdict}: {shown}"));
         self.lines.push(json!({
             "case": case, "what": what, "bound": format!("{sign} {limit}"),
             "found": found, "is_met": is_met,

@@ -26,8 +26,9 @@ pub(super) const TWO_PROCESSES: Scene = Scene {
     ..ONE_PROCESS
 };
 
-/// With this retry delay `rslock` changes hands most often, and has nearly its shortest waits. With
-/// a longer one it makes more acquisitions, as one task keeps the key while the others sleep.
+/// With this retry delay `rslock` hands the key on about as often as with any, and has nearly its
+/// shortest waits. With a longer one it makes more acquisitions, as one task keeps the key while the
+/// others sleep.
 const ENTRANTS: [Entrant; 5] = Entrant::all(Duration::from_millis(20));
 
 /// One key, 64 tasks of this process, all contenders side by side.
