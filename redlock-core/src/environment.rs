@@ -15,36 +15,51 @@ use std::time::Duration;
 use crate::io_thread::IoThread;
 use crate::timekeeper::Timer;
 
-/// A point on one [`Clock`]: the time since an origin that only that clock knows.
+/// A point on one [`Clock`]: the time since an origin that only that clock knows, in whole
+/// nanoseconds. The far end of time is some 584 years behind the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(Duration);
+pub struct Moment(u64);
 
 impl Moment {
-    /// The moment that lies `since` after the clock's origin.
+    /// The moment that lies `since` after the clock's origin, or the far end of time.
     pub const fn from_origin(since: Duration) -> Self {
-        Self(since)
+        Self(nanos(since))
     }
 
     /// The time from the clock's origin to this moment.
     pub const fn since_origin(self) -> Duration {
-        self.0
+        Duration::from_nanos(self.0)
     }
 
     /// The time from `earlier` to this moment; zero where `earlier` is not earlier.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// This moment moved on by `by`; the far end of time where that would overflow.
     #[must_use]
     pub const fn saturating_add(self, by: Duration) -> Self {
-        Self(self.0.saturating_add(by))
+        Self(self.0.saturating_add(nanos(by)))
     }
 
     /// This moment moved back by `by`; the origin where that would be before it.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
-        Self(self.0.saturating_sub(by))
+        Self(self.0.saturating_sub(nanos(by)))
+    }
+}
+
+/// As a word: a lease has several moments, and there may be many leases.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "checked in the line before"
+)]
+const fn nanos(span: Duration) -> u64 {
+    let nanos = span.as_nanos();
+    if nanos > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        nanos as u64
     }
 }
 

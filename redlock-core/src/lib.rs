@@ -63,6 +63,7 @@ mod still_clock;
 mod timekeeper;
 mod token;
 mod vigil;
+mod votes;
 
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet, Settings};
 pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};

@@ -10,6 +10,7 @@ use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
 use crate::operation::SharedOperation;
 use crate::quorum::{Tally, majority};
 use crate::timekeeper::wake;
+use crate::votes::{Votes, is_current_grant};
 
 /// When a round counts as decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    fn is_met(self, state: &State) -> bool {
-        let tally = state.tally();
+    fn is_met(self, votes: &Votes) -> bool {
+        let tally = votes.tally();
         // No answer can change anything any more.
         tally.pending() == 0
             || match self {
@@ -38,11 +39,11 @@ impl Goal {
                 Self::Verdict => tally.is_won() || tally.is_contended() && tally.is_out_of_reach(),
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
-                Self::Seats(seats) => seats & !state.answered() == 0,
+                Self::Seats(seats) => seats & !votes.answered() == 0,
                 Self::MajorityOf(seats) => {
                     let needed = majority(tally.configured);
-                    let lost = state.answered() & !state.granted;
-                    seats_in(seats & state.granted) >= needed || seats_in(seats & !lost) < needed
+                    let lost = votes.answered() & !votes.granted;
+                    seats_in(seats & votes.granted) >= needed || seats_in(seats & !lost) < needed
                 }
             }
     }
@@ -58,36 +59,10 @@ pub(crate) struct Round {
 }
 
 struct State {
-    answers: Box<[Option<Answer>]>,
-    /// The seats that granted.
-    granted: u64,
-    /// Those of them that were late.
-    late: u64,
-    /// The seats that said that another's key is there.
-    held: u64,
-    /// The seats that said that there is none.
-    absent: u64,
-    /// The seats that did not serve the operation.
-    failed: u64,
+    votes: Votes,
     goal: Goal,
     /// The caller that waits in [`Decided`], to be woken when the goal is met.
     waiting: Option<Waker>,
-}
-
-impl State {
-    fn answered(&self) -> u64 {
-        self.granted | self.held | self.absent | self.failed
-    }
-
-    fn tally(&self) -> Tally {
-        Tally {
-            configured: self.answers.len(),
-            granted: seats_in(self.granted),
-            held: seats_in(self.held),
-            absent: seats_in(self.absent),
-            failed: seats_in(self.failed),
-        }
-    }
 }
 
 /// What each seat of an acquisition said, as far as anybody asks behind the attempt.
@@ -111,12 +86,7 @@ impl Round {
         Arc::new(Self {
             in_time,
             state: Mutex::new(State {
-                answers: vec![None; nodes].into(),
-                granted: 0,
-                late: 0,
-                held: 0,
-                absent: 0,
-                failed: 0,
+                votes: Votes::new(nodes),
                 goal,
                 waiting: None,
             }),
@@ -175,19 +145,10 @@ impl Round {
                 .is_some_and(|(clock, until)| clock.now() > *until);
         let waiting = {
             let mut state = self.lock();
-            if state.answers[seat].is_some() {
+            if !state.votes.record(seat, answer, is_late) {
                 return;
             }
-            state.late |= if is_late { bit(seat) } else { 0 };
-            let said = match &answer {
-                Answer::Granted { .. } => &mut state.granted,
-                Answer::Held(_) => &mut state.held,
-                Answer::Absent => &mut state.absent,
-                Answer::Failed(_) => &mut state.failed,
-            };
-            *said |= bit(seat);
-            state.answers[seat] = Some(answer);
-            if state.goal.is_met(&state) {
+            if state.goal.is_met(&state.votes) {
                 state.waiting.take()
             } else {
                 None
@@ -210,43 +171,37 @@ impl Round {
     }
 
     pub(crate) fn tally(&self) -> Tally {
-        self.lock().tally()
+        self.lock().votes.tally()
     }
 
     /// The votes so far, by seat.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
-        self.lock().answers.to_vec()
+        self.lock().votes.answers()
     }
 
     /// The seats that answered so far.
     pub(crate) fn answered_seats(&self) -> u64 {
-        self.lock().answered()
+        self.lock().votes.answered()
     }
 
     /// The seats that granted so far.
     pub(crate) fn granted_seats(&self) -> u64 {
-        self.lock().granted
+        self.lock().votes.granted
     }
 
     /// The seats that failed so far.
     pub(crate) fn failed_seats(&self) -> u64 {
-        self.lock().failed
+        self.lock().votes.failed
     }
 
     /// What the seats said so far; unsaid is whatever comes later.
     pub(crate) fn seats(&self) -> Seats {
-        let state = self.lock();
-        let mut reached = u64::MAX;
-        for (seat, answer) in state.answers.iter().enumerate() {
-            if matches!(answer, Some(Answer::Failed(error)) if !error.was_sent()) {
-                reached &= !bit(seat);
-            }
-        }
+        let votes = &self.lock().votes;
         Seats {
-            answered: state.answered(),
-            granted: state.granted,
-            in_time: state.granted & !state.late,
-            reached,
+            answered: votes.answered(),
+            granted: votes.granted,
+            in_time: votes.granted & !votes.late,
+            reached: votes.reached(),
         }
     }
 
@@ -257,17 +212,13 @@ impl Round {
 
     /// The seats of `nodes` that granted, and may not have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
-        let state = self.lock();
-        let votes = state.answers.iter().zip(nodes).enumerate();
-        votes
-            .filter(|(_, (answer, node))| is_current_grant(answer.as_ref(), &***node))
-            .fold(0, |seats, (seat, _)| seats | bit(seat))
+        self.lock().votes.vouching(nodes)
     }
 
     /// The seats that said that our key is gone, and those that said that another's is there.
     pub(crate) fn gone_seats(&self) -> (u64, u64) {
-        let state = self.lock();
-        (state.absent, state.held)
+        let votes = &self.lock().votes;
+        (votes.absent, votes.held)
     }
 
     /// The votes so far, without those of nodes that may have forgotten them since.
@@ -296,10 +247,6 @@ pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node
     }
 }
 
-fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
-    matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
-}
-
 /// The most nodes that a lock may have: a seat is a bit of a word.
 pub(crate) const MOST_NODES: usize = 64;
 
@@ -326,7 +273,7 @@ impl Future for Decided<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.round.lock();
-        if state.goal.is_met(&state) {
+        if state.goal.is_met(&state.votes) {
             return Poll::Ready(());
         }
         match &mut state.waiting {
