@@ -9,11 +9,13 @@ use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
 use crate::handover::Inheritance;
 use crate::lease::Lease;
 use crate::node::{Holding, Remaining};
+use crate::operation::{Operation, Want};
 use crate::patience::Patience;
 use crate::queue::{Arrival, Ended, Place, Queued, Turn, Verdict};
 use crate::quorum::majority;
 use crate::request::Request;
-use crate::round::MOST_NODES;
+use crate::round::{Goal, MOST_NODES, Round};
+use crate::vigil::Vigil;
 
 use super::{Client, ClientShared, NodeSet};
 
@@ -52,7 +54,7 @@ impl Client {
             // Boxed: standing in line costs more than that anyway, and would be a large part of every
             // acquisition's future.
             let arrived = match Queued::arrive(client, place) {
-                Arrival::Turn(turn, None) => Ok(turn),
+                Arrival::Turn(turn, 0) => Ok(turn),
                 other => Err(Box::pin(client.wait(other, nodes, &mut patience))),
             };
             match arrived {
@@ -70,8 +72,7 @@ impl Client {
             let refused =
                 match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
                     Outcome::Acquired(claim, terms) => {
-                        let took = environment.now().saturating_since(terms.acquired_at);
-                        let tenure = turn.hold(terms.deadline, &claim.token, Some(took));
+                        let tenure = turn.hold(terms.deadline, &claim.token);
                         return Ok(Lease::new(client, claim, request, terms, tenure));
                     }
                     Outcome::Refused(refused) => refused,
@@ -91,25 +92,56 @@ impl ClientShared {
         nodes: &NodeSet,
         patience: &mut Patience<'_>,
     ) -> Result<Begun, AcquireError> {
-        let (turn, not_before, inheritance) = match arrival {
-            Arrival::Turn(turn, not_before) => (turn, not_before, None),
+        let (mut turn, rounds, inheritance) = match arrival {
+            Arrival::Turn(turn, rounds) => (turn, rounds, None),
             Arrival::Full(standing) => return Err(full(standing)),
             Arrival::Queued(queued) => match queued.wait(patience).await {
                 Ended::Spent(verdict) => {
                     return Err(self.spent(nodes, verdict, patience));
                 }
                 Ended::Turn(turn, legacy) => {
-                    (turn, legacy.not_before, legacy.inheritance.map(Box::new))
+                    (turn, legacy.rounds, legacy.inheritance.map(Box::new))
                 }
             },
         };
-        if let Some(not_before) = not_before {
-            // Nobody's time is longer for it.
-            let until = patience.end.map_or(not_before, |end| not_before.min(end));
-            let never = pin!(std::future::pending());
-            turn.pause(until, never).await;
-        }
+        self.take_break(&mut turn, rounds, patience).await;
         Ok((turn, inheritance))
+    }
+
+    /// Gives other processes their chance: asks the nodes for so many rounds whether one of them has
+    /// come. If so, it is its time, and this waits for the lock to be free like anybody who was
+    /// refused.
+    async fn take_break(
+        self: &Arc<Self>,
+        turn: &mut Turn,
+        rounds: u32,
+        patience: &mut Patience<'_>,
+    ) {
+        if rounds == 0 {
+            return;
+        }
+        let environment = &self.environment;
+        let Place { keys, nodes } = turn.place().clone();
+        let token = self.tokens.fresh(&*environment.entropy);
+        let question = Arc::new(Operation::new(keys.clone(), token, Want::Inspect));
+        for _ in 0..rounds {
+            turn.attempt(self.node_timeout);
+            let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
+            self.settle(&round, self.node_timeout).await;
+            let tally = round.tally();
+            if tally.held == 0 && tally.is_free_of_us() {
+                continue;
+            }
+            if tally.held > 0
+                && let Some(until) = patience.next_attempt(environment)
+            {
+                turn.met_rivals();
+                let seats = round.answered_seats() & !round.failed_seats();
+                let vigil = Vigil::begin(&environment.clock, &nodes, &keys, seats);
+                turn.pause(until, pin!(vigil.free())).await;
+            }
+            return;
+        }
     }
 
     /// Waits for the next attempt, or concludes.
@@ -157,7 +189,7 @@ impl ClientShared {
     fn take_over(self: &Arc<Self>, left: Inheritance, request: &Request, turn: Turn) -> Lease {
         let terms = left.terms(self.environment.now());
         let claim = left.take_over();
-        let tenure = turn.hold(terms.deadline, &claim.token, None);
+        let tenure = turn.hold(terms.deadline, &claim.token);
         Lease::new(self, claim, request, terms, tenure)
     }
 

@@ -7,6 +7,7 @@ use crate::environment::Moment;
 use crate::error::AcquireError;
 use crate::token::OwnerToken;
 
+use super::cohort::Cohort;
 use super::{Legacy, Look};
 
 /// Small where nobody waits: every lock that is held has one.
@@ -25,7 +26,17 @@ pub(super) enum Status {
     /// It has the lock.
     Holding { until: Moment, token: OwnerToken },
     /// It has left, and nobody has come since.
-    Quiet { until: Moment },
+    Quiet(Quiet),
+}
+
+/// What is kept of a place that nobody uses.
+#[derive(Clone, Copy)]
+pub(super) struct Quiet {
+    pub(super) until: Moment,
+    /// For whoever comes before: how long a break others are to have,
+    pub(super) rounds: u32,
+    /// and what went before.
+    pub(super) cohort: Cohort,
 }
 
 #[derive(Default)]
@@ -116,7 +127,7 @@ impl Line {
         let mut over_at = match &self.status {
             Status::Trying { due } => *due,
             Status::Holding { until, .. } => *until,
-            Status::Quiet { .. } => now,
+            Status::Quiet(_) => now,
         };
         let crowd = self.crowd.get_or_insert_default();
         let first = crowd.waiters.first_key_value().map(|(first, _)| *first);

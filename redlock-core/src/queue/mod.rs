@@ -8,6 +8,7 @@
 //! affair. So it may be taken from somebody who does not use it: a caller whose future is not
 //! polled, or a lease that ended without anybody's doing.
 
+mod cohort;
 mod line;
 #[cfg(test)]
 mod tests;
@@ -30,8 +31,8 @@ use crate::handover::Inheritance;
 use crate::node::Node;
 use crate::resource::Resource;
 use crate::timekeeper::wake;
-use line::{Line, Status, Times};
-use turn::Cohort;
+use cohort::Cohort;
+use line::{Line, Quiet, Status, Times};
 
 /// How many places are remembered at most for a moment after the last one has left.
 const MOST_QUIET: usize = 1024;
@@ -100,8 +101,8 @@ struct State {
 
 /// What became of a caller who came to a place.
 enum Entered {
-    /// It is its turn; not before the moment, where there is one.
-    Turn(u64, Option<Moment>),
+    /// It is its turn, behind a break of so many rounds for others.
+    Turn(u64, Cohort, u32),
     /// It stands in line.
     Queued(u64),
     /// So many callers stand there already.
@@ -124,8 +125,8 @@ pub(crate) struct Legacy {
     /// What is on the nodes still.
     pub(crate) inheritance: Option<Inheritance>,
     cohort: Cohort,
-    /// Not to talk to the nodes before then: other processes had no chance for a while.
-    pub(crate) not_before: Option<Moment>,
+    /// How many rounds of a break come first: other processes had no chance for a while.
+    pub(crate) rounds: u32,
 }
 
 impl Lines {
@@ -146,16 +147,14 @@ impl Lines {
         match lines.entry(place.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Line::new(ticket, due));
-                Entered::Turn(ticket, None)
+                Entered::Turn(ticket, Cohort::default(), 0)
             }
             Entry::Occupied(mut occupied) => {
                 let line = occupied.get_mut();
-                if let Status::Quiet { until } = line.status {
-                    line.status = Status::Trying {
-                        due: due.max(until),
-                    };
+                if let Status::Quiet(quiet) = line.status {
+                    line.status = Status::Trying { due };
                     line.turn = ticket;
-                    return Entered::Turn(ticket, (until > now).then_some(until));
+                    return Entered::Turn(ticket, quiet.cohort, quiet.rounds);
                 }
                 let standing = line.waiting();
                 if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
@@ -231,13 +230,13 @@ impl Lines {
     }
 
     /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. Otherwise
-    /// the place is forgotten, or kept until `quiet`.
+    /// the place is forgotten, or kept as `quiet`.
     fn pass(
         &self,
         place: &Place,
         ticket: u64,
         due: Moment,
-        quiet: Option<Moment>,
+        quiet: Option<Quiet>,
         legacy: impl FnOnce() -> Legacy,
     ) {
         let (next, _forgotten) = {
@@ -249,10 +248,10 @@ impl Lines {
             if line.waiting() > 0 {
                 *waiting -= 1;
                 (line.pass(due, legacy()), None)
-            } else if let Some(until) = quiet {
+            } else if let Some(quiet) = quiet {
                 line.turn = 0;
-                line.status = Status::Quiet { until };
-                (None, state.keep_quiet(until, place))
+                line.status = Status::Quiet(quiet);
+                (None, state.keep_quiet(quiet.until, place))
             } else {
                 (None, lines.remove_entry(place))
             }
@@ -297,7 +296,7 @@ impl State {
         let (until, place) = self.quiet.pop_front()?;
         let line = self.lines.get(&place)?;
         // It may be in use again.
-        let is_quiet = matches!(line.status, Status::Quiet { until: then } if then == until);
+        let is_quiet = matches!(&line.status, Status::Quiet(quiet) if quiet.until == until);
         if is_quiet {
             self.lines.remove_entry(&place)
         } else {

@@ -14,14 +14,9 @@ use crate::race::before;
 use crate::timekeeper::wake;
 use crate::token::OwnerToken;
 
-use super::line::{IsWanted, Line};
+use super::cohort::{Cohort, LULL};
+use super::line::{IsWanted, Line, Quiet};
 use super::{Legacy, Place};
-
-/// How long other processes are given at least: a waiter there has to hear of the release and to ask
-/// the nodes.
-const SHORTEST_BREAK: Duration = Duration::from_millis(1);
-/// And at most, however slow the nodes were when the lock was acquired.
-const LONGEST_BREAK: Duration = Duration::from_millis(10);
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
@@ -35,19 +30,6 @@ pub(crate) struct Tenure {
     /// Zero once it was passed on.
     ticket: u64,
     cohort: Cohort,
-    /// Other clients were seen to hold the lock.
-    has_rivals: bool,
-}
-
-/// Callers of one process who were given the lock one after another, without a chance for others.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cohort {
-    /// Hand-overs so far.
-    handed_over: u32,
-    /// How long it last took to get it from the nodes, in µs.
-    took: u32,
-    /// When the first of them got it.
-    since: Option<Moment>,
 }
 
 impl Turn {
@@ -57,12 +39,7 @@ impl Turn {
         ticket: u64,
         cohort: Cohort,
     ) -> Self {
-        let tenure = Tenure {
-            ticket,
-            cohort,
-            has_rivals: false,
-        };
-        Self::of(client, place, tenure)
+        Self::of(client, place, Tenure { ticket, cohort })
     }
 
     /// The turn that a lease at `place` has kept.
@@ -94,11 +71,16 @@ impl Turn {
 
     /// Says what the nodes said to an attempt, for those who want to know.
     pub(crate) fn refused(&mut self, began: Moment, error: AcquireError) {
-        self.tenure.has_rivals |= matches!(error, AcquireError::Contended(_));
-        // Whatever is given now was taken from others.
-        self.tenure.cohort = Cohort::default();
+        if matches!(error, AcquireError::Contended(_)) {
+            self.met_rivals();
+        }
         let concerned = self.change(|line| line.refused(began, error));
         concerned.into_iter().flatten().for_each(wake);
+    }
+
+    /// Says that others have the lock.
+    pub(crate) fn met_rivals(&mut self) {
+        self.tenure.cohort.met_rivals();
     }
 
     /// Waits until `until`, until `free` completes, or until somebody else in line wants the nodes
@@ -121,22 +103,13 @@ impl Turn {
         before(clock, until, wanted).await;
     }
 
-    /// Says that the lock was acquired, in an attempt that `took` so long, if it took one, and is
-    /// valid until `until`. What is returned is for the lease to keep.
-    pub(crate) fn hold(
-        mut self,
-        until: Moment,
-        token: &OwnerToken,
-        took: Option<Duration>,
-    ) -> Tenure {
+    /// Says that the lock was acquired, and is valid until `until`. What is returned is for the lease
+    /// to keep.
+    pub(crate) fn hold(mut self, until: Moment, token: &OwnerToken) -> Tenure {
         let concerned = self.change(|line| line.hold(until, token.clone()));
         concerned.into_iter().flatten().for_each(wake);
         let cohort = &mut self.tenure.cohort;
-        if let Some(took) = took {
-            cohort.took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        }
-        let now = || self.client.environment.now();
-        cohort.since.get_or_insert_with(now);
+        cohort.holds(self.client.environment.now());
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         Tenure {
             ticket,
@@ -150,28 +123,26 @@ impl Turn {
         let now = self.client.environment.now();
         let cohort = self.tenure.cohort;
         let limits = &self.client.handover;
-        let lasted = cohort
-            .since
-            .map_or(Duration::ZERO, |since| now.saturating_since(since));
-        let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;
-        let took = Duration::from_micros(cohort.took.into());
-        let others_have = (took * 3).clamp(SHORTEST_BREAK, LONGEST_BREAK);
-        let others_until = now.saturating_add(others_have);
+        let quiet = cohort.is_alone(limits, now).map(|(rounds, cohort)| Quiet {
+            until: now.saturating_add(LULL),
+            rounds,
+            cohort,
+        });
+        let is_over = cohort.is_over(limits, now);
         let mut inheritance = Some(inheritance);
-        self.pass(self.tenure.has_rivals.then_some(others_until), || {
-            if goes_on {
+        self.pass(quiet, || {
+            if is_over {
+                let (rounds, cohort) = cohort.takes_break();
                 Legacy {
-                    inheritance: inheritance.take(),
-                    cohort: Cohort {
-                        handed_over: cohort.handed_over + 1,
-                        ..cohort
-                    },
-                    not_before: None,
+                    inheritance: None,
+                    cohort,
+                    rounds,
                 }
             } else {
                 Legacy {
-                    not_before: Some(others_until),
-                    ..Legacy::default()
+                    inheritance: inheritance.take(),
+                    cohort: cohort.goes_on(),
+                    rounds: 0,
                 }
             }
         });
@@ -183,7 +154,7 @@ impl Turn {
         self.pass(None, || legacy);
     }
 
-    fn pass(&mut self, quiet: Option<Moment>, legacy: impl FnOnce() -> Legacy) {
+    fn pass(&mut self, quiet: Option<Quiet>, legacy: impl FnOnce() -> Legacy) {
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         if ticket != 0 {
             let due = self.client.due(self.client.node_timeout);
@@ -196,7 +167,11 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.pass(None, Legacy::default);
+        let cohort = self.tenure.cohort.anew();
+        self.pass(None, || Legacy {
+            cohort,
+            ..Legacy::default()
+        });
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) enum Ended {
 
 /// What a caller finds who comes to a place.
 pub(crate) enum Arrival {
-    Turn(Turn, Option<Moment>),
+    /// Its turn, behind a break of so many rounds.
+    Turn(Turn, u32),
     Queued(Queued),
     /// So many stand there already.
     Full(usize),
@@ -43,9 +44,8 @@ impl Queued {
         let now = client.environment.now();
         let due = now.saturating_add(client.node_timeout + client.grace());
         match client.lines.enter(&place, now, due) {
-            Entered::Turn(ticket, not_before) => {
-                let turn = Turn::new(client, place, ticket, super::Cohort::default());
-                Arrival::Turn(turn, not_before)
+            Entered::Turn(ticket, cohort, rounds) => {
+                Arrival::Turn(Turn::new(client, place, ticket, cohort), rounds)
             }
             Entered::Queued(ticket) => Arrival::Queued(Self {
                 client: Arc::clone(client),

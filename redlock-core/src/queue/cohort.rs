@@ -1,0 +1,105 @@
+//! The share of other processes.
+
+use std::time::Duration;
+
+use crate::environment::Moment;
+use crate::handover::Handover;
+
+/// A break is so many questions to the nodes, one after the other: a caller of another process has to
+/// be told of the release, to look, and to ask, which takes some round trips and the time to wake up.
+/// In round trips rather than in time, so that it is as long as the network makes it, and so that one
+/// sees when somebody has come.
+const WHOLE_BREAK: u32 = 8;
+/// Where no rival was seen for a while, most breaks in a line are shorter than it would take one to
+/// come,
+const SHORT_BREAK: u32 = 1;
+/// and each fourth is a whole one.
+const BREAKS: u8 = 4;
+/// For so many breaks a rival is remembered.
+const MEMORY: u8 = 8;
+
+/// A pause between a release and the next call that is shorter than this is none: others have not had
+/// their chance.
+pub(super) const LULL: Duration = Duration::from_millis(10);
+/// A lock that was held for less leaves others so many gaps that nobody has to look after them.
+const BRIEF: Duration = Duration::from_millis(1);
+
+/// Callers of one process who had the lock one after another, without a chance for others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cohort {
+    /// When the first of them got it.
+    since: Option<Moment>,
+    /// Hand-overs so far.
+    handed_over: u32,
+    /// For how many breaks more others are reckoned with.
+    rivals: u8,
+    /// Breaks so far, as far as that matters.
+    breaks: u8,
+}
+
+impl Cohort {
+    /// One of them has it.
+    pub(super) fn holds(&mut self, now: Moment) {
+        self.since.get_or_insert(now);
+    }
+
+    fn lasted(&self, now: Moment) -> Duration {
+        let lasted = self.since.map(|since| now.saturating_since(since));
+        lasted.unwrap_or_default()
+    }
+
+    /// Whether others have to have their chance now.
+    pub(super) fn is_over(&self, limits: &Handover, now: Moment) -> bool {
+        self.handed_over >= limits.most || self.lasted(now) >= limits.longest
+    }
+
+    /// With one hand-over more.
+    pub(super) fn goes_on(self) -> Self {
+        Self {
+            handed_over: self.handed_over.saturating_add(1),
+            ..self
+        }
+    }
+
+    /// Others have their chance, or had it. What is known of them stays.
+    pub(super) fn anew(self) -> Self {
+        Self {
+            since: None,
+            handed_over: 0,
+            ..self
+        }
+    }
+
+    /// Others had the lock.
+    pub(super) fn met_rivals(&mut self) {
+        *self = self.anew();
+        self.rivals = MEMORY;
+    }
+
+    /// A break in a line, which has somebody who would go on at once: how long it is, and the cohort
+    /// behind it.
+    pub(super) fn takes_break(self) -> (u32, Self) {
+        let is_whole = self.rivals > 0 || self.breaks + 1 == BREAKS;
+        let rounds = if is_whole { WHOLE_BREAK } else { SHORT_BREAK };
+        let next = Self {
+            rivals: self.rivals.saturating_sub(1),
+            breaks: (self.breaks + 1) % BREAKS,
+            ..self.anew()
+        };
+        (rounds, next)
+    }
+
+    /// The lock is released and nobody stands in line: the break for a caller who comes at once, and
+    /// the cohort that it belongs to. `None` where nobody need remember it.
+    pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
+        if self.rivals > 0 || self.lasted(now) >= limits.longest {
+            let rivals = self.rivals.saturating_sub(1);
+            let next = Self {
+                rivals,
+                ..self.anew()
+            };
+            return Some((WHOLE_BREAK, next));
+        }
+        (self.lasted(now) >= BRIEF).then_some((0, self))
+    }
+}
