@@ -62,8 +62,11 @@ impl<'a> Patience<'a> {
     }
 
     /// When the next attempt begins behind one that nobody won, though it would be one too many
-    /// otherwise.
+    /// otherwise. Where the caller's time is bounded, there is none left for it.
     pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
+        if self.end.is_some() {
+            return None;
+        }
         self.splits = self.splits.checked_sub(1)?;
         let next = environment.now().saturating_add(self.draw(environment));
         self.pause = Some(next);

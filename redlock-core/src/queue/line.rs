@@ -188,6 +188,10 @@ impl Line {
     /// The one whose turn it is has the lock. Returns those to whom that is news.
     pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> Vec<Waker> {
         self.status = Status::Holding { until, token };
+        if let Some(crowd) = &mut self.crowd {
+            // Whoever wanted it is told who has the lock; the next one need not hurry for that.
+            crowd.is_poked = false;
+        }
         self.curious()
     }
 

@@ -227,35 +227,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
             file: CLAIM,
-            find: "restored & bit(seat) != 0 || ",
-            replace: "",
+            find: "(restored | reached) & !spared",
+            replace: "reached & !spared",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
     },
     Mutant {
         name: "released-before-renewal-is-stopped",
-        patches: &[
-            Patch {
-                file: LEAVE,
-                find: "        if !self.begin_next_generation(over) {
-            return None;
-        }
-        let claim = &self.shared.claim;
+        patches: &[Patch {
+            file: LEAVE,
+            find: "        let turn = self.begin_next_generation(over)?;
 ",
-                replace: "        let claim = &self.shared.claim;
-        let sent = claim.release();
-        if !self.begin_next_generation(over) {
-            return None;
-        }
+            replace: "        self.shared.claim.release();
+        let turn = self.begin_next_generation(over)?;
 ",
-            },
-            Patch {
-                file: LEAVE,
-                find: "Duration::ZERO => claim.release().map(End::Released),",
-                replace: "Duration::ZERO => sent.map(End::Released),",
-            },
-        ],
+        }],
         profile: "faulty",
         breaks: Invariant::ExtendedReleased,
     },
