@@ -13,6 +13,7 @@ use crate::operation::{Operation, Want};
 use crate::patience::Patience;
 use crate::queue::{Arrival, Ended, Place, Queued, Turn, Verdict};
 use crate::quorum::majority;
+use crate::race::before;
 use crate::request::Request;
 use crate::round::{Goal, MOST_NODES, Round};
 use crate::vigil::Vigil;
@@ -109,8 +110,8 @@ impl ClientShared {
     }
 
     /// Gives other processes their chance: asks the nodes for so many rounds whether one of them has
-    /// come. If so, it is its time, and this waits for the lock to be free like anybody who was
-    /// refused.
+    /// come, for no longer than an attempt may take, nor than the caller has. If so, it is its time,
+    /// and this waits for the lock to be free like anybody who was refused.
     async fn take_break(
         self: &Arc<Self>,
         turn: &mut Turn,
@@ -121,13 +122,16 @@ impl ClientShared {
             return;
         }
         let environment = &self.environment;
+        let clock = &*environment.clock;
+        let until = clock.now().saturating_add(self.node_timeout);
+        let until = patience.end.map_or(until, |end| until.min(end));
+        turn.attempt(self.node_timeout);
         let Place { keys, nodes } = turn.place().clone();
         let token = self.tokens.fresh(&*environment.entropy);
         let question = Arc::new(Operation::new(keys.clone(), token, Want::Inspect));
         for _ in 0..rounds {
-            turn.attempt(self.node_timeout);
             let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
-            self.settle(&round, self.node_timeout).await;
+            before(clock, until, round.decided()).await;
             let tally = round.tally();
             if tally.held == 0 && tally.is_free_of_us() {
                 continue;

@@ -103,3 +103,83 @@ impl Cohort {
         (self.lasted(now) >= BRIEF).then_some((0, self))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u32) -> Moment {
+        Moment::from_origin(MS * (1000 + ms))
+    }
+
+    fn held_since(ms: u32) -> Cohort {
+        let mut cohort = Cohort::default();
+        cohort.holds(at(ms));
+        cohort
+    }
+
+    #[test]
+    fn it_is_over_after_so_many_hand_overs_or_so_much_time() {
+        let limits = Handover::default();
+        let mut cohort = held_since(0);
+        for _ in 0..limits.most {
+            assert!(!cohort.is_over(&limits, at(49)));
+            cohort = cohort.goes_on();
+            // The time of the first one counts.
+            cohort.holds(at(49));
+        }
+        assert!(cohort.is_over(&limits, at(1)));
+        assert!(held_since(0).is_over(&limits, at(50)));
+        assert!(!cohort.anew().is_over(&limits, at(100)));
+    }
+
+    #[test]
+    fn in_a_line_each_fourth_break_is_a_whole_one_and_all_are_once_rivals_were_seen() {
+        let mut cohort = Cohort::default();
+        let breaks = |cohort: &mut Cohort, count: usize| -> Vec<u32> {
+            let mut take = || {
+                let (rounds, next) = cohort.takes_break();
+                *cohort = next;
+                rounds
+            };
+            (0..count).map(|_| take()).collect()
+        };
+        assert_eq!(breaks(&mut cohort, 8), [1, 1, 1, 8, 1, 1, 1, 8]);
+        cohort.met_rivals();
+        assert_eq!(breaks(&mut cohort, 8), [8; 8]);
+        assert_eq!(breaks(&mut cohort, 4), [1, 1, 1, 8], "forgotten");
+    }
+
+    #[test]
+    fn one_who_comes_again_and_again_takes_a_break_where_a_line_would() {
+        let limits = Handover::default();
+        // Brief ones are not remembered.
+        assert!(held_since(0).is_alone(&limits, at(0)).is_none());
+        let (rounds, mut cohort) = held_since(0).is_alone(&limits, at(20)).unwrap();
+        assert_eq!(rounds, 0);
+        cohort.holds(at(21));
+        let (rounds, cohort) = cohort.is_alone(&limits, at(50)).unwrap();
+        assert_eq!(rounds, WHOLE_BREAK);
+        assert!(
+            cohort.is_alone(&limits, at(60)).is_none(),
+            "others had theirs"
+        );
+    }
+
+    #[test]
+    fn rivals_that_were_seen_have_their_chance_however_briefly_the_lock_is_held() {
+        let limits = Handover::default();
+        let mut cohort = Cohort::default();
+        cohort.met_rivals();
+        for _ in 0..MEMORY {
+            cohort.holds(at(0));
+            let (rounds, next) = cohort.is_alone(&limits, at(0)).unwrap();
+            assert_eq!(rounds, WHOLE_BREAK);
+            cohort = next;
+        }
+        cohort.holds(at(0));
+        assert!(cohort.is_alone(&limits, at(0)).is_none());
+    }
+}

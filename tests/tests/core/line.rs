@@ -220,3 +220,58 @@ async fn many_callers_of_many_processes_exclude_each_other_and_all_have_their_tu
     assert_eq!(done.load(Ordering::SeqCst), PROCESSES * CALLERS * TIMES);
     nodes.assert_no_lock_keys(SOON).await;
 }
+
+#[tokio::test]
+async fn a_process_that_takes_the_lock_again_and_again_lets_another_one_in() {
+    let (nodes, set) = start(3).await;
+    let (greedy, other) = (client(), client());
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let looping = {
+        let (set, is_enough) = (set.clone(), Arc::clone(&is_enough));
+        tokio::spawn(async move {
+            while !is_enough.load(Ordering::SeqCst) {
+                let lease = greedy.acquire(&set, &waiting(false)).await.unwrap();
+                // Its work takes so long; nobody waits for it here.
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                lease.release().await;
+            }
+        })
+    };
+    for _ in 0..5 {
+        let lease = soon(other.acquire(&set, &waiting(false))).await;
+        lease.unwrap().release().await;
+    }
+    is_enough.store(true, Ordering::SeqCst);
+    soon(looping).await.unwrap();
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_process_full_of_callers_lets_another_one_in() {
+    let (nodes, set) = start(3).await;
+    let (crowd, other) = (client(), client());
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (client, set, is_enough) = (crowd.clone(), set.clone(), Arc::clone(&is_enough));
+        callers.spawn(async move {
+            while !is_enough.load(Ordering::SeqCst) {
+                let lease = client.acquire(&set, &waiting(false)).await.unwrap();
+                tokio::task::yield_now().await;
+                lease.release().await;
+            }
+        });
+    }
+    for _ in 0..5 {
+        let lease = soon(other.acquire(&set, &waiting(false))).await;
+        lease.unwrap().release().await;
+    }
+    is_enough.store(true, Ordering::SeqCst);
+    soon(async {
+        while let Some(ended) = callers.join_next().await {
+            ended.unwrap();
+        }
+    })
+    .await;
+    nodes.assert_no_keys(SOON).await;
+}

@@ -48,3 +48,29 @@ fn after_so_much_time_others_have_their_turn() {
     assert!(scene.is_free());
     drop(acquired(&mut next));
 }
+
+#[test]
+fn a_place_that_was_kept_for_a_moment_is_forgotten() {
+    let scene = Scene::new();
+    let request = waiting();
+    for _ in 0..3 {
+        let lease = scene.acquired(&request);
+        scene.clock.advance(MS * 5);
+        released(lease);
+        assert_eq!(scene.client.shared.lines.places(), 1);
+    }
+    scene.clock.advance(SECOND);
+    let other = Request::new("other");
+    let _other = scene.acquired(&other);
+    assert_eq!(scene.client.shared.lines.places(), 1, "the other one's");
+}
+
+#[test]
+fn places_that_are_kept_for_a_moment_are_bounded() {
+    let scene = Scene::new();
+    let requests = (0..super::super::MOST_QUIET + 10).map(|n| Request::new(n.to_string().as_str()));
+    let leases: Vec<_> = requests.map(|request| scene.acquired(&request)).collect();
+    scene.clock.advance(MS * 2);
+    drop(leases);
+    assert_eq!(scene.client.shared.lines.places(), super::super::MOST_QUIET);
+}

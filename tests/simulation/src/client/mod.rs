@@ -26,7 +26,7 @@ use crate::world::{ProcessId, World};
 const SLACK: Duration = Duration::from_millis(5);
 
 /// How long one whose turn comes has to leave the lock to other processes, at most.
-const LONGEST_BREAK: Duration = Duration::from_millis(10);
+const LONGEST_BREAK: Duration = DEFAULT_NODE_TIMEOUT;
 
 /// See the [module](self).
 pub struct SimulatedClient {
