@@ -100,7 +100,7 @@ impl fmt::Display for Contended {
         if self.crowd > 0 {
             return write!(
                 f,
-                "{} callers of this process wait for it already, and no more are let in",
+                "wanted by {} callers of this process already, and no more are let in",
                 self.crowd
             );
         }

@@ -5,6 +5,7 @@ mod chain;
 mod configuration;
 mod cut_off;
 mod fixture;
+mod line;
 mod loss;
 mod object_style;
 mod outlived;

@@ -210,7 +210,7 @@ fn so_many_may_stand_in_line_and_no_more() {
     let mut line = [scene.acquire(&request), scene.acquire(&request)];
     assert!(line.iter_mut().all(is_waiting));
     let text = refused(&mut scene.acquire(&request)).to_string();
-    assert!(text.contains("2 callers of this process wait"), "{text}");
+    assert!(text.contains("wanted by 2 callers"), "{text}");
     let mut third = scene.acquire(&other);
     assert!(is_waiting(&mut third));
     refused(&mut scene.acquire(&other));
