@@ -124,14 +124,22 @@ impl ClientShared {
         let Place { keys, nodes } = turn.place().clone();
         let token = self.tokens.fresh(&*environment.entropy);
         let question = Arc::new(Operation::new(keys.clone(), token, Want::Inspect));
-        for _ in 0..rounds {
-            turn.attempt(self.node_timeout);
+        for left in (0..rounds).rev() {
+            // The caller's own attempt has to have its time.
+            let last = patience.last_attempt();
+            let left_to_it = last.map(|last| last.saturating_since(environment.now()));
+            let timeout = left_to_it.map_or(self.node_timeout, |left| left.min(self.node_timeout));
+            if timeout.is_zero() {
+                break;
+            }
+            turn.gives_way(timeout, left + 1);
             let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
-            self.settle(&round, self.node_timeout).await;
+            self.settle(&round, timeout).await;
             let tally = round.tally();
             if tally.held == 0 && tally.is_free_of_us() {
                 continue;
             }
+            turn.gives_way(timeout, 0);
             if tally.held > 0
                 && let Some(until) = patience.next_attempt(environment)
             {
@@ -142,6 +150,7 @@ impl ClientShared {
             }
             return;
         }
+        turn.gives_way(self.node_timeout, 0);
     }
 
     /// Waits for the next attempt, or concludes.
