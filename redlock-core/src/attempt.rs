@@ -86,7 +86,7 @@ pub(crate) async fn attempt(
     before(&*environment.clock, until, acquisition.decided()).await;
     if let Some(left) = inheritance {
         // Behind the acquisition on the same connection, where its answer is still out.
-        left.superseded(acquisition.granted_seats());
+        left.superseded(nodes, acquisition.granted_seats());
     }
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {

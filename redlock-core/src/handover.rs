@@ -12,10 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claim::Claim;
+use crate::client::NodeSet;
 use crate::environment::{Clock, Moment};
 use crate::lease::{LeaseShared, Terms};
+use crate::node::Node;
 use crate::request::{Request, drift};
-use crate::round::Round;
+use crate::round::{Round, bit};
 use crate::token::OwnerToken;
 
 /// How long callers of one process may hand a lock over to each other, before it is released for
@@ -114,9 +116,23 @@ impl Inheritance {
         self.claim.release()
     }
 
-    /// Releases what did not give way: on all nodes but `superseded`, which have the next one's keys.
-    pub(crate) fn superseded(mut self, superseded: u64) {
+    /// Releases what did not give way: on all nodes but those of `nodes` whose bit is set in
+    /// `superseded`, which have the next one's keys. The next one may have named the same nodes in
+    /// another order.
+    pub(crate) fn superseded(mut self, nodes: &NodeSet, superseded: u64) {
         self.is_passed_on = true;
+        let own = &self.claim.nodes;
+        let superseded = if Arc::ptr_eq(own, nodes) {
+            superseded
+        } else {
+            let gave_way = |of: &Arc<dyn Node>| {
+                let seat = nodes.iter().position(|node| Arc::ptr_eq(node, of));
+                seat.is_some_and(|seat| superseded & bit(seat) != 0)
+            };
+            let own = own.iter().enumerate();
+            own.filter(|(_, node)| gave_way(node))
+                .fold(0, |seats, (seat, _)| seats | bit(seat))
+        };
         self.claim.release_beyond(superseded);
     }
 }

@@ -85,6 +85,16 @@ impl<'a> Patience<'a> {
         }
     }
 
+    /// By when the last attempt has to begin, so as to be over when the caller's time is.
+    pub(crate) fn last_attempt(&self) -> Option<Moment> {
+        match self.retry.limit {
+            RetryLimit::Wait(budget) => self
+                .end
+                .map(|end| end.saturating_sub(self.node_timeout.min(budget / 4))),
+            RetryLimit::Count(_) | RetryLimit::Forever => None,
+        }
+    }
+
     /// When the next attempt begins, or `None` where the caller has had enough. An attempt that began
     /// earlier, because something woke the caller, takes nothing from its budget: the pause goes on.
     pub(crate) fn next_attempt(&mut self, environment: &Environment) -> Option<Moment> {
@@ -97,11 +107,10 @@ impl<'a> Patience<'a> {
         self.pause = match self.retry.limit {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
-            RetryLimit::Wait(budget) => self.end.and_then(|end| {
-                // The last attempt has to be over by the end, so it may have to begin early.
-                let last = end.saturating_sub(self.node_timeout.min(budget / 4));
-                (last > now).then_some(next.min(last))
-            }),
+            // The last attempt may have to begin early.
+            RetryLimit::Wait(_) => self
+                .last_attempt()
+                .and_then(|last| (last > now).then_some(next.min(last))),
         };
         self.pauses = self.pauses.saturating_add(1);
         self.pause

@@ -124,18 +124,26 @@ impl ClientShared {
         let environment = &self.environment;
         let clock = &*environment.clock;
         let until = clock.now().saturating_add(self.node_timeout);
-        let until = patience.end.map_or(until, |end| until.min(end));
-        turn.attempt(self.node_timeout);
+        // The caller's own attempt has to have its time.
+        let until = patience
+            .last_attempt()
+            .map_or(until, |last| until.min(last));
         let Place { keys, nodes } = turn.place().clone();
         let token = self.tokens.fresh(&*environment.entropy);
         let question = Arc::new(Operation::new(keys.clone(), token, Want::Inspect));
-        for _ in 0..rounds {
+        for left in (0..rounds).rev() {
+            let timeout = until.saturating_since(clock.now());
+            if timeout.is_zero() {
+                break;
+            }
+            turn.gives_way(timeout, left + 1);
             let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
             before(clock, until, round.decided()).await;
             let tally = round.tally();
             if tally.held == 0 && tally.is_free_of_us() {
                 continue;
             }
+            turn.gives_way(timeout, 0);
             if tally.held > 0
                 && let Some(until) = patience.next_attempt(environment)
             {
@@ -146,6 +154,7 @@ impl ClientShared {
             }
             return;
         }
+        turn.gives_way(self.node_timeout, 0);
     }
 
     /// Waits for the next attempt, or concludes.

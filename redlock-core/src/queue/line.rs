@@ -127,6 +127,7 @@ impl Line {
         let mut over_at = match &self.status {
             Status::Trying { due } => *due,
             Status::Holding { until, .. } => *until,
+            // Nobody stands there then.
             Status::Quiet(_) => now,
         };
         let crowd = self.crowd.get_or_insert_default();
@@ -174,15 +175,17 @@ impl Line {
         (Look::Wait(again), [poked, heir, replaced])
     }
 
-    /// Makes it the turn of the first in line, and returns its waker.
-    pub(super) fn pass(&mut self, due: Moment, legacy: Legacy) -> Option<Waker> {
+    /// Makes it the turn of the first in line, and returns its waker, and one to drop.
+    pub(super) fn pass(&mut self, due: Moment, legacy: Legacy) -> [Option<Waker>; 2] {
         let crowd = self.crowd();
-        let (ticket, waker) = crowd.waiters.pop_first()?;
+        let Some((ticket, waker)) = crowd.waiters.pop_first() else {
+            return [None, None];
+        };
         crowd.legacy = Some(legacy);
-        crowd.head = None;
+        let head = crowd.head.take();
         self.turn = ticket;
         self.status = Status::Trying { due };
-        waker
+        [waker, head]
     }
 
     /// The one whose turn it is has the lock. Returns those to whom that is news.
@@ -215,6 +218,11 @@ impl Line {
             return Vec::new();
         }
         crowd.waiters.values().flatten().cloned().collect()
+    }
+
+    /// The one whose turn it is lets others go first, until `due` at most.
+    pub(super) fn gives_way(&mut self, due: Moment) {
+        self.status = Status::Trying { due };
     }
 
     /// The one whose turn it is asks the nodes, until `due` at most.

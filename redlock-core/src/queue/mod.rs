@@ -181,9 +181,19 @@ impl Lines {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(place) else {
-                // Not so while anybody stands in it.
-                return Look::Wait(times.due);
+                // It had the turn once and did not take it; who took it from there has left.
+                lines.insert(place.clone(), Line::new(ticket, times.due));
+                return Look::Turn(Legacy::default());
             };
+            if let Status::Quiet(quiet) = line.status {
+                line.status = Status::Trying { due: times.due };
+                line.turn = ticket;
+                return Look::Turn(Legacy {
+                    inheritance: None,
+                    cohort: quiet.cohort,
+                    rounds: quiet.rounds,
+                });
+            }
             let standing = line.waiting();
             let looked = line.look(ticket, waker, wants, times);
             // One that lost its turn stands in line again.
@@ -239,7 +249,7 @@ impl Lines {
         quiet: Option<Quiet>,
         legacy: impl FnOnce() -> Legacy,
     ) {
-        let (next, _forgotten) = {
+        let ([next, _head], _crowd, _forgotten) = {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(place).filter(|line| line.turn == ticket) else {
@@ -247,13 +257,14 @@ impl Lines {
             };
             if line.waiting() > 0 {
                 *waiting -= 1;
-                (line.pass(due, legacy()), None)
+                (line.pass(due, legacy()), None, None)
             } else if let Some(quiet) = quiet {
                 line.turn = 0;
                 line.status = Status::Quiet(quiet);
-                (None, state.keep_quiet(quiet.until, place))
+                let crowd = line.crowd.take();
+                ([None, None], crowd, state.keep_quiet(quiet.until, place))
             } else {
-                (None, lines.remove_entry(place))
+                ([None, None], None, lines.remove_entry(place))
             }
         };
         if let Some(next) = next {

@@ -23,6 +23,8 @@ pub(crate) struct Turn {
     client: Arc<ClientShared>,
     place: Place,
     tenure: Tenure,
+    /// How many rounds of a break are left, for the next one where this one goes.
+    rounds: u32,
 }
 
 /// A turn without its place: what a lease keeps of it, which knows its place.
@@ -49,6 +51,7 @@ impl Turn {
             client,
             place,
             tenure,
+            rounds: 0,
         }
     }
 
@@ -67,6 +70,14 @@ impl Turn {
     pub(crate) fn attempt(&self, timeout: Duration) -> bool {
         let due = self.client.due(timeout);
         self.change(|line| line.attempt(due)).is_some()
+    }
+
+    /// Says that a break goes on for `timeout` at most, and for so many rounds. Whoever wants to know
+    /// what the nodes say still does.
+    pub(crate) fn gives_way(&mut self, timeout: Duration, rounds: u32) {
+        self.rounds = rounds;
+        let due = self.client.due(timeout);
+        self.change(|line| line.gives_way(due));
     }
 
     /// Says what the nodes said to an attempt, for those who want to know.
@@ -168,9 +179,11 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let cohort = self.tenure.cohort.anew();
+        let rounds = self.rounds;
         self.pass(None, || Legacy {
+            inheritance: None,
             cohort,
-            ..Legacy::default()
+            rounds,
         });
     }
 }

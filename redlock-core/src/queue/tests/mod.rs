@@ -2,6 +2,7 @@
 
 mod handing_over;
 mod sharing;
+mod slow_nodes;
 mod standing;
 
 use std::future::Future;
