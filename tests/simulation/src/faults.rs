@@ -53,7 +53,13 @@ impl Breakable {
         let now = self.world.now();
         let is_wild = self.settings.profile == Profile::Wild;
         match random.below(if is_wild { 20 } else { 14 }) {
-            0..=3 => link.break_now(),
+            // Either connection, or both.
+            0 => link.deafen(),
+            1 => {
+                link.deafen();
+                link.break_now();
+            }
+            2 | 3 => link.break_now(),
             4 => {
                 let span = random.millis(1, 1500);
                 self.history.fault(seat, || {
@@ -107,7 +113,7 @@ impl Breakable {
         self.history
             .fault(seat, || format!("{name} is deleted on n{seat}"));
         self.history.count(|coverage| coverage.deleted += 1);
-        self.servers[seat].memory().delete(name.as_bytes());
+        self.servers[seat].delete(name.as_bytes());
     }
 
     fn crash(self: &Arc<Self>, seat: usize, random: &mut Random) {
