@@ -185,7 +185,8 @@ impl Lines {
             };
             let standing = line.waiting();
             let looked = line.look(ticket, waker, wants, times);
-            *waiting -= standing - line.waiting();
+            // One more, where it had the turn, was not polled, and lost it: it stands in line again.
+            *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked
         };
         [head, heir].into_iter().flatten().for_each(wake);
