@@ -14,6 +14,11 @@ const SLACK: Duration = Duration::from_millis(5);
 
 /// How long one whose turn comes leaves the lock to other processes.
 pub(crate) const LONGEST_BREAK: Duration = Duration::from_millis(10);
+
+/// Who has the turn and is not polled loses it after so long at most: the longest pause between two
+/// attempts, and four times as long as an attempt.
+const LOST_AFTER: Duration = Duration::from_millis(200 + 4 * 50);
+
 const SHORTEST_BREAK: Duration = Duration::from_millis(1);
 
 impl History {
@@ -41,16 +46,16 @@ impl History {
         inner.coverage.overtaken += overtaken;
     }
 
-    /// `call` has the turn. Nobody has had it for a while without use.
+    /// `call` has the turn, or gives up without. Nobody has had it for a while without use.
     pub(crate) fn check_idle(&self, inner: &Inner, call: CallId, broken: &mut Broken) {
         let this = &inner.calls[call];
         let Some(line) = inner.queues.get(&this.line) else {
             return;
         };
-        let process = this.line.0;
         let is_disturbed =
-            self.world.is_paused(process) || self.world.paused_for(process) != line.paused;
-        if line.held > 0 || is_disturbed || !this.attempts.is_empty() {
+            !self.is_awake(inner, call) || self.world.paused_for(this.line.0) != line.paused;
+        let has_waited = this.attempts.is_empty() && this.stalled.is_zero();
+        if line.held > 0 || is_disturbed || !has_waited {
             return;
         }
         let since = line.stirred_at.max(this.came_at);
@@ -61,8 +66,12 @@ impl History {
             .map(|call| &inner.calls[*call].request.retry.delay);
         let pause = delays.max().copied().unwrap_or_default();
         let bound = pause.max(Duration::from_millis(1)) + DEFAULT_NODE_TIMEOUT + LONGEST_BREAK;
-        if idle > bound + SLACK {
-            let text = format!("call {call} has the turn after nobody used it for {idle:?}");
+        let mut stalls = line.stalls.iter();
+        let is_stalled = stalls.by_ref().any(|until| *until > since);
+        // Each of them may be given the turn before it is this one's.
+        let lost = u32::from(is_stalled) + u32::try_from(stalls.count()).unwrap_or(u32::MAX);
+        if idle > bound + SLACK + LOST_AFTER.saturating_mul(lost) {
+            let text = format!("call {call} stood in line while nobody used the turn for {idle:?}");
             broken.push((Invariant::Idle, text));
         }
     }

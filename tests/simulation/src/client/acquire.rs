@@ -77,7 +77,7 @@ impl SimulatedClient {
         request.retry = Retry {
             limit: match random.below(3) {
                 0 => RetryLimit::Count(u32::try_from(random.below(20)).unwrap_or(0)),
-                _ => RetryLimit::Wait(random.millis(1, 800)),
+                _ => RetryLimit::Wait(random.millis(1, random.clone().pick(&[800, 4000]))),
             },
             delay: Duration::from_millis(random.pick(&[0, 5, 40, 200])),
         };
@@ -148,6 +148,9 @@ impl SimulatedClient {
             Some(Ok(lease)) => self.history.acquired(call, lease, &self.epochs()),
             _ => usize::MAX,
         };
+        if let Some(Err(_)) = &acquired {
+            self.history.gave_up(call);
+        }
         self.history.settled(call);
         let bound = Self::bound(&request) + grown(self.history.stalled_for(call));
         self.check_settled("an acquisition", began, paused, bound);
@@ -201,7 +204,7 @@ impl Acquiring<'_> {
             && self.polls > 0
             && random.chance(client.settings.crowd.stalls)
         {
-            let span = random.millis(1, random.clone().pick(&[20, 300, 800]));
+            let span = random.millis(1, random.clone().pick(&[20, 300, 3000]));
             let until = client.world.now() + span;
             client.history.stalls(self.call, until);
             let until = client.clock.moment_at(until);

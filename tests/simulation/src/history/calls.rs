@@ -10,10 +10,6 @@ use super::{History, Inner, Invariant};
 use crate::clock::SkewedClock;
 use crate::world::{CallId, ProcessId};
 
-/// Who has the turn and is not polled loses it after so long at most: the longest pause between two
-/// attempts, an attempt, and four times as long as that.
-const LOST_AFTER: Duration = Duration::from_millis(200 + 5 * 50);
-
 /// The callers of one process who want the same keys.
 pub(crate) type LineId = (ProcessId, Resource);
 
@@ -30,7 +26,8 @@ pub(crate) struct Call {
     /// For how long its process had stood still when it came.
     paused: Duration,
     /// For how long it was not polled though it was woken.
-    stalled: Duration,
+    pub(crate) stalled: Duration,
+    stalled_until: Duration,
     /// Its attempts so far.
     pub(crate) attempts: Vec<usize>,
     /// How many of them may be owed to reports that the lock was free.
@@ -50,6 +47,8 @@ pub(crate) struct Line {
     pub(crate) stirred_at: Duration,
     /// For how long the process had stood still then.
     pub(crate) paused: Duration,
+    /// Until when callers in it are not polled, those that were since then.
+    pub(crate) stalls: Vec<Duration>,
     /// Leases that their holders have not left.
     pub(crate) held: usize,
     /// The last lease that was left, when, and who stood in line then.
@@ -91,6 +90,7 @@ impl History {
             entered: None,
             paused,
             stalled: Duration::ZERO,
+            stalled_until: Duration::ZERO,
             attempts: Vec::new(),
             woken: 0,
             others: u32::try_from(line.waiting.len()).unwrap_or(u32::MAX),
@@ -126,10 +126,9 @@ impl History {
         inner.coverage.stalled += 1;
         let call = &mut inner.calls[call];
         call.stalled += until.saturating_sub(now);
+        call.stalled_until = until;
         if let Some(line) = inner.queues.get_mut(&call.line) {
-            let lost_at = call.clock.moment_at(now).saturating_add(LOST_AFTER);
-            let unused = until.min(call.clock.common_time(lost_at));
-            line.stirred_at = line.stirred_at.max(unused);
+            line.stalls.push(until);
         }
         let process = call.line.0;
         drop(guard);
@@ -138,9 +137,24 @@ impl History {
         });
     }
 
+    /// Whether a call of `process` is not polled: what it has sent is cleaned up behind it later.
+    pub(crate) fn is_stalled(&self, process: ProcessId) -> bool {
+        let now = self.world.now();
+        let inner = self.lock();
+        let mut stalled = inner.calls.iter();
+        stalled.any(|call| call.line.0 == process && call.stalled_until > now)
+    }
+
     /// For how long `call` was not polled.
     pub fn stalled_for(&self, call: CallId) -> Duration {
         self.lock().calls[call].stalled
+    }
+
+    /// `call` had enough. It was in line until now.
+    pub(crate) fn gave_up(&self, call: CallId) {
+        let mut broken = Vec::new();
+        self.check_idle(&self.lock(), call, &mut broken);
+        self.violated_all(broken);
     }
 
     /// `call` has its lease or its error, or was dropped.
@@ -214,7 +228,8 @@ impl History {
         let (now, paused) = (self.world.now(), self.world.paused_for(id.0));
         let mut inner = self.lock();
         let line = inner.queue(id);
-        line.stirred_at = line.stirred_at.max(now);
+        line.stirred_at = now;
+        line.stalls.retain(|until| *until > now);
         line.paused = paused;
     }
 
