@@ -83,6 +83,20 @@ impl Breakable {
                 self.history.count(|coverage| coverage.hung += 1);
                 server.hang(now + span);
             }
+            8 if self.settings.profile == Profile::Forgetful => {
+                // All at once, as when the power fails.
+                for seat in 0..self.servers.len() {
+                    self.crash(seat, random);
+                }
+            }
+            9 if self.settings.profile == Profile::Forgetful => {
+                // As when its host's clock steps: whatever was granted to it counts no more.
+                self.history
+                    .fault(seat, || format!("c{client} relies on no grant any more"));
+                for link in &self.links[client] {
+                    link.later(Duration::ZERO, Link::begin_epoch);
+                }
+            }
             8..=10 => self.crash(seat, random),
             11 => {
                 let span = random.millis(1, 2500);

@@ -84,6 +84,7 @@ impl SimulatedClient {
         if random.below(8) == 0 {
             request.min_validity = request.ttl / 10 * 9;
         }
+        request.fencing = random.below(8) == 0 && random.chance(self.settings.fencing);
         request
     }
 

@@ -23,7 +23,7 @@ impl SimulatedClient {
         let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
         let is_brief = random.chance(self.settings.crowd.alike);
         if is_brief {
-            self.sleep(random.micros(0, random.clone().pick(&[100, 3000])))
+            self.sleep(random.micros(0, random.clone().pick(&[100, 3000, 100_000])))
                 .await;
         }
         for _ in 0..if is_brief { 0 } else { random.below(5) } {

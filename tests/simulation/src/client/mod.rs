@@ -27,6 +27,9 @@ use crate::world::{ProcessId, World};
 /// What a call may take beyond what it says: to be polled, and for two clocks to agree.
 const SLACK: Duration = Duration::from_millis(5);
 
+/// How long it may take until leases are looked at behind a new epoch.
+const HEARS_LATE: Duration = Duration::from_millis(100);
+
 /// See the [module](self).
 pub struct SimulatedClient {
     id: ProcessId,
@@ -77,8 +80,12 @@ impl SimulatedClient {
             node.on_new_epoch(Arc::new(move || {
                 if let Some(me) = me.upgrade() {
                     let (world, id) = (Arc::clone(&me.world), me.id);
-                    // A thread that stands still may hold what this would wait for.
-                    world.when_awake(id, move || me.recheck());
+                    // Some hear of it a little later, and hand locks over meanwhile.
+                    let delay = HEARS_LATE * u32::from(id % 2 == 1);
+                    Arc::clone(&world).after(delay, move || {
+                        // A thread that stands still may hold what this would wait for.
+                        world.when_awake(id, move || me.recheck());
+                    });
                 }
             }));
         }
