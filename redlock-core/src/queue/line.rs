@@ -141,22 +141,32 @@ impl Line {
             return (Look::Turn(self.take_legacy()), [head, waker, None]);
         }
         let (mut poked, mut heir) = (None, None);
+        if over_at <= now && first.is_some() {
+            // Nor has the first in line taken it, which may not be polled either: the turn is its own
+            // now, and goes on from there if it does not use it.
+            let legacy = self.take_legacy();
+            [heir, poked] = self.pass(due, legacy);
+            over_at = due;
+        }
+        let crowd = self.crowd.get_or_insert_default();
         if let Some(since) = wants {
             match (&mut self.status, &crowd.refusal) {
                 (Status::Holding { until, token }, _) if *until > now => {
                     let verdict = Verdict::Held(token.clone(), *until);
-                    return (Look::Verdict(verdict), [const { None }; 3]);
+                    return (Look::Verdict(verdict), [poked, heir, None]);
                 }
                 (_, Some(refusal)) if refusal.began >= since => {
                     let verdict = Verdict::Refused(refusal.error.clone());
-                    return (Look::Verdict(verdict), [const { None }; 3]);
+                    return (Look::Verdict(verdict), [poked, heir, None]);
                 }
                 (status, _) => {
                     crowd.is_curious = true;
-                    if !std::mem::replace(&mut crowd.is_poked, true) {
-                        poked = crowd.head.take();
+                    if !std::mem::replace(&mut crowd.is_poked, true)
+                        && let Some(head) = crowd.head.take()
+                    {
+                        poked = Some(head);
                         // One that pauses, and is not polled, is not waited for until its pause ends.
-                        if let (Status::Trying { due }, Some(_)) = (status, &poked) {
+                        if let Status::Trying { due } = status {
                             *due = times.poked_due.min(*due);
                             over_at = *due;
                             heir = crowd.waiters.values().next().cloned().flatten();

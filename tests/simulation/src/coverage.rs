@@ -42,6 +42,39 @@ counts! {
     unavailable,
     /// Acquisitions whose future was dropped.
     cancelled,
+    /// … while it stood in line.
+    cancelled_in_line,
+    /// … when it had been given the turn, and what came with it, and was not polled yet.
+    cancelled_at_turn,
+    /// … in the middle of an attempt to which a lock of its process gives way.
+    cancelled_superseding,
+    /// Acquisitions that came when others of their process had the lock, or waited for it.
+    queued,
+    /// … but were not let in, as too many waited.
+    turned_away,
+    /// Leases that took over the lock of the one before as it was.
+    taken_over,
+    /// … by an acquisition to which it gave way.
+    superseded,
+    /// Leases that were handed over, as their holders were told.
+    handed_over,
+    /// Callers who had to leave the lock to other processes before they asked for it, though they
+    /// stood in line when it was released.
+    broke_off,
+    /// Leases that were over before their holders left them, while others stood in line.
+    lost_in_line,
+    /// Callers who lost their turn, or their place in line, because they did not use it.
+    overtaken,
+    /// Callers that were not polled for a while, whatever woke them.
+    stalled,
+    /// What nodes told of keys that somebody waits for.
+    told,
+    /// … that they do not see them.
+    blinded,
+    /// Attempts that came early because nodes had told that the lock was free.
+    woken,
+    /// Leases whose keys were kept beyond their release, for a time to be held at least.
+    kept,
     /// Extensions that a majority granted.
     extended,
     /// Extensions that did not succeed.

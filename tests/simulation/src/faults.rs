@@ -53,7 +53,13 @@ impl Breakable {
         let now = self.world.now();
         let is_wild = self.settings.profile == Profile::Wild;
         match random.below(if is_wild { 20 } else { 14 }) {
-            0..=3 => link.break_now(),
+            // Either connection, or both.
+            0 => link.deafen(),
+            1 => {
+                link.deafen();
+                link.break_now();
+            }
+            2 | 3 => link.break_now(),
             4 => {
                 let span = random.millis(1, 1500);
                 self.history.fault(seat, || {
@@ -76,6 +82,20 @@ impl Breakable {
                     .fault(seat, || format!("n{seat} hangs for {span:?}"));
                 self.history.count(|coverage| coverage.hung += 1);
                 server.hang(now + span);
+            }
+            8 if self.settings.profile == Profile::Forgetful => {
+                // All at once, as when the power fails.
+                for seat in 0..self.servers.len() {
+                    self.crash(seat, random);
+                }
+            }
+            9 if self.settings.profile == Profile::Forgetful => {
+                // As when its host's clock steps: whatever was granted to it counts no more.
+                self.history
+                    .fault(seat, || format!("c{client} relies on no grant any more"));
+                for link in &self.links[client] {
+                    link.later(Duration::ZERO, Link::begin_epoch);
+                }
             }
             8..=10 => self.crash(seat, random),
             11 => {
@@ -107,7 +127,7 @@ impl Breakable {
         self.history
             .fault(seat, || format!("{name} is deleted on n{seat}"));
         self.history.count(|coverage| coverage.deleted += 1);
-        self.servers[seat].memory().delete(name.as_bytes());
+        self.servers[seat].delete(name.as_bytes());
     }
 
     fn crash(self: &Arc<Self>, seat: usize, random: &mut Random) {

@@ -35,7 +35,8 @@ impl Link {
         {
             return;
         }
-        if self.is_busy() || world.is_paused(self.process) {
+        let is_still = world.is_paused(self.process) || history.is_stalled(self.process);
+        if self.is_busy() || is_still {
             if let Some(me) = self
                 .peers
                 .get()

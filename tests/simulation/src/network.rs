@@ -76,6 +76,11 @@ impl Network {
         (kept, later)
     }
 
+    /// True `times` out of 10 000.
+    pub fn happens(&self, times: u64) -> bool {
+        self.lock().random.chance(times)
+    }
+
     /// A random time of `least` to `most` ms.
     pub fn between(&self, least: u64, most: u64) -> Duration {
         self.lock().random.millis(least, most)

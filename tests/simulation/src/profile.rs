@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_core::Handover;
 use redlock_core::guard::RestartGuard;
 
 use crate::network::Weather;
@@ -56,6 +57,8 @@ pub struct Rules {
     pub exclusion: bool,
     /// Keys of released locks go away.
     pub leftovers: bool,
+    /// For how long callers of one process may hand a lock over to each other.
+    pub handover: Handover,
 }
 
 /// How many of everything, and how often what fails.
@@ -99,6 +102,36 @@ pub struct Settings {
     pub trusts_disks: bool,
     /// Nodes that stay down after all faults are over; a minority.
     pub dead: usize,
+    /// What the callers of one process do to each other.
+    pub crowd: Crowd,
+    /// What nodes tell those who wait.
+    pub reports: Reports,
+}
+
+/// How callers of one process meet.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowd {
+    /// Requests in 10 000 that are all alike, ask for the first name, and are held briefly.
+    pub alike: u64,
+    /// Their ttl.
+    pub ttl: Duration,
+    /// For how long they may hand a lock over to each other.
+    pub handover: Handover,
+    /// How many of them may stand in one line.
+    pub most_waiters: usize,
+    /// How often one of them is not polled for a while, in chances out of 10 000 at each poll.
+    pub stalls: u64,
+}
+
+/// How nodes report to those who wait, on a connection of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Reports {
+    /// How many of 10 000 reports are lost.
+    pub lost: u64,
+    /// How many of 10 000 say that the lock is free when it is not.
+    pub wrong: u64,
+    /// How much later they may arrive than other messages, in ms.
+    pub late: u64,
 }
 
 /// Two clocks that are off by this in opposite directions are 1 % apart: what the drift allows.
@@ -151,13 +184,15 @@ impl Settings {
             _ if is_guarded => (RestartGuard::Standard, true),
             _ => (RestartGuard::Off, false),
         };
+        let crowd = Crowd::draw(profile, random);
+        let is_crowded = crowd.alike > 0;
         Self {
             profile,
             guard,
             trusts_disks,
             nodes,
             clients: random.index(3) + 2,
-            workers: random.index(2) + 1,
+            workers: random.index(if is_crowded { 6 } else { 2 }) + 1,
             calls: random.below(6) + 2,
             names: random.below(2) + 1,
             span,
@@ -177,6 +212,12 @@ impl Settings {
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
             dead: random.index(nodes.div_ceil(2)),
+            crowd,
+            reports: Reports {
+                lost: random.pick(&[0, 0, 2000, 10_000]),
+                wrong: random.pick(&[0, 0, 500]),
+                late: random.pick(&[0, 1, 50]),
+            },
         }
     }
 
@@ -187,6 +228,37 @@ impl Settings {
             nodes: self.nodes,
             exclusion: !is_wild,
             leftovers: !is_wild,
+            handover: self.crowd.handover,
+        }
+    }
+}
+
+impl Settings {
+    /// What the clients are set to.
+    pub fn of_client(&self) -> redlock_core::Settings {
+        let mut settings = redlock_core::Settings::default();
+        settings.handover = self.crowd.handover;
+        settings.max_waiters_per_lock = self.crowd.most_waiters;
+        settings
+    }
+}
+
+impl Crowd {
+    fn draw(profile: Profile, random: &mut Random) -> Self {
+        let is_calm = profile == Profile::Calm;
+        Self {
+            alike: random.pick(&[0, 5000, 9000]),
+            ttl: random.pick(&[50, 400, 2000].map(Duration::from_millis)),
+            handover: Handover {
+                most: random.pick(&[0, 1, 3, 32, 1000]),
+                longest: random.pick(&[5, 50, 50, 5000].map(Duration::from_millis)),
+            },
+            most_waiters: random.pick(&[1, 3, 1000, 1000, 1000]),
+            stalls: if is_calm {
+                0
+            } else {
+                random.pick(&[0, 0, 100, 500])
+            },
         }
     }
 }

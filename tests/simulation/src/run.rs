@@ -144,7 +144,7 @@ fn connect(
             let sentry = Sentry::new(Arc::clone(&fleet), name, options);
             let sentry = (settings.guard != RestartGuard::Off).then_some(sentry);
             let (around, server) = (around.clone(), Arc::clone(server));
-            Link::new(around, id, server, settings.most_in_flight, clock, sentry)
+            Link::new(around, id, server, settings, clock, sentry)
         })
         .collect();
     for link in &links {

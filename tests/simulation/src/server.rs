@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redlock_core::guard::marker_key;
-use redlock_core::{Answer, Clock as _, MemoryNode, Operation, Resource, Want};
+use redlock_core::{
+    Answer, Clock as _, MemoryNode, Moment, Operation, Remaining, Resource, Sighting, Want,
+};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Served};
@@ -41,6 +43,22 @@ pub struct Marked {
     pub time: Duration,
 }
 
+/// A client that is told what becomes of some keys.
+struct Lookout {
+    keys: Resource,
+    /// How long they were to be there yet when it was last told, by the node's clock.
+    told: Option<Moment>,
+    listener: Box<dyn Listener>,
+}
+
+/// Takes what a client is told.
+pub(crate) trait Listener: Send {
+    /// Whether the client wants to hear more.
+    fn is_wanted(&self) -> bool;
+    /// Tells it what the server sees.
+    fn tell(&self, sighting: Sighting);
+}
+
 /// Longer than any run.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -58,6 +76,8 @@ pub struct Server {
 
 struct State {
     memory: MemoryNode,
+    /// Those who want to know what becomes of keys.
+    lookouts: Vec<Lookout>,
     saved: Option<MemoryNode>,
     is_up: bool,
     hangs_until: Duration,
@@ -73,6 +93,7 @@ impl Server {
             history: Arc::clone(history),
             state: Mutex::new(State {
                 memory,
+                lookouts: Vec::new(),
                 saved: None,
                 is_up: true,
                 hangs_until: Duration::ZERO,
@@ -126,6 +147,7 @@ impl Server {
     pub fn crash(&self, disk: Disk) {
         let mut state = self.lock();
         state.is_up = false;
+        state.lookouts.clear();
         state.hangs_until = Duration::ZERO;
         let clock = Arc::clone(&self.clock) as _;
         match disk {
@@ -165,6 +187,49 @@ impl Server {
         }
     }
 
+    /// Tells somebody what is at `keys`, now and whenever that changes.
+    pub(crate) fn look_out(&self, keys: Resource, listener: Box<dyn Listener>) {
+        let told = self.gone_at(&keys);
+        listener.tell(self.sighting(told));
+        self.lock().lookouts.push(Lookout {
+            keys,
+            told,
+            listener,
+        });
+    }
+
+    /// Deletes a key by hand.
+    pub fn delete(&self, key: &[u8]) {
+        self.memory().delete(key);
+        self.tell();
+    }
+
+    /// Tells those for whom something has changed.
+    fn tell(&self) {
+        let mut lookouts = std::mem::take(&mut self.lock().lookouts);
+        lookouts.retain(|lookout| lookout.listener.is_wanted());
+        for lookout in &mut lookouts {
+            let now = self.gone_at(&lookout.keys);
+            if std::mem::replace(&mut lookout.told, now) != now {
+                lookout.listener.tell(self.sighting(now));
+            }
+        }
+        self.lock().lookouts = lookouts;
+    }
+
+    /// When the last of `keys` goes; none where none is there.
+    fn gone_at(&self, keys: &Resource) -> Option<Moment> {
+        let (memory, now) = (self.memory(), self.clock.now());
+        let left = keys.names().filter_map(|key| memory.remaining(key)).max();
+        left.map(|left| now.saturating_add(left))
+    }
+
+    fn sighting(&self, gone_at: Option<Moment>) -> Sighting {
+        gone_at.map_or(Sighting::Free, |at| {
+            Sighting::Held(Remaining::Expires(at.saturating_since(self.clock.now())))
+        })
+    }
+
     /// Whether any of `keys` holds `token`.
     pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
@@ -202,6 +267,7 @@ impl Server {
             is_shortened: shortest(&memory, operation) < lasting,
         };
         self.history.served(&served);
+        self.tell();
         answer
     }
 }

@@ -45,7 +45,7 @@ fn assert_covers(coverage: &Coverage, names: &[&str]) {
 }
 
 /// What every profile goes through.
-const USUAL: [&str; 10] = [
+const USUAL: [&str; 23] = [
     "acquired",
     "acquired_fenced",
     "acquired_several",
@@ -56,10 +56,25 @@ const USUAL: [&str; 10] = [
     "dropped",
     "abandoned",
     "probed",
+    // Callers of one process that want the same lock.
+    "queued",
+    "turned_away",
+    "taken_over",
+    "superseded",
+    "handed_over",
+    "broke_off",
+    "lost_in_line",
+    "cancelled_in_line",
+    "cancelled_at_turn",
+    "cancelled_superseding",
+    "kept",
+    // What nodes tell those who wait.
+    "told",
+    "woken",
 ];
 
 /// What goes wrong in all of them but the calm one.
-const FAULTY: [&str; 14] = [
+const FAULTY: [&str; 17] = [
     "unavailable",
     "born_over",
     "extension_failed",
@@ -74,6 +89,9 @@ const FAULTY: [&str; 14] = [
     "restarted",
     "paused",
     "fenced_off",
+    "stalled",
+    "overtaken",
+    "blinded",
 ];
 
 #[test]

@@ -1,91 +1,38 @@
 //! The rules, as far as they are about single moments: an operation that a node served, a lease
 //! that a client was handed, a write that the store took.
 
+mod handover;
+mod line;
+mod served;
+mod store;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock as _, Lease, Operation, OwnerToken, Request, Resource, Want};
+use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Resource};
 
 use crate::clock::SkewedClock;
-use crate::history::{History, Inner, Invariant, LeaseRecord, Served};
-use crate::world::ProcessId;
+use crate::history::{History, Invariant, LeaseRecord, on_clock};
+use crate::world::{CallId, ProcessId};
 
-type Broken = Vec<(Invariant, String)>;
+pub(crate) use handover::Chain;
+pub(crate) use line::LONGEST_BREAK;
+
+pub(crate) type Broken = Vec<(Invariant, String)>;
 
 impl History {
-    /// What an operation may do to keys and counters.
-    pub(crate) fn check_served(served: &Served<'_>) -> Broken {
-        let (operation, seat) = (served.operation, served.seat);
-        let token = operation.token().as_bytes();
-        let (id, want) = (operation.token().short_id(), operation.want());
-        let mut broken = Broken::new();
-        for (before, after) in served.before.iter().zip(&served.after) {
-            if before == after {
-                continue;
-            }
-            let was_ours = before.as_deref() == Some(token);
-            let is_ours = after.as_deref() == Some(token);
-            let (invariant, may) = match want {
-                Want::Acquire { .. } => {
-                    let gives_way = operation.predecessor().map(OwnerToken::as_bytes);
-                    let was_free = before.is_none() || before.as_deref() == gives_way;
-                    (Invariant::ForeignChange, was_free && is_ours)
-                }
-                Want::Restore { .. } => (Invariant::ForeignChange, before.is_none() && is_ours),
-                Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
-                _ => (Invariant::ForeignChange, false),
-            };
-            if !may {
-                let text = format!("n{seat} changed a key that is not {id}'s, for {want:?}");
-                broken.push((invariant, text));
-            }
-        }
-        let lowered = served.counted.iter().zip(&served.counts);
-        if lowered.clone().any(|(before, after)| after < before) || served.is_shortened {
-            let text = format!("n{seat} lowered a counter or a time to live, for {id} {want:?}");
-            broken.push((Invariant::ForeignChange, text));
-        }
-        broken
-    }
-
-    /// Nobody holds a lock any more that gives way to an acquisition.
-    pub(crate) fn check_predecessor(
-        &self,
-        process: ProcessId,
-        operation: &Operation,
-    ) -> Option<(Invariant, String)> {
-        let predecessor = operation.predecessor()?;
-        let handles: Vec<_> = {
-            let inner = self.lock();
-            let is_its = |lease: &&LeaseRecord| {
-                *inner.attempts[lease.attempt].token == *predecessor.as_bytes()
-            };
-            let leases = inner.leases.iter().filter(is_its);
-            leases.map(|lease| lease.handle.clone()).collect()
-        };
-        let mut handles = handles.iter();
-        let is_held = handles.any(|handle| self.world.observing(|| handle.over().is_none()));
-        is_held.then(|| {
-            let (id, before) = (operation.token().short_id(), predecessor.short_id());
-            let text = format!("c{process} has {id} succeed {before}, which is still held");
-            (Invariant::HandedOverAlive, text)
-        })
-    }
-
-    /// A client was handed a lease. Returns its number.
-    pub fn acquired(
-        &self,
-        process: ProcessId,
-        clock: &SkewedClock,
-        request: &Request,
-        lease: &Lease,
-    ) -> usize {
+    /// `call` was handed a lease by a client whose nodes are in `epochs`. Returns its number.
+    pub fn acquired(&self, call: CallId, lease: &Lease, epochs: &[u32]) -> usize {
         let now = self.world.now();
         let (validity, held_for, over) = self
             .world
             .observing(|| (lease.validity(), lease.held_for(), lease.over()));
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
+        let (process, request, clock) = {
+            let call = &self.lock().calls[call];
+            (call.line.0, call.request.clone(), Arc::clone(&call.clock))
+        };
         self.note(7, [process as u64, token.unwrap_or(0)], || {
             format!(
                 "c{process} HOLDS {:?} as {id} for {validity:?}, token {token:?}{}",
@@ -93,17 +40,15 @@ impl History {
                 over.map_or(String::new(), |over| format!(", but {over}")),
             )
         });
-        // The formula of the specification, written down a second time.
-        let allowed =
-            (request.ttl.as_secs_f64() * (1.0 - request.clock_drift_factor) - 0.002).max(0.0);
-        let allowed = Duration::from_secs_f64(allowed) + Duration::from_micros(1);
+        let allowed = allowed(request.ttl, request.clock_drift_factor) + Duration::from_micros(1);
         let mut broken = Broken::new();
         if validity + held_for > allowed && !validity.is_zero() {
             let text = format!("{id} is valid for {validity:?} after {held_for:?} of {allowed:?}");
             broken.push((Invariant::Validity, text));
         }
         let number = {
-            let mut inner = self.lock();
+            let mut guard = self.lock();
+            let inner = &mut *guard;
             inner.coverage.acquired += 1;
             inner.coverage.acquired_fenced += u64::from(token.is_some());
             inner.coverage.acquired_several += u64::from(request.resource.names().len() > 1);
@@ -111,16 +56,31 @@ impl History {
             let Some(attempt) = inner.attempt_named(process, &id) else {
                 return usize::MAX;
             };
-            inner.leases.push(LeaseRecord {
+            let is_taken_over = inner.leases.iter().any(|known| known.attempt == attempt);
+            let mut new = LeaseRecord {
                 process,
+                call,
                 attempt,
                 handle: lease.handle(),
                 resource: request.resource.clone(),
                 token,
                 returned_at: now,
+                chain: Chain::default(),
                 was_over: over.is_some(),
                 is_abandoned: false,
-            });
+                ended: None,
+                left_at: None,
+            };
+            new.chain = self.check_chain(inner, &new, &mut broken);
+            self.check_granted(inner, &new, validity, &mut broken);
+            self.check_order(inner, call, &mut broken);
+            if is_taken_over {
+                self.check_idle(inner, call, &mut broken);
+            }
+            if let Some(line) = inner.queues.get_mut(&inner.calls[call].line) {
+                line.held += 1;
+            }
+            inner.leases.push(new);
             let number = inner.leases.len() - 1;
             let began = clock.moment_at(now).saturating_sub(held_for);
             let last = clock.common_time(began.saturating_add(allowed));
@@ -130,9 +90,13 @@ impl History {
                 let text = format!("{id} was over when it had its majority of votes");
                 broken.push((Invariant::LateVotes, text));
             }
-            if began > clock.moment_at(attempt.staked_at) {
+            if began > clock.moment_at(attempt.staked_at) && !is_taken_over {
                 let text = format!("{id} counts its validity from after its first request");
                 broken.push((Invariant::Validity, text));
+            }
+            if request.fencing && token.is_none() {
+                let text = format!("{id} has no token, and one was wanted");
+                broken.push((Invariant::Unfenced, text));
             }
             inner.check_tokens(number, &mut broken);
             number
@@ -140,8 +104,10 @@ impl History {
         if self.rules.exclusion && over.is_none() {
             self.check_exclusion(number, &mut broken);
         }
-        for (invariant, text) in broken {
-            self.violated(invariant, text);
+        let is_prompt = self.lock().calls[call].is_prompt;
+        self.violated_all(broken);
+        if is_prompt && over.is_none() {
+            self.check_vouched(process, &id, epochs);
         }
         number
     }
@@ -194,6 +160,12 @@ impl History {
         }
     }
 
+    /// A handle of lease `number`, which had ended, could still do something.
+    pub fn revived(&self, number: usize) {
+        let text = format!("lease {number} was ended, and a handle of it has an effect");
+        self.violated(Invariant::Revived, text);
+    }
+
     /// An extension of lease `number` that began at `began` succeeded, which is to prove that nobody
     /// else has held the lock since it was acquired; whatever clocks and operators did.
     pub fn extended(&self, number: usize, began: Duration) {
@@ -202,10 +174,15 @@ impl History {
             let Some(lease) = inner.leases.get(number) else {
                 return;
             };
+            let call = &inner.calls[lease.call];
+            let staked_at = inner.attempts[lease.attempt].staked_at;
             let is_between = |other: &LeaseRecord| {
                 lease.returned_at < inner.attempts[other.attempt].staked_at
                     && other.returned_at < began
                     && share(&other.resource, &lease.resource)
+                    // A grant that comes within the attempt's own timeout counts as though it had
+                    // come with the others, whatever is deleted by hand in that time.
+                    && on_clock(&call.clock, staked_at, other.returned_at) > DEFAULT_NODE_TIMEOUT
             };
             let other = inner.leases.iter().find(|other| is_between(other));
             other.map(|other| {
@@ -257,7 +234,8 @@ impl History {
             let attempts = inner.attempts.iter().enumerate();
             let mut unreleased = attempts.filter(|(number, attempt)| {
                 let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
-                was_served && attempt.released_at.is_none() && !was_left(*number)
+                let has_ended = attempt.released_at.is_some() || attempt.is_shortened;
+                was_served && !has_ended && !was_left(*number)
             });
             unreleased
                 .next()
@@ -265,52 +243,6 @@ impl History {
         };
         if let Some(id) = unreleased {
             self.violated(Invariant::Leftover, format!("{id} was never released"));
-        }
-    }
-
-    /// The store of `resource` is asked to take a write of lease `number`, and does unless it has
-    /// seen a higher token.
-    pub fn write(&self, number: usize) {
-        let mut broken = None;
-        let is_taken = {
-            let mut guard = self.lock();
-            let inner = &mut *guard;
-            let Some(lease) = inner.leases.get(number) else {
-                return;
-            };
-            let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
-                return; // Without a token, a store has nothing to go by.
-            };
-            let writers = inner.writers.entry(key.to_vec()).or_default();
-            let highest = writers
-                .iter()
-                .filter_map(|writer| inner.leases[*writer].token)
-                .max();
-            let is_taken = lease.token >= highest;
-            if is_taken {
-                let began = |lease: &LeaseRecord| inner.attempts[lease.attempt].staked_at;
-                let later = writers.iter().map(|writer| &inner.leases[*writer]);
-                if let Some(later) = later
-                    .into_iter()
-                    .find(|later| lease.returned_at < began(later))
-                {
-                    broken = Some(format!(
-                        "the store took {:?} behind {:?}, whose holder came later",
-                        lease.token, later.token
-                    ));
-                }
-                writers.push(number);
-                inner.coverage.written += 1;
-            } else {
-                inner.coverage.fenced_off += 1;
-            }
-            is_taken
-        };
-        self.note(8, [number as u64, u64::from(is_taken)], || {
-            format!("store: write of lease {number}, taken: {is_taken}")
-        });
-        if let Some(text) = broken {
-            self.violated(Invariant::StoreOrder, text);
         }
     }
 
@@ -333,51 +265,10 @@ impl History {
     }
 }
 
-impl Inner {
-    /// Tokens are unique, and higher for the later one of two leases. Which one that is, is told
-    /// by the client where the one was returned before the other's attempt began; and by every
-    /// node that stood at both tokens, where the one that it granted first has to have the lower.
-    fn check_tokens(&self, number: usize, broken: &mut Broken) {
-        let new = &self.leases[number];
-        let Some(token) = new.token else {
-            return;
-        };
-        let attempt = &self.attempts[new.attempt];
-        for (other, known) in self.leases.iter().enumerate() {
-            let Some(other_token) = known.token else {
-                continue;
-            };
-            if other == number || !share(&known.resource, &new.resource) {
-                continue;
-            }
-            let (id, other_id) = (new.handle.token_id(), known.handle.token_id());
-            if other_token == token {
-                let text = format!("{id} and {other_id} both have {token}");
-                broken.push((Invariant::TokenUnique, text));
-            }
-            if known.returned_at < attempt.staked_at && other_token > token {
-                let text = format!("{id} has {token} after {other_id} had {other_token}");
-                broken.push((Invariant::TokenOrder, text));
-            }
-            let seats = attempt
-                .seats
-                .iter()
-                .zip(&self.attempts[known.attempt].seats);
-            for (place, (one, two)) in seats.enumerate() {
-                let (Some(at), Some(before)) = (one.granted, two.granted) else {
-                    continue;
-                };
-                let stood = one.stands == Some(token) && two.stands == Some(other_token);
-                if stood && (before < at) != (other_token < token) {
-                    let text = format!(
-                        "n{place} stood at {other_token} for {other_id} and {token} for {id}, in \
-                         the other order"
-                    );
-                    broken.push((Invariant::TokenOrder, text));
-                }
-            }
-        }
-    }
+/// For how long a lock may be valid that is granted for `ttl`. The formula of the specification,
+/// written down a second time.
+fn allowed(ttl: Duration, factor: f64) -> Duration {
+    Duration::from_secs_f64((ttl.as_secs_f64() * (1.0 - factor) - 0.002).max(0.0))
 }
 
 /// Whether they have a name in common.

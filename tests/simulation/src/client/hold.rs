@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Over, Released, Request, Resource};
+use redlock_core::{
+    Clock as _, DEFAULT_NODE_TIMEOUT, Lease, LeaseHandle, Over, Released, Request, Resource,
+};
 
 use super::SimulatedClient;
 use crate::random::Random;
@@ -19,7 +21,12 @@ impl SimulatedClient {
     ) {
         let ttl = request.ttl;
         let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
-        for _ in 0..random.below(5) {
+        let is_brief = random.chance(self.settings.crowd.alike);
+        if is_brief {
+            self.sleep(random.micros(0, random.clone().pick(&[100, 3000, 100_000])))
+                .await;
+        }
+        for _ in 0..if is_brief { 0 } else { random.below(5) } {
             self.history.look(number);
             match random.below(7) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
@@ -42,9 +49,37 @@ impl SimulatedClient {
             Some(Over::Forgotten) => coverage.forgotten += 1,
             _ => {}
         });
+        let left = (random.below(4) == 0).then(|| lease.handle());
+        self.end(lease, number, request, random).await;
+        if let Some(left) = left {
+            self.use_after_the_end(&left, number, random).await;
+        }
+        if random.below(4) == 0 {
+            self.write(number, random);
+        }
+    }
+
+    /// Ends a lease in one of the ways that there are.
+    async fn end(&self, lease: Lease, number: usize, request: &Request, random: &mut Random) {
+        let ttl = request.ttl;
         let (id, resource) = (lease.token_id().to_owned(), lease.resource().clone());
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
-        match random.below(10) {
+        let way = random.below(12);
+        if way == 6 {
+            // Until it is over, or for long where it is renewed.
+            self.within(Some(ttl * 3), lease.lost()).await;
+            self.history.look(number);
+            self.sleep(random.micros(0, 10_000)).await;
+            self.history.look(number);
+            self.write(number, random);
+        }
+        let how = if matches!(way, 7 | 9) {
+            Over::Revoked
+        } else {
+            Over::Released
+        };
+        self.history.leaving(number, how);
+        match way {
             0..=3 => {
                 let released = lease.release().await;
                 self.released(released, &id, &resource, number);
@@ -58,26 +93,36 @@ impl SimulatedClient {
                 self.history.abandoned(number);
                 lease.abandon();
             }
-            6 => {
-                // Until it is over, or for long where it is renewed.
-                self.within(Some(ttl * 3), lease.lost()).await;
-                self.history.look(number);
-                self.sleep(random.micros(0, 10_000)).await;
-                self.history.look(number);
-                self.write(number, random);
-                drop(lease);
-            }
             7 => {
                 let released = lease.surrender().await;
                 self.released(released, &id, &resource, number);
+            }
+            8 => {
+                let released = lease.discard().await;
+                self.released(released, &id, &resource, number);
+            }
+            9 => {
+                let limit = Some(random.micros(1, 5000));
+                self.within(limit, lease.surrender()).await;
             }
             _ => {
                 self.history.count(|coverage| coverage.dropped += 1);
                 drop(lease);
             }
         }
-        if random.below(4) == 0 {
-            self.write(number, random);
+    }
+
+    /// What a handle does whose lease is over has no effect, whoever has the lock by now.
+    async fn use_after_the_end(&self, left: &LeaseHandle, number: usize, random: &mut Random) {
+        self.history.look(number);
+        for _ in 0..2 {
+            let extended = left.extend(Duration::from_millis(500)).await;
+            if extended.is_ok() || left.surrender().await != Released::NotLast {
+                self.history.revived(number);
+            }
+            left.recheck();
+            self.sleep(random.micros(0, 3000)).await;
+            self.history.look(number);
         }
     }
 
@@ -116,8 +161,13 @@ impl SimulatedClient {
         self.history.note(23, [self.id as u64, number as u64], || {
             format!("c{} releases {id}: {released:?}", self.id)
         });
+        self.history.count(|coverage| match released {
+            Released::Unconfirmed => coverage.unconfirmed += 1,
+            Released::HandedOver => coverage.handed_over += 1,
+            Released::LeftToExpire => coverage.kept += 1,
+            _ => {}
+        });
         if released != Released::Confirmed {
-            self.history.count(|coverage| coverage.unconfirmed += 1);
             return;
         }
         self.history.count(|coverage| coverage.released += 1);

@@ -1,18 +1,20 @@
 //! A simulated client: core's own, unchanged, and tasks that take locks with it.
 
+mod acquire;
 mod hold;
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, NodeSet, Renewal, Request,
-    Resource, Retry, RetryLimit,
+    Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, NodeSet, Over, Request, Retry, RetryLimit,
 };
+
+use acquire::Whims;
 
 use crate::check::since;
 use crate::clock::SkewedClock;
@@ -25,8 +27,8 @@ use crate::world::{ProcessId, World};
 /// What a call may take beyond what it says: to be polled, and for two clocks to agree.
 const SLACK: Duration = Duration::from_millis(5);
 
-/// How long one whose turn comes has to leave the lock to other processes, at most.
-const LONGEST_BREAK: Duration = DEFAULT_NODE_TIMEOUT;
+/// How long it may take until leases are looked at behind a new epoch.
+const HEARS_LATE: Duration = Duration::from_millis(100);
 
 /// See the [module](self).
 pub struct SimulatedClient {
@@ -66,7 +68,7 @@ impl SimulatedClient {
             world: Arc::clone(world),
             clock,
             history: Arc::clone(history),
-            client: Client::new(environment),
+            client: Client::with(environment, settings.of_client()),
             nodes,
             servers,
             settings,
@@ -78,8 +80,12 @@ impl SimulatedClient {
             node.on_new_epoch(Arc::new(move || {
                 if let Some(me) = me.upgrade() {
                     let (world, id) = (Arc::clone(&me.world), me.id);
-                    // A thread that stands still may hold what this would wait for.
-                    world.when_awake(id, move || me.recheck());
+                    // Some hear of it a little later, and hand locks over meanwhile.
+                    let delay = HEARS_LATE * u32::from(id % 2 == 1);
+                    Arc::clone(&world).after(delay, move || {
+                        // A thread that stands still may hold what this would wait for.
+                        world.when_awake(id, move || me.recheck());
+                    });
                 }
             }));
         }
@@ -92,11 +98,15 @@ impl SimulatedClient {
         for lease in held {
             self.world.observing(|| lease.recheck());
             if self.world.observing(|| lease.over()).is_none() {
-                let epochs: Vec<u32> = self.nodes.iter().map(|node| node.epoch()).collect();
+                let epochs = self.epochs();
                 self.history
                     .check_vouched(self.id, lease.token_id(), &epochs);
             }
         }
+    }
+
+    fn epochs(&self) -> Vec<u32> {
+        self.nodes.iter().map(|node| node.epoch()).collect()
     }
 
     /// Forgets all leases, so that nothing keeps anything alive in a circle.
@@ -110,7 +120,12 @@ impl SimulatedClient {
         let me = Arc::clone(self);
         self.start(async move {
             for _ in 0..me.settings.calls {
-                me.sleep(random.micros(0, 60_000)).await;
+                let longest = if me.settings.crowd.alike > 0 {
+                    10_000
+                } else {
+                    60_000
+                };
+                me.sleep(random.micros(0, longest)).await;
                 me.call(&mut random).await;
             }
         });
@@ -128,13 +143,18 @@ impl SimulatedClient {
                     limit: RetryLimit::Wait(bound),
                     delay: Duration::from_millis(200),
                 };
-                match me.client.acquire(&me.nodes, &request).await {
-                    Ok(lease) => {
-                        me.history.acquired(me.id, &me.clock, &request, &lease);
+                let call = me.history.came(me.id, &me.clock, &request);
+                let acquired = me.acquiring(call, &request, Whims::default()).await;
+                match acquired {
+                    None => {}
+                    Some(Ok(lease)) => {
+                        let number = me.history.acquired(call, &lease, &me.epochs());
+                        me.history.settled(call);
                         me.history.count(|coverage| coverage.probed += 1);
+                        me.history.leaving(number, Over::Released);
                         lease.release().await;
                     }
-                    Err(error) => me.history.violated(
+                    Some(Err(error)) => me.history.violated(
                         crate::history::Invariant::Liveness,
                         format!("with a majority up, c{}: {error}", me.id),
                     ),
@@ -166,108 +186,13 @@ impl SimulatedClient {
         };
         let mut timer = pin!(self.sleep(limit));
         std::future::poll_fn(|context| {
-            if let Poll::Ready(output) = work.as_mut().poll(context) {
-                return Poll::Ready(Some(output));
+            // The time first: what is dropped may have been woken at the same moment.
+            if timer.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
             }
-            timer.as_mut().poll(context).map(|()| None)
+            work.as_mut().poll(context).map(Some)
         })
         .await
-    }
-
-    fn request(&self, random: &mut Random) -> Request {
-        let longest = u64::try_from(self.settings.max_ttl.as_millis()).unwrap_or(u64::MAX);
-        let ttl = match random.below(10) {
-            0..=2 => 10 + random.below(50),
-            3..=6 => 50 + random.below(450),
-            _ => 500 + random.below(longest - 500 + 1),
-        };
-        let several = random.below(6) == 0 && self.settings.names > 1;
-        let resource = if several {
-            Resource::all((0..self.settings.names).map(|number| name(number).into_bytes()))
-        } else {
-            Resource::from(name(random.below(self.settings.names)))
-        };
-        let mut request = Request::new(resource);
-        request.ttl = Duration::from_millis(ttl);
-        request.retry = Retry {
-            limit: match random.below(3) {
-                0 => RetryLimit::Wait(random.millis(1, 800)),
-                _ => RetryLimit::Count(u32::try_from(random.below(6)).unwrap_or(0)),
-            },
-            delay: Duration::from_millis(random.pick(&[0, 5, 40, 200])),
-        };
-        if random.below(5) == 0 {
-            request.min_validity = request.ttl / 2;
-        }
-        request.renewal = match random.below(4) {
-            0 => Renewal::Unlimited,
-            1 => Renewal::For(request.ttl * 3),
-            _ => Renewal::Never,
-        };
-        request.fencing = random.chance(self.settings.fencing);
-        request
-    }
-
-    /// How long an acquisition may take on the client's clock. One that only counts its retries
-    /// counts them in line as well, where each is a pause without an attempt. Behind them it waits for
-    /// what the nodes say to another caller, and may be given the turn yet.
-    fn bound(request: &Request) -> Duration {
-        let timeout = DEFAULT_NODE_TIMEOUT.min(request.ttl / 4);
-        match request.retry.limit {
-            RetryLimit::Wait(budget) => budget,
-            RetryLimit::Count(retries) => {
-                let pause = request.retry.delay.max(Duration::from_millis(1));
-                let in_line = DEFAULT_NODE_TIMEOUT * 3 + LONGEST_BREAK;
-                (timeout + pause) * retries + in_line + timeout * 3
-            }
-            _ => Duration::MAX,
-        }
-    }
-
-    async fn call(&self, random: &mut Random) {
-        let request = self.request(random);
-        let limit = (random.below(6) == 0).then(|| random.micros(0, 80_000));
-        let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
-        self.history.note(20, [self.id as u64, 0], || {
-            format!(
-                "c{} acquires {:?} for {:?}",
-                self.id, request.resource, request.ttl
-            )
-        });
-        let acquisition = Acquiring {
-            world: &self.world,
-            process: self.id,
-            work: Box::pin(self.client.acquire(&self.nodes, &request)),
-        };
-        let acquired = self.within(limit, acquisition).await;
-        let number = match &acquired {
-            Some(Ok(lease)) => self.history.acquired(self.id, &self.clock, &request, lease),
-            _ => usize::MAX,
-        };
-        self.check_settled("an acquisition", began, paused, Self::bound(&request));
-        let id = self.id;
-        match acquired {
-            None => self.history.count(|coverage| coverage.cancelled += 1),
-            Some(Err(error)) => {
-                self.history
-                    .note(21, [id as u64, 0], || format!("c{id} fails: {error}"));
-                self.history.count(|coverage| match error {
-                    AcquireError::Contended(_) => coverage.contended += 1,
-                    _ => coverage.unavailable += 1,
-                });
-            }
-            Some(Ok(lease)) => {
-                if let Ok(mut held) = self.held.lock() {
-                    held.push(lease.handle());
-                }
-                // A node may have begun a new epoch before anybody could be told.
-                self.world.observing(|| lease.recheck());
-                self.hold(lease, number, &request, random).await;
-                if let Ok(mut held) = self.held.lock() {
-                    held.retain(|lease| lease.over().is_none());
-                }
-            }
-        }
     }
 
     fn check_settled(
@@ -277,33 +202,26 @@ impl SimulatedClient {
         paused: Duration,
         bound: Duration,
     ) {
-        // Pauses are counted on the common clock, of which a client's second is never more than
-        // two.
-        let paused = self.world.paused_for(self.id).saturating_sub(paused) * 2;
+        let paused = self.world.paused_for(self.id).saturating_sub(paused);
         let took = since(&self.clock, began);
-        let bound = bound.saturating_add(paused).saturating_add(SLACK);
+        let bound = bound.saturating_add(grown(paused)).saturating_add(SLACK);
         self.history.check_settled(what, took, bound);
     }
+}
+
+/// How much longer a call may take that stood still for so long. That is counted on the common clock,
+/// of which a client's second is never more than two. Whoever stands still for longer than the nodes
+/// are waited for may lose the turn by it, and has to wait for another one.
+fn grown(stood_still: Duration) -> Duration {
+    stood_still
+        * if stood_still < DEFAULT_NODE_TIMEOUT / 2 {
+            2
+        } else {
+            8
+        }
 }
 
 /// The name of lock `number`.
 fn name(number: u64) -> String {
     format!("lock:{number}")
-}
-
-/// An acquisition, which may be stopped wherever it reads the clock.
-struct Acquiring<'a, W> {
-    world: &'a World,
-    process: ProcessId,
-    work: Pin<Box<W>>,
-}
-
-impl<W: Future> Future for Acquiring<'_, W> {
-    type Output = W::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<W::Output> {
-        let (world, process) = (self.world, self.process);
-        let work = self.work.as_mut();
-        world.acquiring(process, || work.poll(context))
-    }
 }

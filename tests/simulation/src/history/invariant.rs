@@ -30,6 +30,20 @@ pub enum Invariant {
     ExtendedReleased,
     /// An acquisition was sent to which a lock gives way that is still held.
     HandedOverAlive,
+    /// A lock went to the next holder of its process as it was, and was not as good as new, or not
+    /// what was asked for.
+    TakenOver,
+    /// A process handed a lock over to its own callers for longer than it may, or asked for it at
+    /// once when it had to leave it to others.
+    Hogged,
+    /// A lease has no fencing token, and one was wanted.
+    Unfenced,
+    /// A caller was given the lock before another one of its process that had come earlier.
+    Overtaken,
+    /// Callers stood in line, and nobody used the turn.
+    Idle,
+    /// A caller asked the nodes more often than it had a reason to.
+    Storm,
     /// A release that was confirmed left a majority with the key.
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.

@@ -3,6 +3,7 @@
 //! The checker knows nothing of core's decisions. It sees what every node served, what every
 //! client was told, and when; the rules are in `check.rs`.
 
+mod calls;
 mod invariant;
 mod record;
 
@@ -10,14 +11,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redlock_core::{LeaseHandle, Operation, Resource};
+use redlock_core::{LeaseHandle, Operation, Over, Resource};
 
+pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
 pub use record::{Served, Submitted};
 
+use crate::check::Chain;
 use crate::coverage::Coverage;
 use crate::profile::Rules;
-use crate::world::{ProcessId, World};
+use crate::world::{CallId, ProcessId, World};
 
 /// See the [module](self).
 pub struct History {
@@ -32,6 +35,10 @@ pub(crate) struct Inner {
     pub(crate) attempts: Vec<Attempt>,
     by_token: BTreeMap<Box<[u8]>, usize>,
     pub(crate) leases: Vec<LeaseRecord>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) queues: BTreeMap<LineId, Line>,
+    /// By seat.
+    pub(crate) reports: BTreeMap<LineId, Vec<Option<Report>>>,
     pub(crate) coverage: Coverage,
     pub(crate) violations: Vec<Violation>,
     /// Which lease wrote last to each resource's store, and all that ever did.
@@ -39,6 +46,8 @@ pub(crate) struct Inner {
     lines: Vec<String>,
     digest: u64,
     next: u64,
+    /// What was submitted, in all.
+    submitted: u64,
 }
 
 /// One owner token: an attempt, and the lease that came of it.
@@ -47,15 +56,30 @@ pub(crate) struct Attempt {
     pub(crate) token: Box<[u8]>,
     pub(crate) short_id: String,
     pub(crate) staked_at: Duration,
+    pub(crate) ttl: Duration,
+    /// The one that gives way to it.
+    pub(crate) predecessor: Option<usize>,
     pub(crate) seats: Vec<Seat>,
+    /// The seats that granted or refused, as far as the client knows, as bits.
+    pub(crate) voted: u64,
     /// When grants reached the client.
     pub(crate) votes: Vec<Duration>,
     /// When its first release was sent, or the acquisition of its first successor.
     pub(crate) released_at: Option<Duration>,
+    /// Its keys are left to a shorter time to live.
+    pub(crate) is_shortened: bool,
     /// The longest that a node may keep its keys without hearing of it.
     pub(crate) longest_ttl: Duration,
-    /// Extensions, and the seats that granted each, as bits.
-    pub(crate) extensions: Vec<(Arc<Operation>, u64)>,
+    pub(crate) extensions: Vec<Extension>,
+}
+
+/// One extension of a lock.
+pub(crate) struct Extension {
+    operation: Arc<Operation>,
+    pub(crate) sent_at: Duration,
+    pub(crate) ttl: Duration,
+    /// The seats that granted it, as bits.
+    pub(crate) seats: u64,
 }
 
 /// What one node did for one attempt.
@@ -78,6 +102,7 @@ pub(crate) struct Seat {
 
 pub(crate) struct LeaseRecord {
     pub(crate) process: ProcessId,
+    pub(crate) call: CallId,
     pub(crate) attempt: usize,
     pub(crate) handle: LeaseHandle,
     pub(crate) resource: Resource,
@@ -85,6 +110,10 @@ pub(crate) struct LeaseRecord {
     pub(crate) returned_at: Duration,
     pub(crate) was_over: bool,
     pub(crate) is_abandoned: bool,
+    pub(crate) chain: Chain,
+    /// What had become of it when its holder ended it, and when that was.
+    pub(crate) ended: Option<Over>,
+    pub(crate) left_at: Option<Duration>,
 }
 
 impl History {
@@ -245,8 +274,12 @@ impl Inner {
         number
     }
 
+    fn number_of(&self, token: &[u8]) -> Option<usize> {
+        self.by_token.get(token).copied()
+    }
+
     fn known(&mut self, token: &[u8]) -> Option<&mut Attempt> {
-        let number = *self.by_token.get(token)?;
+        let number = self.number_of(token)?;
         self.attempts.get_mut(number)
     }
 

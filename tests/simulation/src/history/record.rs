@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::{Answer, Operation, Want};
 
-use super::{Attempt, History, Invariant, Seat};
+use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
 
 /// What a node was asked and did.
@@ -63,17 +63,25 @@ impl History {
         let now = self.world.now();
         let mut broken = self.check_predecessor(process, operation);
         let mut submitted = Submitted::Other;
-        {
+        let new = {
             let mut inner = self.lock();
+            inner.submitted += 1;
             let nodes = self.rules.nodes;
+            let known = inner.attempts.len();
+            let predecessor = operation.predecessor();
+            let predecessor = predecessor.and_then(|token| inner.number_of(token.as_bytes()));
             let number = inner.attempt_of(operation, || Attempt {
                 process,
                 token: operation.token().as_bytes().into(),
                 short_id: id.to_owned(),
                 staked_at: now,
+                ttl: Duration::ZERO,
+                predecessor,
                 seats: vec![Seat::default(); nodes],
+                voted: 0,
                 votes: Vec::new(),
                 released_at: None,
+                is_shortened: false,
                 longest_ttl: Duration::ZERO,
                 extensions: Vec::new(),
             });
@@ -88,15 +96,24 @@ impl History {
             if let Want::Acquire { ttl, .. } | Want::Extend { ttl } = want {
                 attempt.longest_ttl = attempt.longest_ttl.max(ttl);
             }
+            if let Want::Acquire { ttl, .. } = want {
+                attempt.ttl = ttl;
+            }
             match want {
                 Want::Release { .. } if attempt.released_at.is_none() => {
                     attempt.released_at = Some(now);
                     submitted = Submitted::FirstRelease;
                 }
-                Want::Extend { .. } => {
-                    let known = &attempt.extensions;
-                    if !known.iter().any(|(known, _)| Arc::ptr_eq(known, operation)) {
-                        attempt.extensions.push((Arc::clone(operation), 0));
+                Want::Shorten { .. } => attempt.is_shortened = true,
+                Want::Extend { ttl } => {
+                    let mut known = attempt.extensions.iter();
+                    if !known.any(|known| Arc::ptr_eq(&known.operation, operation)) {
+                        attempt.extensions.push(Extension {
+                            operation: Arc::clone(operation),
+                            sent_at: now,
+                            ttl,
+                            seats: 0,
+                        });
                         if attempt.released_at.is_some() {
                             let text = format!("c{process} extends {id}, which it has released");
                             broken = Some((Invariant::ExtendedReleased, text));
@@ -104,10 +121,8 @@ impl History {
                     }
                 }
                 Want::Restore { .. } => {
-                    let votes = attempt
-                        .extensions
-                        .iter()
-                        .map(|(_, seats)| seats.count_ones());
+                    let extensions = attempt.extensions.iter();
+                    let votes = extensions.map(|extension| extension.seats.count_ones());
                     let needed = u32::try_from(nodes / 2 + 1).unwrap_or(u32::MAX);
                     if votes.max().unwrap_or(0) < needed {
                         let text = format!("c{process} puts {id} back without a proof");
@@ -116,9 +131,13 @@ impl History {
                 }
                 _ => {}
             }
-        }
+            (number == known).then_some(number)
+        };
         if let Some((invariant, text)) = broken {
             self.violated(invariant, text);
+        }
+        if let (Some(new), Some(call)) = (new, self.world.call()) {
+            self.attempted(call, new);
         }
         submitted
     }
@@ -133,23 +152,26 @@ impl History {
             let id = operation.token().short_id();
             format!("  <- n{seat} {id} {want:?}: {}", brief(answer))
         });
-        if !is_granted(answer) {
-            return;
-        }
         let now = self.world.now();
         let mut inner = self.lock();
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };
+        if let (Want::Acquire { .. }, Answer::Granted { .. } | Answer::Held(_)) = (want, answer) {
+            attempt.voted |= 1 << seat;
+        }
+        if !is_granted(answer) {
+            return;
+        }
         if let (Answer::Granted { epoch, .. }, false) = (answer, is_release(want)) {
             attempt.seats[seat].epoch = Some(*epoch);
         }
         match want {
             Want::Acquire { .. } => attempt.votes.push(now),
             Want::Extend { .. } => {
-                for (known, seats) in &mut attempt.extensions {
-                    if Arc::ptr_eq(known, operation) {
-                        *seats |= 1 << seat;
+                for known in &mut attempt.extensions {
+                    if Arc::ptr_eq(&known.operation, operation) {
+                        known.seats |= 1 << seat;
                     }
                 }
             }

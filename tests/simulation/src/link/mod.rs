@@ -6,6 +6,7 @@
 //! on, and what is not lost may arrive much later, behind those of the next connection.
 
 mod node;
+mod watch;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,9 +19,12 @@ use redlock_core::{Answer, EpochListener, Node, NodeError, NodeErrorKind, Operat
 use crate::clock::SkewedClock;
 use crate::history::History;
 use crate::network::Network;
+use crate::profile::{Reports, Settings};
 use crate::server::Server;
 use crate::wire::{Request, Response, Wire};
 use crate::world::{ProcessId, World};
+
+use watch::Watches;
 
 /// The first pause before a new connection, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -52,6 +56,8 @@ pub struct Link {
     pub(crate) state: Mutex<State>,
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+    reports: Reports,
+    watches: Mutex<Watches>,
 }
 
 pub(crate) struct State {
@@ -97,7 +103,7 @@ impl Link {
         around: Surroundings,
         process: ProcessId,
         server: Arc<Server>,
-        most_in_flight: usize,
+        settings: &Settings,
         clock: &Arc<SkewedClock>,
         sentry: Option<Sentry>,
     ) -> Arc<Self> {
@@ -106,7 +112,7 @@ impl Link {
             around,
             process,
             server,
-            most_in_flight,
+            most_in_flight: settings.most_in_flight,
             clock: Arc::clone(clock),
             sentry: sentry.map(Mutex::new),
             me: Weak::clone(me),
@@ -121,6 +127,8 @@ impl Link {
             }),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
+            reports: settings.reports,
+            watches: Mutex::default(),
         });
         link.connect_after(Duration::ZERO);
         link
@@ -150,6 +158,7 @@ impl Link {
     /// Breaks the connection, where there is one, and lets no other be made before `until`.
     pub fn cut(&self, until: Duration) {
         self.lock().cut_until = until;
+        self.deafen();
         self.break_now();
     }
 
@@ -169,6 +178,7 @@ impl Link {
             .as_ref()
             .is_some_and(|wire| !self.server.is_up() || self.server.starts() != wire.start);
         if is_dead {
+            self.deafen();
             self.break_now();
         }
     }

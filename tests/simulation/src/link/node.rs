@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use redlock_core::{
     Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
+    Watch,
 };
 
 use super::{Gate, InFlight, Link, Owed, State, owed_until};
@@ -101,6 +102,10 @@ impl Node for Link {
             None => NodeStatus::Voting,
             Some(error) => NodeStatus::Abstaining(error),
         }
+    }
+
+    fn watch(&self, watch: Watch) {
+        self.keep_watch(watch);
     }
 
     fn epoch(&self) -> u32 {

@@ -8,6 +8,7 @@
 //! node: there the rest of the world goes on, nested in the poll.
 
 mod pauses;
+mod polled;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,8 +18,10 @@ use std::time::Duration;
 use redlock_core::{Spawn, Task};
 
 pub use pauses::Pauses;
+pub use polled::CallId;
 
 use crate::random::Random;
+use polled::Polled;
 
 /// What an event does.
 pub type Action = Box<dyn FnOnce() + Send>;
@@ -38,8 +41,7 @@ struct State {
     tasks: Vec<Option<Slot>>,
     ready: Vec<usize>,
     processes: Vec<Process>,
-    /// The process whose acquisition is being polled right now.
-    acquiring: Option<ProcessId>,
+    polled: Polled,
     depth: usize,
     pauses: Pauses,
     pauses_taken: u64,
@@ -126,7 +128,7 @@ impl World {
             tasks: Vec::new(),
             ready: Vec::new(),
             processes: (0..processes).map(|_| Process::default()).collect(),
-            acquiring: None,
+            polled: Polled::default(),
             depth: 0,
             pauses: Pauses::default(),
             pauses_taken: 0,
@@ -308,23 +310,6 @@ impl World {
     /// Lets the world go on up to `until`, or until `is_done`.
     pub fn run(self: &Arc<Self>, until: Duration, is_done: impl Fn() -> bool) {
         while !is_done() && self.step(until) {}
-    }
-
-    /// Polls an acquisition of `process`, in which no lock of core's is held while the clock is
-    /// read: so it can be stopped there.
-    pub(crate) fn acquiring<T>(&self, process: ProcessId, poll: impl FnOnce() -> T) -> T {
-        let outer = self.lock().acquiring.replace(process);
-        let output = poll();
-        self.lock().acquiring = outer;
-        output
-    }
-
-    /// Looks at something in a process without stopping it.
-    pub(crate) fn observing<T>(&self, look: impl FnOnce() -> T) -> T {
-        let outer = self.lock().acquiring.take();
-        let output = look();
-        self.lock().acquiring = outer;
-        output
     }
 
     /// Ends the run: drops all tasks and events, so that nothing keeps anything alive in a circle.

@@ -125,17 +125,17 @@ impl World {
     /// Lets the rest of the world go on in the middle of a poll. That may take longer: another
     /// thread may stand still on top of this one.
     fn stand_still(self: &Arc<Self>, process: ProcessId, until: Duration) {
-        let acquiring = {
+        let polled = {
             let mut state = self.lock();
             state.depth += 1;
             state.processes[process].standing += 1;
-            state.acquiring.take()
+            std::mem::take(&mut state.polled)
         };
         while self.step(until) {}
         let mut state = self.lock();
         state.depth -= 1;
         state.processes[process].standing -= 1;
-        state.acquiring = acquiring;
+        state.polled = polled;
     }
 
     /// A thread hands an operation to a node: it may be overtaken by any other thread here.
@@ -163,7 +163,7 @@ impl World {
         let (began, mut until) = {
             let mut state = self.lock();
             let chance = state.pauses.at_clocks;
-            if state.acquiring != Some(process)
+            if state.polled.stoppable != Some(process)
                 || state.depth >= DEEPEST
                 || state.has_ended
                 || state.processes[process].paused_until.is_some()

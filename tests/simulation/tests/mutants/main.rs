@@ -8,18 +8,20 @@
 
 mod copy;
 mod table;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use copy::Copy;
 use table::{MUTANTS, Mutant};
+use waiting::WAITING;
 
 /// `MUTANTS=name,name` runs only these.
 fn chosen() -> Vec<&'static Mutant> {
     let wanted = std::env::var("MUTANTS").unwrap_or_default();
     let is_wanted =
         |mutant: &&Mutant| wanted.is_empty() || wanted.split(',').any(|name| mutant.name == name);
-    MUTANTS.iter().filter(is_wanted).collect()
+    MUTANTS.iter().chain(WAITING).filter(is_wanted).collect()
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! The rules about locks that one caller of a process hands over to the next.
+
+use std::time::Duration;
+
+use redlock_core::{Clock as _, Over, majority};
+
+use super::{Broken, allowed};
+use crate::history::{History, Inner, Invariant, LeaseRecord, on_clock};
+
+/// For how long a lock was handed on within a process.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chain {
+    /// Hand-overs so far.
+    handed_over: u32,
+    /// When the first of the holders got it.
+    since: Duration,
+}
+
+impl History {
+    /// Lease `number`, not yet among the others, came of `attempt`. What it has from the lease before
+    /// it was handed over to it within the bounds.
+    pub(super) fn check_chain(
+        &self,
+        inner: &mut Inner,
+        new: &LeaseRecord,
+        broken: &mut Broken,
+    ) -> Chain {
+        let attempt = &inner.attempts[new.attempt];
+        let of = |attempt: usize| {
+            let mut leases = inner.leases.iter();
+            leases.rfind(|lease| lease.attempt == attempt)
+        };
+        let (before, is_whole) = match (of(new.attempt), attempt.predecessor) {
+            (Some(before), _) => (Some(before), true),
+            (None, Some(predecessor)) => (of(predecessor), false),
+            (None, None) => (None, false),
+        };
+        let Some(before) = before else {
+            let since = self.world.now();
+            return Chain {
+                handed_over: 0,
+                since,
+            };
+        };
+        let chain = Chain {
+            handed_over: before.chain.handed_over + 1,
+            since: before.chain.since,
+        };
+        let limits = &self.rules.handover;
+        let clock = &inner.calls[new.call].clock;
+        let lasted = before
+            .left_at
+            .map(|left_at| on_clock(clock, chain.since, left_at));
+        let id = &attempt.short_id;
+        if chain.handed_over > limits.most || lasted.is_some_and(|lasted| lasted >= limits.longest)
+        {
+            let many = chain.handed_over;
+            let text = format!("{id} was handed over, the {many}th time after {lasted:?}");
+            broken.push((Invariant::Hogged, text));
+        }
+        if is_whole {
+            self.check_taken_over(inner, new, before, broken);
+            inner.coverage.taken_over += 1;
+        } else {
+            inner.coverage.superseded += 1;
+        }
+        chain
+    }
+
+    /// A lock that went to the next holder as it was is as good as one that was acquired now, but for
+    /// a tenth of its validity.
+    fn check_taken_over(
+        &self,
+        inner: &Inner,
+        new: &LeaseRecord,
+        before: &LeaseRecord,
+        broken: &mut Broken,
+    ) {
+        let call = &inner.calls[new.call];
+        let (wanted, had) = (&call.request, &inner.calls[before.call].request);
+        let id = &inner.attempts[new.attempt].short_id;
+        let mut wrong = |what: &str| {
+            let text = format!("{id} was taken over, though {what}");
+            broken.push((Invariant::TakenOver, text));
+        };
+        if wanted.fencing || had.fencing {
+            wrong("a fencing token is wanted");
+        }
+        if wanted.ttl != had.ttl {
+            wrong("another ttl is wanted");
+        }
+        if !wanted.min_hold.is_zero() {
+            wrong("it is to be held for some time");
+        }
+        if before.ended != Some(Over::Released) {
+            wrong("it was lost before");
+        }
+        if call.is_prompt {
+            let left = self.world.observing(|| new.handle.validity());
+            let whole = allowed(wanted.ttl, wanted.clock_drift_factor);
+            if left + Duration::from_micros(1) < whole / 10 * 9 || left < wanted.min_validity {
+                wrong(&format!("only {left:?} of {whole:?} are left"));
+            }
+        }
+    }
+
+    /// A lock that is held now was granted by a majority for long enough: by the acquisition, or by an
+    /// extension since.
+    pub(super) fn check_granted(
+        &self,
+        inner: &Inner,
+        new: &LeaseRecord,
+        validity: Duration,
+        broken: &mut Broken,
+    ) {
+        let (call, attempt) = (&inner.calls[new.call], &inner.attempts[new.attempt]);
+        let clock = &call.clock;
+        let factor = call.request.clock_drift_factor;
+        let until = |sent, ttl| {
+            let granted = clock.moment_at(sent);
+            granted.saturating_add(allowed(ttl, factor))
+        };
+        let mut latest = until(attempt.staked_at, attempt.ttl);
+        for extension in &attempt.extensions {
+            let granted = usize::try_from(extension.seats.count_ones()).unwrap_or(0);
+            if granted >= majority(self.rules.nodes) {
+                latest = latest.max(until(extension.sent_at, extension.ttl));
+            }
+        }
+        let end = self
+            .world
+            .observing(|| clock.now())
+            .saturating_add(validity);
+        if !validity.is_zero() && end > latest.saturating_add(Duration::from_micros(1)) {
+            let (id, more) = (&attempt.short_id, end.saturating_since(latest));
+            let text = format!("{id} is valid for {more:?} longer than a majority granted it");
+            broken.push((Invariant::Validity, text));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The rules about fencing tokens, and what a store makes of them.
+
+use super::{Broken, share};
+use crate::history::{History, Inner, Invariant, LeaseRecord};
+
+impl History {
+    /// The store of `resource` is asked to take a write of lease `number`, and does unless it has
+    /// seen a higher token.
+    pub fn write(&self, number: usize) {
+        let mut broken = None;
+        let is_taken = {
+            let mut guard = self.lock();
+            let inner = &mut *guard;
+            let Some(lease) = inner.leases.get(number) else {
+                return;
+            };
+            let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
+                return; // Without a token, a store has nothing to go by.
+            };
+            let writers = inner.writers.entry(key.to_vec()).or_default();
+            let highest = writers
+                .iter()
+                .filter_map(|writer| inner.leases[*writer].token)
+                .max();
+            let is_taken = lease.token >= highest;
+            if is_taken {
+                let began = |lease: &LeaseRecord| inner.attempts[lease.attempt].staked_at;
+                let later = writers.iter().map(|writer| &inner.leases[*writer]);
+                if let Some(later) = later
+                    .into_iter()
+                    .find(|later| lease.returned_at < began(later))
+                {
+                    broken = Some(format!(
+                        "the store took {:?} behind {:?}, whose holder came later",
+                        lease.token, later.token
+                    ));
+                }
+                writers.push(number);
+                inner.coverage.written += 1;
+            } else {
+                inner.coverage.fenced_off += 1;
+            }
+            is_taken
+        };
+        self.note(8, [number as u64, u64::from(is_taken)], || {
+            format!("store: write of lease {number}, taken: {is_taken}")
+        });
+        if let Some(text) = broken {
+            self.violated(Invariant::StoreOrder, text);
+        }
+    }
+}
+
+impl Inner {
+    /// Tokens are unique, and higher for the later one of two leases. Which one that is, is told
+    /// by the client where the one was returned before the other's attempt began; and by every
+    /// node that stood at both tokens, where the one that it granted first has to have the lower.
+    pub(super) fn check_tokens(&self, number: usize, broken: &mut Broken) {
+        let new = &self.leases[number];
+        let Some(token) = new.token else {
+            return;
+        };
+        let attempt = &self.attempts[new.attempt];
+        for (other, known) in self.leases.iter().enumerate() {
+            let Some(other_token) = known.token else {
+                continue;
+            };
+            if other == number || !share(&known.resource, &new.resource) {
+                continue;
+            }
+            let (id, other_id) = (new.handle.token_id(), known.handle.token_id());
+            if other_token == token {
+                let text = format!("{id} and {other_id} both have {token}");
+                broken.push((Invariant::TokenUnique, text));
+            }
+            if known.returned_at < attempt.staked_at && other_token > token {
+                let text = format!("{id} has {token} after {other_id} had {other_token}");
+                broken.push((Invariant::TokenOrder, text));
+            }
+            let seats = attempt
+                .seats
+                .iter()
+                .zip(&self.attempts[known.attempt].seats);
+            for (place, (one, two)) in seats.enumerate() {
+                let (Some(at), Some(before)) = (one.granted, two.granted) else {
+                    continue;
+                };
+                let stood = one.stands == Some(token) && two.stands == Some(other_token);
+                if stood && (before < at) != (other_token < token) {
+                    let text = format!(
+                        "n{place} stood at {other_token} for {other_id} and {token} for {id}, in \
+                         the other order"
+                    );
+                    broken.push((Invariant::TokenOrder, text));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Acquisitions from the outside: who came when, and stands in which line of its process.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Remaining, Request, Resource, Sighting, majority};
+
+use super::{History, Inner, Invariant};
+use crate::clock::SkewedClock;
+use crate::world::{CallId, ProcessId};
+
+/// The callers of one process who want the same keys.
+pub(crate) type LineId = (ProcessId, Resource);
+
+/// One acquisition.
+pub(crate) struct Call {
+    pub(crate) line: LineId,
+    pub(crate) request: Request,
+    pub(crate) clock: Arc<SkewedClock>,
+    /// Its place among all that happened, and the time, when it was first polled.
+    came: u64,
+    pub(crate) came_at: Duration,
+    /// Its place when that poll was over. From then on it stands in line, if it is not settled.
+    pub(crate) entered: Option<u64>,
+    /// For how long its process had stood still when it came.
+    paused: Duration,
+    /// For how long it was not polled though it was woken.
+    pub(crate) stalled: Duration,
+    stalled_until: Duration,
+    /// Its attempts so far.
+    pub(crate) attempts: Vec<usize>,
+    /// How many of them may be owed to reports that the lock was free.
+    pub(crate) woken: u32,
+    /// How many other callers were in its line meanwhile.
+    pub(crate) others: u32,
+    /// No time passed in its last poll.
+    pub(crate) is_prompt: bool,
+}
+
+/// See [`LineId`].
+#[derive(Default)]
+pub(crate) struct Line {
+    /// Whoever has come and is not settled.
+    pub(crate) waiting: BTreeSet<CallId>,
+    /// When something last happened that shows that the turn is somebody's who uses it.
+    pub(crate) stirred_at: Duration,
+    /// For how long the process had stood still then.
+    pub(crate) paused: Duration,
+    /// Until when callers in it are not polled, those that were since then.
+    pub(crate) stalls: Vec<Duration>,
+    /// Leases that their holders have not left.
+    pub(crate) held: usize,
+    /// The last lease that was left, when, and who stood in line then.
+    pub(crate) left: Option<(usize, Duration, BTreeSet<CallId>)>,
+}
+
+/// What a node last said of keys to those who wait for them.
+#[derive(Clone, Copy)]
+pub(crate) struct Report {
+    pub(crate) at: Duration,
+    /// From when on they are free, on the common clock.
+    pub(crate) free_from: Option<Duration>,
+}
+
+impl History {
+    /// A caller of `process` comes with `request`. Returns its number.
+    pub fn came(&self, process: ProcessId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
+        let (now, paused) = (self.world.now(), self.world.paused_for(process));
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        let number = inner.calls.len();
+        let id = (process, request.resource.clone());
+        let line = inner.queues.entry(id.clone()).or_default();
+        if line.waiting.is_empty() && line.held == 0 {
+            (line.stirred_at, line.paused) = (now, paused);
+        } else {
+            inner.coverage.queued += 1;
+        }
+        for other in &line.waiting {
+            inner.calls[*other].others += 1;
+        }
+        inner.next += 1;
+        inner.calls.push(Call {
+            line: id,
+            request: request.clone(),
+            clock: Arc::clone(clock),
+            came: inner.next,
+            came_at: now,
+            entered: None,
+            paused,
+            stalled: Duration::ZERO,
+            stalled_until: Duration::ZERO,
+            attempts: Vec::new(),
+            woken: 0,
+            others: u32::try_from(line.waiting.len()).unwrap_or(u32::MAX),
+            is_prompt: false,
+        });
+        line.waiting.insert(number);
+        drop(guard);
+        self.note(20, [process as u64, number as u64], || {
+            format!(
+                "c{process} acquires {:?} for {:?}, as call {number}",
+                request.resource, request.ttl
+            )
+        });
+        number
+    }
+
+    /// A poll of `call` that began at `began` is over.
+    pub fn polled(&self, call: CallId, began: Duration) {
+        let now = self.world.now();
+        let mut inner = self.lock();
+        inner.next += 1;
+        let place = inner.next;
+        let call = &mut inner.calls[call];
+        call.entered.get_or_insert(place);
+        call.is_prompt = began == now;
+    }
+
+    /// `call` is not polled until `until`, whatever wakes it.
+    pub fn stalls(&self, call: CallId, until: Duration) {
+        let now = self.world.now();
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        inner.coverage.stalled += 1;
+        let call = &mut inner.calls[call];
+        call.stalled += until.saturating_sub(now);
+        call.stalled_until = until;
+        if let Some(line) = inner.queues.get_mut(&call.line) {
+            line.stalls.push(until);
+        }
+        let process = call.line.0;
+        drop(guard);
+        self.note(24, [process as u64, 0], || {
+            format!("c{process} does not poll a call until {until:?}")
+        });
+    }
+
+    /// Whether a call of `process` is not polled: what it has sent is cleaned up behind it later.
+    pub(crate) fn is_stalled(&self, process: ProcessId) -> bool {
+        let now = self.world.now();
+        let inner = self.lock();
+        let mut stalled = inner.calls.iter();
+        stalled.any(|call| call.line.0 == process && call.stalled_until > now)
+    }
+
+    /// For how long `call` was not polled.
+    pub fn stalled_for(&self, call: CallId) -> Duration {
+        self.lock().calls[call].stalled
+    }
+
+    /// `call` had enough. It was in line until now.
+    pub(crate) fn gave_up(&self, call: CallId) {
+        let mut broken = Vec::new();
+        self.check_idle(&self.lock(), call, &mut broken);
+        self.violated_all(broken);
+    }
+
+    /// `call` has its lease or its error, or was dropped.
+    pub fn settled(&self, call: CallId) {
+        let mut inner = self.lock();
+        let id = inner.calls[call].line.clone();
+        inner.queue(&id).waiting.remove(&call);
+        drop(inner);
+        self.stir(&id);
+    }
+
+    /// Whether anything is submitted in `work`.
+    pub(crate) fn submits_in(&self, work: impl FnOnce()) -> bool {
+        let before = self.lock().submitted;
+        work();
+        self.lock().submitted > before
+    }
+
+    /// The future of `call` was dropped; it submitted something in the middle of that.
+    pub fn cancelled(&self, call: CallId, has_submitted: bool) {
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        let attempts = &inner.calls[call].attempts;
+        let line = inner.queues.get(&inner.calls[call].line);
+        let is_alone = line.is_none_or(|line| line.waiting.len() < 2 && line.held == 0);
+        let is_superseding = |attempt: &usize| inner.attempts[*attempt].predecessor.is_some();
+        let coverage = &mut inner.coverage;
+        coverage.cancelled += 1;
+        match attempts.last() {
+            None if has_submitted => coverage.cancelled_at_turn += 1,
+            None if !is_alone => coverage.cancelled_in_line += 1,
+            Some(last) if has_submitted && is_superseding(last) => {
+                coverage.cancelled_superseding += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// A node tells a client what it sees of keys that somebody waits for.
+    pub fn reported(
+        &self,
+        process: ProcessId,
+        (seat, clock): (usize, &SkewedClock),
+        keys: &Resource,
+        sighting: Sighting,
+    ) {
+        let at = self.world.now();
+        self.note(25, [process as u64, seat as u64], || {
+            format!("c{process} hears of {keys:?} on n{seat}: {sighting:?}")
+        });
+        let free_from = match sighting {
+            Sighting::Free => Some(at),
+            Sighting::Held(Remaining::Expires(left)) => {
+                Some(clock.common_time(clock.moment_at(at).saturating_add(left)))
+            }
+            _ => None,
+        };
+        let mut inner = self.lock();
+        inner.coverage.told += u64::from(sighting != Sighting::Blind);
+        inner.coverage.blinded += u64::from(sighting == Sighting::Blind);
+        let known = inner.reports.entry((process, keys.clone())).or_default();
+        known.resize(self.rules.nodes.max(seat + 1), None);
+        // What was seen of an expiry stands where the node sees no more.
+        let kept = known[seat].and_then(|known| known.free_from.filter(|from| *from > at));
+        let free_from = free_from.or(kept.filter(|_| sighting == Sighting::Blind));
+        known[seat] = Some(Report { at, free_from });
+    }
+
+    /// Something has happened that shows that the turn is somebody's who uses it.
+    pub(crate) fn stir(&self, id: &LineId) {
+        let (now, paused) = (self.world.now(), self.world.paused_for(id.0));
+        let mut inner = self.lock();
+        let line = inner.queue(id);
+        line.stirred_at = now;
+        line.stalls.retain(|until| *until > now);
+        line.paused = paused;
+    }
+
+    /// Whether `call` was polled whenever it was woken, but for less than what takes a turn away.
+    pub(crate) fn is_awake(&self, inner: &Inner, call: CallId) -> bool {
+        let call = &inner.calls[call];
+        let process = call.line.0;
+        let paused = self.world.paused_for(process).saturating_sub(call.paused);
+        !self.world.is_paused(process)
+            && paused + call.stalled < redlock_core::DEFAULT_NODE_TIMEOUT / 2
+    }
+
+    /// `call` begins `attempt`: the turn is its own.
+    pub(crate) fn attempted(&self, call: CallId, attempt: usize) {
+        let mut broken = Vec::new();
+        let id = {
+            let mut inner = self.lock();
+            self.check_idle(&inner, call, &mut broken);
+            self.check_break(&mut inner, call, attempt, &mut broken);
+            inner.calls[call].line.clone()
+        };
+        {
+            let now = self.world.now();
+            let mut guard = self.lock();
+            let inner = &mut *guard;
+            if let Some(last) = inner.calls[call].attempts.last() {
+                let is_owed = inner.was_reported_free(call, *last, now);
+                let delay = inner.calls[call].request.retry.delay;
+                let is_early = now.saturating_sub(inner.attempts[*last].staked_at) < delay / 2;
+                inner.calls[call].woken += u32::from(is_owed);
+                inner.coverage.woken += u64::from(is_owed && is_early);
+            }
+            inner.calls[call].attempts.push(attempt);
+            self.check_storm(inner, call, now, &mut broken);
+        }
+        self.stir(&id);
+        self.violated_all(broken);
+    }
+
+    pub(crate) fn violated_all(&self, broken: Vec<(Invariant, String)>) {
+        for (invariant, text) in broken {
+            self.violated(invariant, text);
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn queue(&mut self, id: &LineId) -> &mut Line {
+        self.queues.entry(id.clone()).or_default()
+    }
+
+    /// Who came, in one number that orders them.
+    pub(crate) fn came(&self, call: CallId) -> u64 {
+        self.calls[call].came
+    }
+
+    /// Whether a majority of the nodes, each of which voted in `attempt`, was reported to be free of
+    /// the keys since.
+    fn was_reported_free(&self, call: CallId, attempt: usize, now: Duration) -> bool {
+        let attempt = &self.attempts[attempt];
+        let Some(reports) = self.reports.get(&self.calls[call].line) else {
+            return false;
+        };
+        // A client's clock and the common one are not the same to the nanosecond.
+        let by = now + Duration::from_millis(1);
+        let is_free = |report: &Report| {
+            report.at >= attempt.staked_at && report.free_from.is_some_and(|from| from <= by)
+        };
+        let seats = reports.iter().enumerate();
+        let free = seats
+            .filter(|(seat, report)| {
+                attempt.voted & (1 << seat) != 0 && report.as_ref().is_some_and(is_free)
+            })
+            .count();
+        free >= majority(attempt.seats.len())
+    }
+}
+
+/// How long it is from one common time to a later one, on a client's clock.
+pub(crate) fn on_clock(clock: &SkewedClock, from: Duration, to: Duration) -> Duration {
+    (clock.moment_at(to)).saturating_since(clock.moment_at(from))
+}

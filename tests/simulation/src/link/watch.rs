@@ -1,0 +1,151 @@
+//! What a node tells those who wait for keys, on a connection of its own: behind, before and between
+//! what goes over the other one, late, in part, or not at all. Nothing may depend on it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use redlock_core::{Sighting, Watch};
+
+use super::Link;
+use crate::server::Listener;
+
+/// A pause that stands for the making of a connection.
+const CONNECTS_IN: Duration = Duration::from_millis(1);
+
+/// What somebody waits for.
+#[derive(Default)]
+pub(super) struct Watches {
+    /// Goes up with each connection.
+    connection: u64,
+    kept: BTreeMap<u64, Arc<Watch>>,
+    next: u64,
+    /// When the last report arrives: the next one is not earlier.
+    last_at: Duration,
+}
+
+impl Link {
+    fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the server to tell what becomes of the keys of `watch`.
+    pub(super) fn keep_watch(&self, watch: Watch) {
+        if self.world().has_ended() {
+            return;
+        }
+        let keys = watch.keys().clone();
+        let (connection, number) = {
+            let mut watches = self.watches();
+            watches.kept.retain(|_, watch| watch.is_wanted());
+            watches.next += 1;
+            let number = watches.next;
+            watches.kept.insert(number, Arc::new(watch));
+            (watches.connection, number)
+        };
+        let delay = CONNECTS_IN + self.around.network.delay();
+        let me = Weak::clone(&self.me);
+        self.world().after(delay, move || {
+            let Some(link) = me.upgrade() else {
+                return;
+            };
+            if !link.server.is_up() {
+                link.deafen();
+                return;
+            }
+            let listener = Told {
+                link: me,
+                connection,
+                number,
+            };
+            link.server.look_out(keys, Box::new(listener));
+        });
+    }
+
+    /// The server sends a report.
+    fn send_report(&self, connection: u64, number: u64, sighting: Sighting) {
+        let network = &self.around.network;
+        if network.happens(self.reports.lost) {
+            return;
+        }
+        let sighting = if network.happens(self.reports.wrong) {
+            Sighting::Free
+        } else {
+            sighting
+        };
+        let late = network.between(0, self.reports.late);
+        let now = self.world().now();
+        let at = {
+            let mut watches = self.watches();
+            watches.last_at = watches.last_at.max(now + network.delay() + late);
+            watches.last_at
+        };
+        self.later(at.saturating_sub(now), move |link| {
+            link.hear(connection, number, sighting);
+        });
+    }
+
+    fn wants_report(&self, connection: u64, number: u64) -> bool {
+        let watches = self.watches();
+        let is_wanted = watches.kept.get(&number).is_some_and(|one| one.is_wanted());
+        is_wanted && watches.connection == connection
+    }
+
+    /// A report reaches the client.
+    fn hear(&self, connection: u64, number: u64, sighting: Sighting) {
+        let watch = {
+            let watches = self.watches();
+            let known = watches.kept.get(&number).cloned();
+            known.filter(|_| watches.connection == connection)
+        };
+        if let Some(watch) = watch {
+            self.report(&watch, sighting);
+        }
+    }
+
+    fn report(&self, watch: &Watch, sighting: Sighting) {
+        if watch.is_wanted() && !self.world().has_ended() {
+            let place = (self.server.seat, &*self.clock);
+            let history = &self.around.history;
+            history.reported(self.process, place, watch.keys(), sighting);
+            watch.report(sighting);
+        }
+    }
+
+    /// The connection for reports breaks.
+    pub(crate) fn deafen(&self) {
+        self.later(Duration::ZERO, Self::hear_no_more);
+    }
+
+    /// Whoever waits hears that nothing is seen any more.
+    fn hear_no_more(&self) {
+        let kept = {
+            let mut watches = self.watches();
+            watches.connection += 1;
+            std::mem::take(&mut watches.kept)
+        };
+        for watch in kept.values() {
+            self.report(watch, Sighting::Blind);
+        }
+    }
+}
+
+/// One that a server tells what it sees.
+struct Told {
+    link: Weak<Link>,
+    connection: u64,
+    number: u64,
+}
+
+impl Listener for Told {
+    fn is_wanted(&self) -> bool {
+        let link = self.link.upgrade();
+        link.is_some_and(|link| link.wants_report(self.connection, self.number))
+    }
+
+    fn tell(&self, sighting: Sighting) {
+        if let Some(link) = self.link.upgrade() {
+            link.send_report(self.connection, self.number, sighting);
+        }
+    }
+}

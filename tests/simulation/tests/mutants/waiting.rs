@@ -1,0 +1,285 @@
+//! The mutants of what callers of one process do to each other: the line that they stand in, what is
+//! handed over from one to the next, and how those who wait are woken.
+
+use redlock_simulation::Invariant;
+
+use crate::table::{Mutant, Patch};
+
+const ACQUIRE: &str = "redlock-core/src/client/acquire.rs";
+const ATTEMPT: &str = "redlock-core/src/attempt.rs";
+const CLAIM: &str = "redlock-core/src/claim.rs";
+const HANDOVER: &str = "redlock-core/src/handover.rs";
+const LEASE: &str = "redlock-core/src/lease.rs";
+const LEAVE: &str = "redlock-core/src/leave.rs";
+const LINE: &str = "redlock-core/src/queue/line.rs";
+const MEMORY: &str = "redlock-core/src/memory/store.rs";
+const TURN: &str = "redlock-core/src/queue/turn.rs";
+const VIGIL: &str = "redlock-core/src/vigil.rs";
+const WAIT: &str = "redlock-core/src/queue/wait.rs";
+
+pub(crate) const WAITING: &[Mutant] = &[
+    Mutant {
+        name: "taken-over-with-little-left",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "left >= whole / 10 * 9 && left",
+            replace: "left >= whole / 10 && left",
+        }],
+        profile: "calm",
+        breaks: Invariant::TakenOver,
+    },
+    Mutant {
+        name: "taken-over-with-another-ttl",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "            && request.ttl == self.ttl\n",
+            replace: "",
+        }],
+        profile: "calm",
+        breaks: Invariant::TakenOver,
+    },
+    Mutant {
+        name: "taken-over-where-a-token-is-wanted",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "let is_alike = !request.fencing
+            && !self.is_fenced
+            && ",
+            replace: "let is_alike = ",
+        }],
+        profile: "calm",
+        breaks: Invariant::Unfenced,
+    },
+    Mutant {
+        name: "taken-over-for-a-full-ttl",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "            deadline: self.deadline,
+            expiring: self.expiring,
+            fencing_token: None,",
+            replace: "            deadline: now
+                .saturating_add(self.ttl)
+                .saturating_sub(drift(self.ttl, self.clock_drift_factor)),
+            expiring: self.expiring,
+            fencing_token: None,",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Validity,
+    },
+    Mutant {
+        name: "taken-over-though-forgotten",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "if !is_alike || !self.claim.is_vouched_for() {",
+            replace: "if !is_alike {",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
+    },
+    Mutant {
+        name: "handed-over-though-lost",
+        patches: &[Patch {
+            file: LEASE,
+            find: "            state.over = Some(over);
+            self.shared.turn(&mut state)
+        };",
+            replace: "            state.over = Some(over);
+            None::<Turn>
+        };",
+        }],
+        profile: "wild",
+        breaks: Invariant::TakenOver,
+    },
+    Mutant {
+        name: "handed-over-while-held",
+        patches: &[Patch {
+            file: LEAVE,
+            find: "            state.generation += 1;
+            state.over.get_or_insert(over);
+",
+            replace: "",
+        }],
+        profile: "calm",
+        breaks: Invariant::HandedOverAlive,
+    },
+    Mutant {
+        name: "superseded-and-not-released",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "if superseded != everywhere {",
+            replace: "if false {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "handed-over-and-dropped",
+        patches: &[Patch {
+            file: HANDOVER,
+            find: "        if !self.is_passed_on {
+            self.claim.release();",
+            replace: "        if false {
+            self.claim.release();",
+        }],
+        profile: "calm",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "everything-gives-way-to-a-successor",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "entries.find(|entry| Some(&*entry.value) != gives_way)",
+            replace: "entries.find(|_| gives_way.is_none())",
+        }],
+        profile: "faulty",
+        breaks: Invariant::ForeignChange,
+    },
+    Mutant {
+        name: "a-successor-keeps-the-counter",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "                    Some(counters) if granted == Answer::GRANTED => {
+",
+            replace: "                    Some(counters)
+                        if granted == Answer::GRANTED && operation.predecessor().is_some() =>
+                    {
+                        let counter = counters.names().map(|key| self.counter(key)).max();
+                        Answer::Granted { counter, epoch: 0 }
+                    }
+                    Some(counters) if granted == Answer::GRANTED => {
+",
+        }],
+        profile: "calm",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "handed-over-without-end",
+        patches: &[Patch {
+            file: TURN,
+            find: "let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;",
+            replace: "let goes_on = cohort.handed_over < u32::MAX || lasted < limits.longest;",
+        }],
+        profile: "calm",
+        breaks: Invariant::Hogged,
+    },
+    Mutant {
+        name: "no-break-for-others",
+        patches: &[Patch {
+            file: TURN,
+            find: "not_before: Some(others_until),",
+            replace: "not_before: None,",
+        }],
+        profile: "calm",
+        breaks: Invariant::Hogged,
+    },
+    Mutant {
+        name: "last-come-first-served",
+        patches: &[Patch {
+            file: LINE,
+            find: "crowd.waiters.pop_first()?",
+            replace: "crowd.waiters.pop_last()?",
+        }],
+        profile: "calm",
+        breaks: Invariant::Overtaken,
+    },
+    Mutant {
+        name: "turn-of-a-dropped-caller-not-passed-on",
+        patches: &[Patch {
+            file: WAIT,
+            find: "turn.decline(legacy);",
+            replace: "drop(legacy);
+            std::mem::forget(turn);",
+        }],
+        profile: "calm",
+        breaks: Invariant::Idle,
+    },
+    Mutant {
+        name: "dropped-callers-stay-in-line",
+        patches: &[Patch {
+            file: WAIT,
+            find: "        if self.ticket == 0 {
+            return;",
+            replace: "        if self.ticket != u64::MAX {
+            return;",
+        }],
+        profile: "calm",
+        breaks: Invariant::Idle,
+    },
+    Mutant {
+        name: "an-unused-turn-is-never-taken",
+        patches: &[Patch {
+            file: LINE,
+            find: "if over_at <= now && first == Some(ticket) {",
+            replace: "if false && first == Some(ticket) {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Idle,
+    },
+    Mutant {
+        name: "a-wake-up-trusted-as-a-grant",
+        patches: &[
+            Patch {
+                file: ACQUIRE,
+                find: "                    Outcome::Refused(refused) => refused,
+                };
+",
+                replace: "                    Outcome::Refused(refused) => refused,
+                };
+            if let Some(vigil) = refused.watch() {
+                let until = environment.now().saturating_add(timeout);
+                let free = pin!(vigil.free());
+                let free = crate::race::before(&*environment.clock, until, free).await;
+                if free.is_some() {
+                    let (claim, terms) = refused.trusted(request);
+                    let tenure = turn.hold(terms.deadline, &claim.token, None);
+                    return Ok(Lease::new(client, claim, request, terms, tenure));
+                }
+            }
+",
+            },
+            Patch {
+                file: ATTEMPT,
+                find: "impl Refused {
+",
+                replace: "impl Refused {
+    pub(crate) fn trusted(self: Box<Self>, request: &Request) -> (Arc<Claim>, Terms) {
+        let deadline = self
+            .started
+            .saturating_add(request.ttl)
+            .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+        let terms = Terms {
+            acquired_at: self.started,
+            deadline,
+            expiring: deadline,
+            fencing_token: None,
+        };
+        (Arc::new(self.claim), terms)
+    }
+
+",
+            },
+        ],
+        profile: "calm",
+        breaks: Invariant::LateVotes,
+    },
+    Mutant {
+        name: "woken-for-nodes-that-cannot-vote",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "self.acquisition.seats().answered & !self.acquisition.failed_seats();",
+            replace: "u64::MAX;",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Storm,
+    },
+    Mutant {
+        name: "woken-by-a-minority",
+        patches: &[Patch {
+            file: VIGIL,
+            find: "moments.get(majority(self.free_from.len()) - 1).copied()",
+            replace: "moments.first().copied()",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Storm,
+    },
+];
