@@ -81,6 +81,16 @@ pub(crate) enum Verdict {
     Refused(AcquireError),
 }
 
+impl Crowd {
+    /// Keeps the waker of one who waits. Returns the one that it replaces.
+    fn keep(&mut self, ticket: u64, waker: &Waker) -> Option<Waker> {
+        match self.waiters.entry(ticket).or_default() {
+            Some(known) if known.will_wake(waker) => None,
+            other => other.replace(waker.clone()),
+        }
+    }
+}
+
 impl Line {
     pub(super) fn new(turn: u64, due: Moment) -> Self {
         Self {
@@ -131,14 +141,22 @@ impl Line {
             Status::Quiet(_) => now,
         };
         let crowd = self.crowd.get_or_insert_default();
+        // One that lost its turn stands where it stood.
+        crowd.waiters.entry(ticket).or_default();
         let first = crowd.waiters.first_key_value().map(|(first, _)| *first);
-        if over_at <= now && first == Some(ticket) {
-            // Its turn has come to nothing.
-            let waker = crowd.waiters.remove(&ticket).flatten();
-            let head = crowd.head.take();
-            self.turn = ticket;
-            self.status = Status::Trying { due };
-            return (Look::Turn(self.take_legacy()), [head, waker, None]);
+        if over_at <= now {
+            // The turn has come to nothing.
+            let (legacy, head) = (self.take_legacy(), self.crowd().head.take());
+            if first == Some(ticket) {
+                let waker = self.leave(ticket);
+                self.turn = ticket;
+                self.status = Status::Trying { due };
+                return (Look::Turn(legacy), [head, None, waker]);
+            }
+            // The first may not be polled either, and then it is the next one's.
+            let [heir, _] = self.pass(due, legacy);
+            let replaced = self.crowd().keep(ticket, waker);
+            return (Look::Wait(due), [head, heir, replaced]);
         }
         let (mut poked, mut heir) = (None, None);
         if over_at <= now && first.is_some() {
@@ -175,14 +193,9 @@ impl Line {
                 }
             }
         }
-        let known = crowd.waiters.entry(ticket).or_default();
-        let replaced = match known {
-            Some(known) if known.will_wake(waker) => None,
-            other => other.replace(waker.clone()),
-        };
-        // Who is not the first looks after it as well, as it may be the first by then.
-        let again = if over_at <= now { due } else { over_at };
-        (Look::Wait(again), [poked, heir, replaced])
+        // Who is not the first looks after it as well.
+        let replaced = crowd.keep(ticket, waker);
+        (Look::Wait(over_at), [poked, heir, replaced])
     }
 
     /// Makes it the turn of the first in line, and returns its waker, and one to drop.

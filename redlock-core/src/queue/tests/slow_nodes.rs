@@ -307,3 +307,31 @@ fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
     }
     assert!(wants.iter().all(|want| *want == Want::Inspect), "{wants:?}");
 }
+
+/// As in a stream of futures whose task is busy elsewhere.
+#[test]
+fn several_who_are_not_polled_do_not_stop_a_line() {
+    let scene = Scene::new();
+    let request = waiting();
+    let holder = scene.acquired(&request);
+    let mut unpolled: Vec<_> = (0..3).map(|_| scene.acquire(&request)).collect();
+    assert!(unpolled.iter_mut().all(is_waiting));
+    let mut next = scene.acquire(&request);
+    assert!(is_waiting(&mut next));
+    released(holder);
+    // The first of them has the turn, and each may take its time.
+    let lease = (0..200).find_map(|_| match poll(&mut next) {
+        Poll::Ready(lease) => Some(lease.unwrap()),
+        Poll::Pending => {
+            scene.clock.advance(MS * 10);
+            None
+        }
+    });
+    assert!(lease.is_some(), "2 s behind a turn that nobody takes");
+    drop(lease);
+    for mut sleeper in unpolled {
+        scene.clock.advance(MS * 10);
+        drop(acquired(&mut sleeper));
+    }
+    assert!(scene.is_free());
+}
