@@ -129,7 +129,7 @@ impl LeaseHandle {
     /// Begins the next generation, which makes every handle of this one inert, and hands the lock
     /// over, or sends the release, or what the keys are to live yet. Once only.
     fn end(&self, over: Over) -> Option<End> {
-        let turn = self.begin_next_generation(over)?;
+        let mut turn = self.begin_next_generation(over)?;
         let claim = &self.shared.claim;
         if self.shared.is_left_to_expire.load(Ordering::Acquire) {
             claim.abandon();
@@ -137,15 +137,21 @@ impl LeaseHandle {
         }
         match self.shared.kept_for() {
             Duration::ZERO => {
+                let left = Inheritance::of(&self.shared);
                 // Without a turn it was lost, or passed its deadline, and others are at it already.
-                let inheritance = match turn.filter(|_| over == Over::Released) {
-                    Some(turn) => turn.hand_over(Inheritance::of(&self.shared)),
-                    None => Some(Inheritance::of(&self.shared)),
+                let left = match turn.as_mut().filter(|_| over == Over::Released) {
+                    Some(turn) => turn.hand_over(left),
+                    None => Some(left),
                 };
-                match inheritance {
+                let end = match left {
                     None => Some(End::HandedOver),
                     Some(left) => left.release().map(End::Released),
+                };
+                // Behind the release, as whoever is next asks the nodes.
+                if let Some(turn) = turn {
+                    turn.end();
                 }
+                end
             }
             kept => claim.shorten(kept).map(|sent| End::Kept(Some(sent))),
         }

@@ -140,15 +140,14 @@ impl ClientShared {
             let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
             before(clock, until, round.decided()).await;
             let tally = round.tally();
-            if tally.held == 0 && tally.is_free_of_us() {
+            let is_taken = tally.configured - tally.held < majority(tally.configured);
+            if tally.is_free_of_us() && !is_taken {
                 continue;
             }
             turn.gives_way(timeout, 0);
-            if tally.held > 0
-                && let Some(until) = patience.next_attempt(environment)
-            {
+            if is_taken && let Some(until) = patience.next_attempt(environment) {
                 turn.met_rivals();
-                let seats = round.answered_seats() & !round.failed_seats();
+                let seats = !round.failed_seats();
                 let vigil = Vigil::begin(&environment.clock, &nodes, &keys, seats);
                 turn.pause(until, pin!(vigil.free())).await;
             }

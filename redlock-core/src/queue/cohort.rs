@@ -92,13 +92,10 @@ impl Cohort {
     /// The lock is released and nobody stands in line: the break for a caller who comes at once, and
     /// the cohort that it belongs to. `None` where nobody need remember it.
     pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
-        if self.rivals > 0 || self.lasted(now) >= limits.longest {
-            let rivals = self.rivals.saturating_sub(1);
-            let next = Self {
-                rivals,
-                ..self.anew()
-            };
-            return Some((WHOLE_BREAK, next));
+        // A shorter time than usual is about hand-overs.
+        let longest = limits.longest.max(Handover::default().longest);
+        if self.rivals > 0 || self.lasted(now) >= longest {
+            return Some(self.takes_break());
         }
         (self.lasted(now) >= BRIEF).then_some((0, self))
     }
@@ -161,7 +158,7 @@ mod tests {
         assert_eq!(rounds, 0);
         cohort.holds(at(21));
         let (rounds, cohort) = cohort.is_alone(&limits, at(50)).unwrap();
-        assert_eq!(rounds, WHOLE_BREAK);
+        assert_eq!(rounds, SHORT_BREAK);
         assert!(
             cohort.is_alone(&limits, at(60)).is_none(),
             "others had theirs"

@@ -159,13 +159,6 @@ impl Line {
             return (Look::Wait(due), [head, heir, replaced]);
         }
         let (mut poked, mut heir) = (None, None);
-        if over_at <= now && first.is_some() {
-            // Nor has the first in line taken it, which may not be polled either: the turn is its own
-            // now, and goes on from there if it does not use it.
-            let legacy = self.take_legacy();
-            [heir, poked] = self.pass(due, legacy);
-            over_at = due;
-        }
         let crowd = self.crowd.get_or_insert_default();
         if let Some(since) = wants {
             match (&mut self.status, &crowd.refusal) {

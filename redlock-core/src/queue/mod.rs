@@ -129,6 +129,16 @@ pub(crate) struct Legacy {
     pub(crate) rounds: u32,
 }
 
+/// What becomes of a place where nobody stands in line.
+#[derive(Clone, Copy)]
+enum Otherwise {
+    /// The turn stays with whoever has it.
+    Stay,
+    /// It is kept for a moment.
+    Keep(Quiet),
+    Forget,
+}
+
 impl Lines {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
@@ -139,8 +149,10 @@ impl Lines {
 
     /// Comes to `place`. `due` is by when a caller whose turn it is has to have done something.
     fn enter(&self, place: &Place, now: Moment, due: Moment) -> Entered {
+        // Dropped outside of the lock: it may hold the last of a node, or of a task.
+        let _forgotten;
         let mut state = self.lock();
-        state.forget_quiet(now);
+        _forgotten = state.forget_quiet(now);
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         let State { lines, waiting, .. } = &mut *state;
@@ -239,37 +251,42 @@ impl Lines {
         self.with_turn(place, tenure.ticket(), |line| line.prolong(until));
     }
 
-    /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. Otherwise
-    /// the place is forgotten, or kept as `quiet`.
+    /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. What becomes
+    /// of the place otherwise is up to `otherwise`. False where the turn stays where it is.
     fn pass(
         &self,
         place: &Place,
         ticket: u64,
         due: Moment,
-        quiet: Option<Quiet>,
+        otherwise: Otherwise,
         legacy: impl FnOnce() -> Legacy,
-    ) {
+    ) -> bool {
+        // What is forgotten is dropped outside of the lock.
         let ([next, _head], _crowd, _forgotten) = {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(place).filter(|line| line.turn == ticket) else {
-                return;
+                return false;
             };
-            if line.waiting() > 0 {
-                *waiting -= 1;
-                (line.pass(due, legacy()), None, None)
-            } else if let Some(quiet) = quiet {
-                line.turn = 0;
-                line.status = Status::Quiet(quiet);
-                let crowd = line.crowd.take();
-                ([None, None], crowd, state.keep_quiet(quiet.until, place))
-            } else {
-                ([None, None], None, lines.remove_entry(place))
+            match otherwise {
+                _ if line.waiting() > 0 => {
+                    *waiting -= 1;
+                    (line.pass(due, legacy()), None, None)
+                }
+                Otherwise::Stay => return false,
+                Otherwise::Keep(quiet) => {
+                    line.turn = 0;
+                    line.status = Status::Quiet(quiet);
+                    let crowd = line.crowd.take();
+                    ([None, None], crowd, state.keep_quiet(quiet.until, place))
+                }
+                Otherwise::Forget => ([None, None], None, lines.remove_entry(place)),
             }
         };
         if let Some(next) = next {
             wake(next);
         }
+        true
     }
 
     /// How many places are known.
@@ -297,10 +314,12 @@ impl State {
         forgotten
     }
 
-    fn forget_quiet(&mut self, now: Moment) {
+    fn forget_quiet(&mut self, now: Moment) -> Vec<(Place, Line)> {
+        let mut forgotten = Vec::new();
         while self.quiet.front().is_some_and(|(until, _)| *until <= now) {
-            self.forget_first_quiet();
+            forgotten.extend(self.forget_first_quiet());
         }
+        forgotten
     }
 
     fn forget_first_quiet(&mut self) -> Option<(Place, Line)> {

@@ -16,7 +16,7 @@ use crate::token::OwnerToken;
 
 use super::cohort::{Cohort, LULL};
 use super::line::{IsWanted, Line, Quiet};
-use super::{Legacy, Place};
+use super::{Legacy, Otherwise, Place};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
@@ -106,8 +106,9 @@ impl Turn {
                 return Poll::Ready(());
             }
             match self.change(|line| line.pause(due, context.waker())) {
-                Some(Err(IsWanted)) => Poll::Ready(()),
-                None | Some(Ok(_)) => Poll::Pending,
+                // Or it is somebody else's turn by now.
+                None | Some(Err(IsWanted)) => Poll::Ready(()),
+                Some(Ok(_)) => Poll::Pending,
             }
         });
         let clock = &*self.client.environment.clock;
@@ -129,49 +130,60 @@ impl Turn {
     }
 
     /// The lease ends, and was not lost: the next in line gets what is on the nodes, unless others
-    /// have to have their chance now. Returns it where nobody gets it, and it is to be released.
-    pub(crate) fn hand_over(mut self, inheritance: Inheritance) -> Option<Inheritance> {
-        let now = self.client.environment.now();
+    /// have to have their chance now. Returns it where nobody gets it: it is to be released, and
+    /// then the turn to be [ended](Self::end).
+    pub(crate) fn hand_over(&mut self, inheritance: Inheritance) -> Option<Inheritance> {
         let cohort = self.tenure.cohort;
-        let limits = &self.client.handover;
-        let quiet = cohort.is_alone(limits, now).map(|(rounds, cohort)| Quiet {
-            until: now.saturating_add(LULL),
-            rounds,
-            cohort,
-        });
-        let is_over = cohort.is_over(limits, now);
+        let now = self.client.environment.now();
+        if cohort.is_over(&self.client.handover, now) {
+            return Some(inheritance);
+        }
         let mut inheritance = Some(inheritance);
-        self.pass(quiet, || {
-            if is_over {
-                let (rounds, cohort) = cohort.takes_break();
-                Legacy {
-                    inheritance: None,
-                    cohort,
-                    rounds,
-                }
-            } else {
-                Legacy {
-                    inheritance: inheritance.take(),
-                    cohort: cohort.goes_on(),
-                    rounds: 0,
-                }
-            }
+        self.pass(Otherwise::Stay, || Legacy {
+            inheritance: inheritance.take(),
+            cohort: cohort.goes_on(),
+            rounds: 0,
         });
         inheritance
     }
 
-    /// Passes the turn on with all that came with it.
-    pub(super) fn decline(&mut self, legacy: Legacy) {
-        self.pass(None, || legacy);
+    /// The lease was released. Whoever is next lets others go first.
+    pub(crate) fn end(mut self) {
+        let cohort = self.tenure.cohort;
+        let now = self.client.environment.now();
+        let alone = cohort.is_alone(&self.client.handover, now);
+        let otherwise = alone.map_or(Otherwise::Forget, |(rounds, cohort)| {
+            let until = now.saturating_add(LULL);
+            Otherwise::Keep(Quiet {
+                until,
+                rounds,
+                cohort,
+            })
+        });
+        self.pass(otherwise, || {
+            let (rounds, cohort) = cohort.takes_break();
+            Legacy {
+                inheritance: None,
+                cohort,
+                rounds,
+            }
+        });
     }
 
-    fn pass(&mut self, quiet: Option<Quiet>, legacy: impl FnOnce() -> Legacy) {
-        let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
+    /// Passes the turn on with all that came with it.
+    pub(super) fn decline(&mut self, legacy: Legacy) {
+        self.pass(Otherwise::Forget, || legacy);
+    }
+
+    fn pass(&mut self, otherwise: Otherwise, legacy: impl FnOnce() -> Legacy) {
+        let ticket = self.tenure.ticket;
         if ticket != 0 {
             let due = self.client.due(self.client.node_timeout);
-            self.client
-                .lines
-                .pass(&self.place, ticket, due, quiet, legacy);
+            let lines = &self.client.lines;
+            let is_passed = lines.pass(&self.place, ticket, due, otherwise, legacy);
+            if is_passed || !matches!(otherwise, Otherwise::Stay) {
+                self.tenure.ticket = 0;
+            }
         }
     }
 }
@@ -180,7 +192,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let cohort = self.tenure.cohort.anew();
         let rounds = self.rounds;
-        self.pass(None, || Legacy {
+        self.pass(Otherwise::Forget, || Legacy {
             inheritance: None,
             cohort,
             rounds,
