@@ -19,9 +19,6 @@ pub(crate) const LONGEST_BREAK: Duration = DEFAULT_NODE_TIMEOUT;
 /// attempts, and four times as long as an attempt.
 const LOST_AFTER: Duration = Duration::from_millis(200 + 4 * 50);
 
-/// A break is a round trip at least.
-const SHORTEST_BREAK: Duration = Duration::from_micros(100);
-
 impl History {
     /// `call` is given the lock. Nobody has come before it who still waits and was not given the turn,
     /// unless he did not use it.
@@ -104,9 +101,9 @@ impl History {
         if !(is_next && is_release && is_new) || is_bounded || !self.is_awake(inner, call) {
             return;
         }
-        let given = on_clock(&this.clock, *left_at, self.world.now());
-        if given < SHORTEST_BREAK {
-            let text = format!("call {call} gave others {given:?} only to ask for the lock");
+        let looked = inner.looked.get(&this.line);
+        if looked.is_none_or(|looked| looked < left_at) {
+            let text = format!("call {call} gave others no time to ask for the lock");
             broken.push((Invariant::Hogged, text));
         }
         inner.coverage.broke_off += 1;

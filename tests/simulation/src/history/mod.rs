@@ -37,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) leases: Vec<LeaseRecord>,
     pub(crate) calls: Vec<Call>,
     pub(crate) queues: BTreeMap<LineId, Line>,
+    /// When a process last asked whether the keys are there, which is what a break is made of.
+    pub(crate) looked: BTreeMap<LineId, Duration>,
     /// By seat.
     pub(crate) reports: BTreeMap<LineId, Vec<Option<Report>>>,
     pub(crate) coverage: Coverage,

@@ -54,6 +54,9 @@ impl History {
     ) -> Submitted {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
+            let line = (process, operation.keys().clone());
+            let now = self.world.now();
+            self.lock().looked.insert(line, now);
             return Submitted::Other;
         }
         let id = operation.token().short_id();
