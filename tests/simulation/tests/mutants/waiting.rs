@@ -13,6 +13,7 @@ const LEASE: &str = "redlock-core/src/lease.rs";
 const LEAVE: &str = "redlock-core/src/leave.rs";
 const LINE: &str = "redlock-core/src/queue/line.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
+const PATIENCE: &str = "redlock-core/src/patience.rs";
 const TURN: &str = "redlock-core/src/queue/turn.rs";
 const VIGIL: &str = "redlock-core/src/vigil.rs";
 const WAIT: &str = "redlock-core/src/queue/wait.rs";
@@ -214,6 +215,42 @@ pub(crate) const WAITING: &[Mutant] = &[
         }],
         profile: "faulty",
         breaks: Invariant::Idle,
+    },
+    Mutant {
+        name: "an-unused-turn-stops-at-the-first-in-line",
+        patches: &[Patch {
+            file: LINE,
+            find: "if over_at <= now && first.is_some() {",
+            replace: "if false {",
+        }],
+        profile: "wild",
+        breaks: Invariant::Idle,
+    },
+    Mutant {
+        name: "a-wish-outlives-its-answer",
+        patches: &[Patch {
+            file: LINE,
+            find: "            // Whoever wanted it is told who has the lock; the next one need not hurry for that.
+            crowd.is_poked = false;
+",
+            replace: "            let _ = crowd;
+",
+        }],
+        profile: "calm",
+        breaks: Invariant::Hogged,
+    },
+    Mutant {
+        name: "tried-again-beyond-the-callers-time",
+        patches: &[Patch {
+            file: PATIENCE,
+            find: "        if self.end.is_some() {
+            return None;
+        }
+",
+            replace: "",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Settles,
     },
     Mutant {
         name: "a-wake-up-trusted-as-a-grant",
