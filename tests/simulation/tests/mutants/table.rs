@@ -32,7 +32,7 @@ const NOTICE: &str = "redlock-core/src/notice.rs";
 const POSSESSION: &str = "redlock-core/src/possession.rs";
 const QUORUM: &str = "redlock-core/src/quorum.rs";
 const REQUEST: &str = "redlock-core/src/request.rs";
-const ROUND: &str = "redlock-core/src/round.rs";
+const VOTES: &str = "redlock-core/src/votes.rs";
 const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
 
@@ -237,10 +237,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
             file: LEAVE,
-            find: "        let turn = self.begin_next_generation(over)?;
+            find: "        let mut turn = self.begin_next_generation(over)?;
 ",
             replace: "        self.shared.claim.release();
-        let turn = self.begin_next_generation(over)?;
+        let mut turn = self.begin_next_generation(over)?;
 ",
         }],
         profile: "faulty",
@@ -359,11 +359,18 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "grants-of-an-earlier-epoch-count",
-        patches: &[Patch {
-            file: ROUND,
-            find: "if *epoch == node.epoch())",
-            replace: "if *epoch <= node.epoch())",
-        }],
+        patches: &[
+            Patch {
+                file: VOTES,
+                find: "if *epoch == node.epoch())",
+                replace: "if *epoch <= node.epoch())",
+            },
+            Patch {
+                file: VOTES,
+                find: "self.epochs.get(seat) == Some(&node.epoch())",
+                replace: "self.epochs.get(seat) <= Some(&node.epoch())",
+            },
+        ],
         profile: "forgetful",
         breaks: Invariant::Unvouched,
     },

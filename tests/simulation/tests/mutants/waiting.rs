@@ -157,8 +157,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-without-end",
         patches: &[Patch {
             file: TURN,
-            find: "let goes_on = cohort.handed_over < limits.most && lasted < limits.longest;",
-            replace: "let goes_on = cohort.handed_over < u32::MAX || lasted < limits.longest;",
+            find: "if cohort.is_over(&self.client.handover, now) {",
+            replace: "if cohort.is_over(&crate::Handover { most: u32::MAX, longest: crate::MIN_TTL * 1_000_000 }, now) {",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -167,8 +167,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "no-break-for-others",
         patches: &[Patch {
             file: TURN,
-            find: "not_before: Some(others_until),",
-            replace: "not_before: None,",
+            find: "let (rounds, cohort) = cohort.takes_break();",
+            replace: "let (rounds, (_, cohort)) = (0, cohort.takes_break());",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -177,8 +177,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "last-come-first-served",
         patches: &[Patch {
             file: LINE,
-            find: "crowd.waiters.pop_first()?",
-            replace: "crowd.waiters.pop_last()?",
+            find: "crowd.waiters.pop_first()",
+            replace: "crowd.waiters.pop_last()",
         }],
         profile: "calm",
         breaks: Invariant::Overtaken,
@@ -210,8 +210,10 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
             file: LINE,
-            find: "if over_at <= now && first == Some(ticket) {",
-            replace: "if false && first == Some(ticket) {",
+            find: "            // The turn has come to nothing.
+",
+            replace: "            return (Look::Wait(due), [const { None }; 3]);
+",
         }],
         profile: "faulty",
         breaks: Invariant::Idle,
@@ -220,24 +222,12 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-stops-at-the-first-in-line",
         patches: &[Patch {
             file: LINE,
-            find: "if over_at <= now && first.is_some() {",
-            replace: "if false {",
+            find: "let [heir, _] = self.pass(due, legacy);",
+            replace: "let heir = None::<Waker>;
+            self.crowd().legacy = Some(legacy);",
         }],
         profile: "wild",
         breaks: Invariant::Idle,
-    },
-    Mutant {
-        name: "a-wish-outlives-its-answer",
-        patches: &[Patch {
-            file: LINE,
-            find: "            // Whoever wanted it is told who has the lock; the next one need not hurry for that.
-            crowd.is_poked = false;
-",
-            replace: "            let _ = crowd;
-",
-        }],
-        profile: "calm",
-        breaks: Invariant::Hogged,
     },
     Mutant {
         name: "tried-again-beyond-the-callers-time",
@@ -268,7 +258,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 let free = crate::race::before(&*environment.clock, until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
-                    let tenure = turn.hold(terms.deadline, &claim.token, None);
+                    let tenure = turn.hold(terms.deadline, &claim.token);
                     return Ok(Lease::new(client, claim, request, terms, tenure));
                 }
             }
@@ -290,7 +280,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             expiring: deadline,
             fencing_token: None,
         };
-        (Arc::new(self.claim), terms)
+        (self.claim, terms)
     }
 
 ",
