@@ -10,7 +10,7 @@ use crate::handover::Handover;
 /// In round trips rather than in time, so that it is as long as the network makes it, and so that one
 /// sees when somebody has come.
 const WHOLE_BREAK: u32 = 8;
-/// Where no rival was seen for a while, most breaks in a line are shorter than it would take one to
+/// Where no rival was seen for a while, most breaks are shorter than it would take one to
 /// come,
 const SHORT_BREAK: u32 = 1;
 /// and each fourth is a whole one.
@@ -76,7 +76,7 @@ impl Cohort {
         self.rivals = MEMORY;
     }
 
-    /// A break in a line, which has somebody who would go on at once: how long it is, and the cohort
+    /// A break for others, before somebody of this process goes on: how long it is, and the cohort
     /// behind it.
     pub(super) fn takes_break(self) -> (u32, Self) {
         let is_whole = self.rivals > 0 || self.breaks + 1 == BREAKS;
