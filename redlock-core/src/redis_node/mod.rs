@@ -10,6 +10,7 @@ mod connect;
 mod driver;
 mod inbox;
 mod lookout;
+mod pulse;
 mod scripts;
 mod serve;
 mod vetting;
@@ -25,7 +26,7 @@ pub use vetting::Vetting;
 
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{EpochListener, Node, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -157,6 +158,13 @@ impl Node for RedisNode {
 
     fn status(&self) -> NodeStatus {
         self.inbox.status()
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.inbox.vitals();
+        vitals.server = Some(self.address.to_string());
+        vitals.is_watched = self.lookout.is_staffed();
+        vitals
     }
 
     fn epoch(&self) -> u32 {
