@@ -9,6 +9,7 @@ mod command;
 mod connect;
 mod driver;
 mod inbox;
+mod locate;
 mod lookout;
 mod pulse;
 mod scripts;
