@@ -37,6 +37,7 @@
 mod acquire;
 mod call;
 mod chain;
+mod check_sites;
 mod config;
 mod error;
 mod from_lock_error;
@@ -48,6 +49,7 @@ mod init;
 mod lease;
 mod lock;
 mod name;
+mod overrides;
 mod parameters;
 mod reentrancy;
 mod registry;
@@ -64,7 +66,7 @@ pub use redlock_core::{
 pub use redlock_macros::redlock;
 
 pub use chain::{assert_held, current_lease as current, is_held};
-pub use config::{Config, ConfigError, PoolUrl};
+pub use config::{Config, ConfigError, PoolUrl, SiteConfig};
 pub use error::{LockError, LockErrorKind};
 pub use from_lock_error::FromLockError;
 pub use from_skip::FromSkip;

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Settings};
 
-use crate::config::{Config, HttpSettings};
+use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
 use crate::held::{Entry, HeldLease, HeldTable};
 use crate::lease::Limits;
+use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
 use crate::shutdown::Shutdown;
 
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: Parameters,
+    pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
@@ -55,6 +57,7 @@ pub struct PoolHealth {
 impl Registry {
     pub(crate) fn new(
         config: &Config,
+        overridden: &[Overridden],
         environment: Environment,
         pools: BTreeMap<String, Pool>,
     ) -> Self {
@@ -86,6 +89,11 @@ impl Registry {
                 known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
             }
         }
+        let overrides = Overrides::new(overridden, |names| {
+            let known = known_sets.iter().find(|(known, _)| known == names);
+            let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
+            known.map(|(_, set)| Arc::clone(set)).or_else(own)
+        });
         let shared = Shared {
             environment,
             client,
@@ -93,6 +101,7 @@ impl Registry {
             known_sets,
             default_set,
             defaults: config.defaults,
+            overrides,
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
@@ -163,7 +172,8 @@ pub(crate) fn set_of<'a>(
         .map(|name| match pools.get(name) {
             Some(pool) => Ok(Arc::clone(&pool.node)),
             None => Err(LockErrorKind::UnknownPool {
-                pool: name.to_owned(),
+                // It may be a URL in the wrong place.
+                pool: Name(name).to_string(),
                 configured: pools.keys().cloned().collect(),
             }),
         })
