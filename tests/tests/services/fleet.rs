@@ -48,10 +48,14 @@ impl Fleet {
     /// Starts one more process, of that example or another, and waits for its ready line.
     pub(crate) async fn add(&mut self, example: &str, ready_line_prefix: &str) -> &Service {
         let program = Service::build_example(example).await;
-        let environment = self.environment.clone();
-        let service = Service::spawn(&program, environment, ready_line_prefix).await;
+        let service = Service::spawn(&program, self.environment(), ready_line_prefix).await;
         self.services.push(service);
         self.services.last().expect("it was added")
+    }
+
+    /// What tells a process of the nodes.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        self.environment.clone()
     }
 
     /// The address of the first process.
