@@ -125,9 +125,8 @@ impl Redlock {
         if !problems.is_empty() {
             return Err(InitError { problems });
         }
-        let io = IO
-            .get_or_try_init(IoThread::start)
-            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let io =
+            io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let environment = io.environment();
 
         let mut options = RedisOptions::default();
@@ -215,6 +214,28 @@ impl Redlock {
     pub async fn shutdown(self) -> ShutdownReport {
         self.registry.begin_shutdown();
         self.registry.shutdown_report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns what the server returned, or `None` where the deadline came first; the server has
+    /// been dropped then.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let served = self.registry.until_deadline(server.into_future()).await;
+        (served, self.shutdown().await)
     }
 }
 
@@ -362,7 +383,7 @@ fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
     request.check()
 }
 
-/// The library's I/O thread, where a registry was started.
-pub(crate) fn io() -> Option<&'static IoThread> {
-    IO.get()
+/// The library's I/O thread. The first call starts it.
+pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+    IO.get_or_try_init(IoThread::start)
 }
