@@ -33,6 +33,8 @@
 //!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
 //!   handler is dropped and the lock released, as axum does.
+//! * `inspect`: what is held and how the nodes are doing, as JSON and as a page, over HTTP: see
+//!   `inspect`.
 
 mod acquire;
 mod call;
@@ -46,10 +48,13 @@ mod held;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
 mod init;
+#[cfg(feature = "inspect")]
+pub mod inspect;
 mod lease;
 mod lock;
 mod name;
 mod overrides;
+mod overview;
 mod parameters;
 mod reentrancy;
 mod registry;
@@ -59,9 +64,9 @@ mod signal;
 mod site;
 
 pub use redlock_core::{
-    Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,
-    NodeOutcome, NodeReport, NodeStatus, OnLost, Over, Remaining, Renewal, Resource, TooLate,
-    Unavailable, Vetting, guard::RestartGuard,
+    Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,
+    MemoryNode, NodeError, NodeErrorKind, NodeOutcome, NodeReport, NodeStatus, NodeVitals, OnLost,
+    Over, Remaining, Renewal, Resource, TooLate, Unavailable, Vetting, guard::RestartGuard,
 };
 pub use redlock_macros::redlock;
 
@@ -74,8 +79,9 @@ pub use held::HeldLease;
 pub use init::{InitError, Redlock, init};
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
+pub use overview::{PoolHealth, SiteParameters, SiteReport, Votes};
 pub use parameters::{MinValidity, OnCancel, Wait};
-pub use registry::{PoolHealth, Registry};
+pub use registry::Registry;
 pub use scope::Entered;
 pub use shutdown::{ShutdownReport, shutdown_signal};
 pub use site::{Site, sites};

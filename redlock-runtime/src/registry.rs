@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Settings};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
 
 use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
@@ -42,16 +42,6 @@ pub(crate) struct Pool {
     pub(crate) node: Arc<dyn Node>,
     /// The same node, where it is in this process.
     pub(crate) memory: Option<MemoryNode>,
-}
-
-/// Whether a node votes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PoolHealth {
-    /// The pool's name.
-    pub pool: String,
-    /// Whether it votes, and why not.
-    pub status: NodeStatus,
 }
 
 impl Registry {
@@ -121,15 +111,9 @@ impl Registry {
             .collect()
     }
 
-    /// Each pool in the order of its name, and whether it votes.
-    pub fn health(&self) -> Vec<PoolHealth> {
-        let pools = self.shared.pools.iter();
-        pools
-            .map(|(pool, it)| PoolHealth {
-                pool: pool.clone(),
-                status: it.node.status(),
-            })
-            .collect()
+    /// How many leases are held.
+    pub fn held_count(&self) -> usize {
+        self.shared.held.count()
     }
 
     /// The in-process node behind a `memory://` pool, to look into or to cut off.
@@ -164,6 +148,11 @@ impl Registry {
     }
 }
 
+/// The pools of a set.
+pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
+    nodes.iter().map(|node| node.name().to_owned()).collect()
+}
+
 pub(crate) fn set_of<'a>(
     pools: &BTreeMap<String, Pool>,
     names: impl Iterator<Item = &'a str>,
@@ -190,7 +179,7 @@ pub(crate) fn set_of<'a>(
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Registry")
-            .field("health", &self.health())
+            .field("votes", &self.votes())
             .finish_non_exhaustive()
     }
 }

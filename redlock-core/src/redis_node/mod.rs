@@ -98,7 +98,7 @@ impl RedisNode {
     ) -> Self {
         let name = name.into();
         let address = Arc::new(address);
-        let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
         let clock = io.environment().clock;
         let warden = options
