@@ -215,7 +215,7 @@ impl fmt::Debug for Redlock {
 }
 
 /// Everything about a configuration that needs no network.
-fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
+pub(crate) fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
     let mut problems = Vec::new();
     if config.pools.is_empty() {
         problems.push(no_pools());
@@ -322,7 +322,7 @@ fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core
 }
 
 /// Every annotated function of the program against the configuration.
-fn check_sites(config: &Config) -> Result<(), InitError> {
+pub(crate) fn check_sites(config: &Config) -> Result<(), InitError> {
     let mut problems = Vec::new();
     let configured: Vec<_> = config.pools.keys().map(String::as_str).collect();
     let sites = sites();

@@ -33,6 +33,8 @@
 //!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
 //!   handler is dropped and the lock released, as axum does.
+//! * `testing`: a kit for tests of code that locks, in the module `testing`. For
+//!   `[dev-dependencies]`.
 
 mod acquire;
 mod call;
@@ -49,12 +51,15 @@ mod lease;
 mod lock;
 mod name;
 mod parameters;
+mod record;
 mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
 mod signal;
 mod site;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use redlock_core::{
     Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,

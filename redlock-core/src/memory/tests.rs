@@ -22,11 +22,7 @@ impl Entropy for Fixed {
 }
 
 fn operation(token: u8, want: Want) -> Operation {
-    Operation::new(
-        Resource::from("r"),
-        OwnerToken::draw(&Fixed(token)),
-        want,
-    )
+    Operation::new(Resource::from("r"), OwnerToken::draw(&Fixed(token)), want)
 }
 
 fn acquire(token: u8) -> Operation {
