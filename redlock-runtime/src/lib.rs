@@ -35,10 +35,13 @@
 //!   handler is dropped and the lock released, as axum does.
 //! * `inspect`: what is held and how the nodes are doing, as JSON and as a page, over HTTP: see
 //!   `inspect`.
+//! * `testing`: a kit for tests of code that locks, in the module `testing`. For
+//!   `[dev-dependencies]`.
 
 mod acquire;
 mod call;
 mod chain;
+mod check_sites;
 mod config;
 mod error;
 mod from_lock_error;
@@ -52,14 +55,18 @@ pub mod inspect;
 mod lease;
 mod lock;
 mod name;
+mod overrides;
 mod overview;
 mod parameters;
+mod record;
 mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
 mod signal;
 mod site;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use redlock_core::{
     Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,
@@ -69,7 +76,7 @@ pub use redlock_core::{
 pub use redlock_macros::redlock;
 
 pub use chain::{assert_held, current_lease as current, is_held};
-pub use config::{Config, ConfigError, PoolUrl};
+pub use config::{Config, ConfigError, PoolUrl, SiteConfig};
 pub use error::{LockError, LockErrorKind};
 pub use from_lock_error::FromLockError;
 pub use from_skip::FromSkip;

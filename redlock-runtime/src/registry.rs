@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
 
-use crate::config::{Config, HttpSettings};
+use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
 use crate::held::{Entry, HeldLease, HeldTable};
 use crate::lease::Limits;
+use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
+use crate::record::Recorder;
 use crate::shutdown::Shutdown;
 
 /// Where calls find their pools. Clones are the same registry.
@@ -30,9 +32,11 @@ pub(crate) struct Shared {
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: Parameters,
+    pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) recorder: Recorder,
 }
 
 /// One configured node.
@@ -45,6 +49,7 @@ pub(crate) struct Pool {
 impl Registry {
     pub(crate) fn new(
         config: &Config,
+        overridden: &[Overridden],
         environment: Environment,
         pools: BTreeMap<String, Pool>,
     ) -> Self {
@@ -76,6 +81,11 @@ impl Registry {
                 known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
             }
         }
+        let overrides = Overrides::new(overridden, |names| {
+            let known = known_sets.iter().find(|(known, _)| known == names);
+            let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
+            known.map(|(_, set)| Arc::clone(set)).or_else(own)
+        });
         let shared = Shared {
             environment,
             client,
@@ -83,9 +93,11 @@ impl Registry {
             known_sets,
             default_set,
             defaults: config.defaults,
+            overrides,
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            recorder: Recorder::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -152,7 +164,8 @@ pub(crate) fn set_of<'a>(
         .map(|name| match pools.get(name) {
             Some(pool) => Ok(Arc::clone(&pool.node)),
             None => Err(LockErrorKind::UnknownPool {
-                pool: name.to_owned(),
+                // It may be a URL in the wrong place.
+                pool: Name(name).to_string(),
                 configured: pools.keys().cloned().collect(),
             }),
         })

@@ -154,7 +154,21 @@ impl Site {
     }
 }
 
+/// Where a site is: the same for all instances of a generic function. Numbers come first, as they are
+/// quick to compare.
+pub(crate) type Place = (u32, u32, &'static str, &'static str, &'static str);
+
 impl Site {
+    pub(crate) fn place(&self) -> Place {
+        (
+            self.line,
+            self.column,
+            self.file,
+            self.function,
+            self.module,
+        )
+    }
+
     /// The site's name, as configuration and logs have it: what the attribute's `name` says, or
     /// `module_path::function`.
     pub fn site_name(&self) -> Cow<'static, str> {
@@ -244,16 +258,8 @@ pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<_> = inventory::iter::<Registration>()
         .map(|site| site.0)
         .collect();
-    sites.sort_by_key(|site| (site.file, site.line, site.column));
+    sites.sort_by_key(|site| (site.file, site.place()));
     // A generic function registers once for each instance that the compiler makes of it.
-    sites.dedup_by_key(|site| {
-        (
-            site.module,
-            site.function,
-            site.file,
-            site.line,
-            site.column,
-        )
-    });
+    sites.dedup_by_key(|site| site.place());
     sites
 }

@@ -51,7 +51,7 @@ mod temp_dir;
 
 pub use drop_after::drop_after;
 pub use eventually::eventually;
-pub use history::{CriticalLog, check_no_overlap};
+pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
 pub use node::{NodeOptions, Pttl, RedisNode};
 pub use nodes::Nodes;

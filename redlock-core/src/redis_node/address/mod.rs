@@ -8,7 +8,7 @@ use std::fmt;
 use ::redis::IntoConnectionInfo as _;
 
 use crate::error::Invalid;
-use redact::redacted;
+use redact::{may_be_split_password, redacted};
 pub(super) use server::{Endpoint, Login, Server};
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
@@ -103,10 +103,10 @@ impl fmt::Display for Listed<'_> {
 
 /// One server, from the URL `plain`, which is what `url` says of it.
 fn server(url: &str, plain: &str, is_secure: bool) -> Result<Server, Invalid> {
-    if plain.contains('#') {
+    if plain.starts_with("redis://") && may_be_split_password(plain) {
         return Err(Invalid::new(format!(
-            "`{}` has a `#`; write %23 in a password, and nothing behind the database: TLS is always \
-             verified",
+            "`{}` has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or a \
+             password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             redacted(url),
         )));
     }

@@ -40,6 +40,16 @@ fn bad_urls_are_refused_without_their_password() {
         "rediss+unix:///s3cret",
         "s3cret@host",
         "redis://user:s3@cret@host:99999",
+        "redis://user:s3cret",
+        "redis://user:12#s3cret@host",
+        "redis://s3cret:12/34@host",
+        "redis://s3cret:12?34@host",
+        "redis://s3cret:12#34",
+        "s3cret://host",
+        "redis+cluster://user:12#s3cret@host",
+        "redis+cluster://user:12/s3cret@host",
+        "redis+sentinel://user:12#s3cret@host/shop",
+        "redis+sentinel://user:12?s3cret@host/shop",
         "redis+sentinel://user:s3cret@host",
         "redis+sentinel://user:s3cret@host/",
         "redis+sentinel://user:s3cret@host,/shop",
@@ -52,7 +62,7 @@ fn bad_urls_are_refused_without_their_password() {
     ] {
         let text = RedisAddress::parse(url).unwrap_err().to_string();
         assert!(
-            !text.contains("s3") || url.contains("/s3cret"),
+            !text.contains("s3") || url.starts_with("s3"),
             "{url}: {text}"
         );
     }
