@@ -283,6 +283,9 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Locks" {
                 code { (site.resource_template()) }
                 @if report.parameters.fencing { small { "with a fencing token" } }
+                @if !report.overridden.is_empty() {
+                    small { (report.overridden.join(", ")) " by the configuration" }
+                }
             }
             td data-label="Lives" {
                 @if has_own_ttl || has_own_hold { span.dim { "said by the call" } }
