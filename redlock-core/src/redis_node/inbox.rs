@@ -16,7 +16,7 @@ use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, R
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
-use super::connect::Writer;
+use super::socket::Writer;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.

@@ -13,6 +13,8 @@ mod locate;
 mod lookout;
 mod scripts;
 mod serve;
+mod socket;
+mod tls;
 mod vetting;
 mod warden;
 mod wire;
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+pub use tls::TlsOptions;
 pub use vetting::Vetting;
 
 use crate::guard::Fleet;

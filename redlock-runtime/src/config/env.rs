@@ -14,11 +14,15 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 const PREFIX: &str = "REDLOCK_";
 
 /// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 32] = [
     CONFIG_FILE,
     "REDLOCK_POOLS_<NAME>_URL",
     "REDLOCK_POOLS_<NAME>_VETTING",
     "REDLOCK_POOLS_<NAME>_TRUST_AOF",
+    "REDLOCK_POOLS_<NAME>_TLS_CA",
+    "REDLOCK_POOLS_<NAME>_TLS_CERT",
+    "REDLOCK_POOLS_<NAME>_TLS_KEY",
+    "REDLOCK_POOLS_<NAME>_TLS_SERVER_NAME",
     "REDLOCK_RESTART_GUARD",
     "REDLOCK_DEFAULT_POOLS",
     "REDLOCK_KEY_PREFIX",
@@ -141,6 +145,10 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                     url: PoolUrl::new(value),
                     vetting: None,
                     trust_aof: None,
+                    tls_ca: None,
+                    tls_cert: None,
+                    tls_key: None,
+                    tls_server_name: None,
                 };
                 file.pools.insert(pool, pool_of);
             } else if let Some(pool) = of_pool("_VETTING") {
@@ -157,6 +165,14 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                     other => return Err(format!("`{other}` is neither `true` nor `false`")),
                 };
                 file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
+            } else if let Some(pool) = of_pool("_TLS_CA") {
+                file.pool_settings.entry(pool).or_default().tls.ca = Some(value.into());
+            } else if let Some(pool) = of_pool("_TLS_CERT") {
+                file.pool_settings.entry(pool).or_default().tls.certificate = Some(value.into());
+            } else if let Some(pool) = of_pool("_TLS_KEY") {
+                file.pool_settings.entry(pool).or_default().tls.key = Some(value.into());
+            } else if let Some(pool) = of_pool("_TLS_SERVER_NAME") {
+                file.pool_settings.entry(pool).or_default().tls.server_name = Some(value.into());
             } else {
                 return Err(format!(
                     "there is no such variable; there are {}",
@@ -200,6 +216,10 @@ mod tests {
                 ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
                 ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
                 ("REDLOCK_POOLS_EU_WEST_TRUST_AOF", "true"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CA", "ca"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CERT", "cert"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_KEY", "key"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_SERVER_NAME", "name"),
                 ("REDLOCK_RESTART_GUARD", "strict"),
                 ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
                 ("REDLOCK_KEY_PREFIX", "env"),
@@ -212,9 +232,13 @@ mod tests {
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "eu_west"]);
         assert_eq!(config.default_pools.as_ref().unwrap(), &["a", "eu_west"]);
         assert_eq!(config.key_prefix, "env");
-        let settings = config.pool_settings["eu_west"];
+        let settings = &config.pool_settings["eu_west"];
         assert_eq!(settings.vetting, Some(Vetting::Warn));
         assert_eq!(settings.trust_aof, Some(true));
+        assert_eq!(settings.tls.ca, Some("ca".into()));
+        assert_eq!(settings.tls.certificate, Some("cert".into()));
+        assert_eq!(settings.tls.key, Some("key".into()));
+        assert_eq!(settings.tls.server_name, Some("name".into()));
         assert!(config.restart_guard.is_some());
         assert_eq!(
             config.max_ttl,

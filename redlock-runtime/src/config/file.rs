@@ -1,6 +1,7 @@
 //! The TOML file's shape.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use redlock_core::guard::RestartGuard;
 use redlock_core::{OnLost, RetryLimit, Vetting};
@@ -39,6 +40,14 @@ pub(super) struct Pool {
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
     pub(super) trust_aof: Option<bool>,
+    #[serde(default)]
+    pub(super) tls_ca: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_cert: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_key: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_server_name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -156,19 +165,24 @@ impl File {
         let span = |span: Option<Span>| span.map(|Span(duration)| duration);
         let mut settings = self.pool_settings;
         for (name, pool) in self.pools {
-            let own = PoolSettings {
+            let mut own = PoolSettings {
                 vetting: pool.vetting.map(Vetting::from),
                 trust_aof: pool.trust_aof,
+                ..PoolSettings::default()
             };
+            own.tls.ca = pool.tls_ca;
+            own.tls.certificate = pool.tls_cert;
+            own.tls.key = pool.tls_key;
+            own.tls.server_name = pool.tls_server_name;
             if own != PoolSettings::default() {
                 let settings = settings.entry(name.clone()).or_default();
-                *settings = settings.over(own);
+                *settings = std::mem::take(settings).over(own);
             }
             config.pools.insert(name, pool.url);
         }
         for (name, own) in settings {
             let settings = config.pool_settings.entry(name).or_default();
-            *settings = own.over(*settings);
+            *settings = own.over(std::mem::take(settings));
         }
         let guard = self.restart_guard.map(|guard| match guard {
             Guard::Standard => RestartGuard::Standard,
@@ -243,6 +257,10 @@ mod tests {
             url = "redis://h:1"
             vetting = "warn"
             trust_aof = true
+            tls_ca = "ca.pem"
+            tls_cert = "client.pem"
+            tls_key = "client.key"
+            tls_server_name = "db.example"
             [pools.b]
             url = "memory://b"
             [defaults]
@@ -285,10 +303,15 @@ mod tests {
         assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
         assert_eq!(config.http.contended_status, 409);
         assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
-        let settings = PoolSettings {
+        let mut settings = PoolSettings {
             vetting: Some(Vetting::Warn),
             trust_aof: Some(true),
+            ..PoolSettings::default()
         };
+        settings.tls.ca = Some("ca.pem".into());
+        settings.tls.certificate = Some("client.pem".into());
+        settings.tls.key = Some("client.key".into());
+        settings.tls.server_name = Some("db.example".into());
         assert_eq!(config.pool_settings["a"], settings);
         assert_eq!(config.pool_settings.len(), 1);
         assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));

@@ -28,8 +28,8 @@ impl Writer for Socket {
         Ok(bytes.len())
     }
 
-    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.try_write(bytes))
     }
 }
 
