@@ -252,7 +252,9 @@ fn not_redis(answer: &[u8]) -> NodeError {
 
 /// Of a server that hung up at the first word.
 fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
-    if server.tls.is_none() && error.to_string() == CLOSED {
+    let reset = io::ErrorKind::ConnectionReset.to_string();
+    let detail = error.to_string();
+    if server.tls.is_none() && (detail == CLOSED || detail == reset) {
         return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
     }
     error
