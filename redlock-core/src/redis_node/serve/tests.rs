@@ -170,3 +170,60 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
         }
     }
 }
+
+/// As TLS does: takes everything, and gets it out only when it is flushed, and then not at once.
+#[derive(Default)]
+struct Secured {
+    socket: Socket,
+    taken: Mutex<Vec<u8>>,
+    is_full: Mutex<bool>,
+}
+
+impl Writer for Secured {
+    fn try_write(&self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        *self.is_full.lock().unwrap() = true;
+        self.taken.lock().unwrap().extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut *self.is_full.lock().unwrap()) {
+            return Poll::Pending;
+        }
+        let taken = std::mem::take(&mut *self.taken.lock().unwrap());
+        Poll::Ready(self.socket.try_write(&taken).map(|_| ()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_connection_took_and_did_not_send_is_looked_after() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new(100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let secured = Arc::new(Secured::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&secured) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, None);
+    // Long enough for a driver that has nothing to do to let callers write by themselves.
+    for _ in 0..2 * CALM {
+        look(&mut serve);
+        let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+        assert!(secured.socket.take().is_empty());
+        look(&mut serve);
+        assert!(secured.socket.take().is_empty(), "the socket is full");
+        look(&mut serve);
+        assert!(secured.socket.take().contains("SET"), "and is so no more");
+        answer(&mut serve, &mut server, "$-1\r\n").await;
+        assert_eq!(round.tally().granted, 1);
+    }
+}
