@@ -154,7 +154,7 @@ impl Redlock {
                     (Arc::new(node.clone()), Some(node))
                 }
                 PoolAddress::Redis(address) => {
-                    let settings = config.pool_settings.get(&name).copied();
+                    let settings = config.pool_settings.get(&name).cloned();
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
@@ -305,7 +305,12 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
                 Name(name),
             ));
         }
-        match url.address() {
+        let tls = config
+            .pool_settings
+            .get(name)
+            .map(|settings| settings.tls.clone());
+        let address = url.address();
+        match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(format!(
@@ -322,7 +327,7 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
     for name in config.pool_settings.keys() {
         if !config.pools.contains_key(name) {
             problems.push(format!(
-                "`vetting` or `trust_aof` is set for the pool `{}`, which is not configured",
+                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
                 Name(name),
             ));
         }

@@ -16,8 +16,8 @@ use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, N
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
-use super::connect::Writer;
 use super::pulse::Pulse;
+use super::socket::Writer;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.

@@ -14,6 +14,8 @@ mod lookout;
 mod pulse;
 mod scripts;
 mod serve;
+mod socket;
+mod tls;
 mod vetting;
 mod warden;
 mod wire;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+pub use tls::TlsOptions;
 pub use vetting::Vetting;
 
 use crate::guard::Fleet;

@@ -43,7 +43,15 @@ pub(super) const OF_A_SITE: [&str; 12] = [
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
 
 /// What can be said of a pool, in `[pools.…]`.
-pub(super) const OF_A_POOL: [&str; 3] = ["url", "vetting", "trust_aof"];
+pub(super) const OF_A_POOL: [&str; 7] = [
+    "url",
+    "vetting",
+    "trust_aof",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_server_name",
+];
 
 /// Where a key may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
