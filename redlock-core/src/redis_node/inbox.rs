@@ -24,6 +24,8 @@ pub(super) struct Inbox {
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
+    /// Tells [`suspected`](Self::suspected) that an answer is overdue, or still is.
+    suspected: Notify,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
@@ -80,6 +82,7 @@ impl Inbox {
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             settled: Notify::new(),
+            suspected: Notify::new(),
             max_in_flight,
         }
     }
@@ -213,6 +216,13 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
+        self.suspected.notify_one();
+    }
+
+    /// Completes when an answer was found overdue since the last call, and again for as long as it
+    /// is. For one task.
+    pub(super) async fn suspected(&self) {
+        self.suspected.notified().await;
     }
 
     /// The overdue answer came.

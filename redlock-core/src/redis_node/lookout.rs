@@ -149,7 +149,7 @@ impl Lookout {
     async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
         let timeout = self.times.connect_timeout;
         let connecting = async {
-            let server = locate(&self.address).await?;
+            let server = locate(&self.address, timeout).await?.server;
             Ok((dial(&server).await?, server.login))
         };
         tokio::time::timeout(timeout, connecting)

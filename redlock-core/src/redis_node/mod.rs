@@ -12,6 +12,7 @@ mod inbox;
 mod locate;
 mod lookout;
 mod scripts;
+mod sentinel;
 mod serve;
 mod vetting;
 mod warden;
@@ -58,7 +59,8 @@ pub struct RedisOptions {
     /// What becomes of a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
-    /// promoted. Then a restart needs no quarantine.
+    /// promoted. Then a restart needs no quarantine. Means nothing for an address that
+    /// [fails over](RedisAddress::fails_over).
     pub trust_aof: bool,
 }
 
@@ -92,10 +94,12 @@ impl RedisNode {
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,
-        options: RedisOptions,
+        mut options: RedisOptions,
         io: &IoThread,
     ) -> Self {
         let name = name.into();
+        // The file of a promoted replica lacks what the replica lacked.
+        options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
         let inbox = Arc::new(Inbox::new(options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
