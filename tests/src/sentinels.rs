@@ -167,11 +167,21 @@ impl SentinelGroup {
     /// Waits until `server` follows the master.
     pub async fn until_replica(&self, server: &RedisNode) {
         eventually("the old master to follow the new one", SOON, async || {
-            let state = (server.info("role"), server.info("master_link_status"));
-            match state {
-                (Some(role), Some(link)) if role == "slave" && link == "up" => Ok(()),
-                state => Err(format!("{server}: {state:?}")),
-            }
+            // Whoever is made a replica closes its connections.
+            let info: RedisResult<String> = server.try_command(["INFO", "replication"]);
+            let info = info.map_err(|error| error.to_string())?;
+            let is_up = info.contains("role:slave") && info.contains("master_link_status:up");
+            is_up.then_some(()).ok_or(info)
+        })
+        .await;
+    }
+
+    /// Waits until a key is on all servers: a failover loses what is not.
+    pub async fn until_replicated(&self, key: &str) {
+        eventually("the key on all servers", SOON, async || {
+            let values = self.servers.values_of(key);
+            let is_everywhere = values.iter().all(Option::is_some);
+            is_everywhere.then_some(()).ok_or(format!("{values:?}"))
         })
         .await;
     }
@@ -179,11 +189,13 @@ impl SentinelGroup {
     async fn until_another_than(&self, before: &RedisNode) {
         eventually("another master", SOON, async || {
             let master = self.named()?;
-            let role = master.info("role");
-            if master.port() == before.port() || role.as_deref() != Some("master") {
-                return Err(format!("{master} is {role:?}"));
+            if master.port() == before.port() {
+                return Err(format!("{master} still is the master"));
             }
-            Ok(())
+            let info: RedisResult<String> = master.try_command(["INFO", "replication"]);
+            let info = info.map_err(|error| error.to_string())?;
+            let is_master = info.contains("role:master");
+            is_master.then_some(()).ok_or(info)
         })
         .await;
     }

@@ -24,8 +24,9 @@ pub(super) struct Inbox {
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
-    /// Tells [`suspected`](Self::suspected) that an answer is overdue, or still is.
-    suspected: Notify,
+    /// Told when an answer is overdue, again and again while it is, and by whoever else has a
+    /// reason to ask whether the server is the one that is meant.
+    doubts: Arc<Notify>,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
@@ -82,7 +83,7 @@ impl Inbox {
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             settled: Notify::new(),
-            suspected: Notify::new(),
+            doubts: Arc::default(),
             max_in_flight,
         }
     }
@@ -216,13 +217,12 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
-        self.suspected.notify_one();
+        self.doubts.notify_one();
     }
 
-    /// Completes when an answer was found overdue since the last call, and again for as long as it
-    /// is. For one task.
-    pub(super) async fn suspected(&self) {
-        self.suspected.notified().await;
+    /// See the field. For one task to wait on.
+    pub(super) fn doubts(&self) -> &Arc<Notify> {
+        &self.doubts
     }
 
     /// The overdue answer came.

@@ -12,7 +12,7 @@ use super::address::{Place, RedisAddress, Server};
 use super::connect::not_connected;
 use super::driver::jittered;
 use super::inbox::Inbox;
-use super::sentinel::{Named, ask};
+use super::sentinel::{Listening, Named, ask};
 
 /// A server, and by whose word it is the one.
 pub(super) struct Located {
@@ -58,9 +58,9 @@ pub(super) async fn locate(
     }
 }
 
-/// Completes when a newer failover has made another server the master. Asks when answers of the
-/// present one are overdue, for as long as they are, and with each heartbeat: a master that was cut
-/// off from its sentinels may go on answering this client.
+/// Completes when a newer failover has made another server the master. Asks when a sentinel tells of
+/// one, when answers of the present master are overdue, for as long as they are, and with each
+/// heartbeat: a master that was cut off from its sentinels may go on answering this client.
 ///
 /// Without sentinels, or where they do not tell of which failover they speak, it never completes.
 pub(super) async fn moved(
@@ -72,9 +72,10 @@ pub(super) async fn moved(
     let (Place::Sentinel(sentinel), Some(from)) = (&address.place, &from.named) else {
         return pending().await;
     };
+    let _listening = Listening::to(sentinel, inbox.doubts(), options.heartbeat);
     loop {
         // Whichever comes first.
-        let _ = timeout(jittered(options.heartbeat), inbox.suspected()).await;
+        let _ = timeout(jittered(options.heartbeat), inbox.doubts().notified()).await;
         match ask(sentinel, options.connect_timeout / 2).await {
             Ok(now) if now.endpoint != from.endpoint && now.epoch > from.epoch => {
                 let detail = format!("the sentinels name another master, {}", now.endpoint);

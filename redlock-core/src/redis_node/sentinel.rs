@@ -7,9 +7,12 @@
 //! What is named is not believed: the server itself has to say that it is a master.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Buf as _, BytesMut};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -19,7 +22,8 @@ use crate::quorum::majority;
 
 use super::address::{Endpoint, Sentinel, Server};
 use super::connect::{dial, exchange, greet, not_connected, pairs};
-use super::wire::{Value, pack};
+use super::driver::jittered;
+use super::wire::{Value, decode, pack};
 
 /// What sentinels say of a master.
 #[derive(Clone)]
@@ -87,6 +91,70 @@ fn newest(answers: &Answers) -> Option<Named> {
     newest.cloned()
 }
 
+/// Tells `doubts` that the master may have moved, whenever a sentinel says so.
+///
+/// An orderly failover leaves the old master one for seconds (Sentinel demotes it when it has told of
+/// the new one long enough), and nothing else tells its clients. It is a hint: whoever is told asks.
+/// One that is missed costs time. Dropping it closes the connections.
+pub(super) struct Listening(#[allow(dead_code, reason = "its tasks end with it")] JoinSet<()>);
+
+impl Listening {
+    /// A connection that could not be made, or that broke, is made again after about `pause`.
+    pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
+        let mut tasks = JoinSet::new();
+        for sentinel in &of.sentinels {
+            let (sentinel, master) = (sentinel.clone(), of.master.clone());
+            let doubts = Arc::clone(doubts);
+            tasks.spawn(async move {
+                loop {
+                    let _ = listen(&sentinel, &master, &doubts).await;
+                    tokio::time::sleep(jittered(pause)).await;
+                }
+            });
+        }
+        Self(tasks)
+    }
+}
+
+async fn listen(sentinel: &Server, master: &str, doubts: &Notify) -> Result<(), NodeError> {
+    let mut stream = dial(sentinel).await?;
+    let mut buffer = BytesMut::new();
+    greet(&mut *stream, &mut buffer, &sentinel.login).await?;
+    let subscribe = pack([b"SUBSCRIBE".as_slice(), SWITCH].into_iter());
+    let subscribed = exchange(&mut *stream, &mut buffer, &subscribe, |_| ()).await?;
+    subscribed.map_err(not_connected)?;
+    // It may have moved before anybody listened.
+    doubts.notify_one();
+    loop {
+        while let Some((value, length)) = decode(&buffer).map_err(|_| nonsense())? {
+            if is_about(&value, master) {
+                doubts.notify_one();
+            }
+            buffer.advance(length);
+        }
+        match stream.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return Ok(()),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The channel of completed failovers. A message is the master's name, and where it was and is.
+const SWITCH: &[u8] = b"+switch-master";
+
+fn is_about(value: &Value<'_>, master: &str) -> bool {
+    let Value::Array(words) = value else {
+        return false;
+    };
+    match &words[..] {
+        [Value::Bulk(b"message"), Value::Bulk(_), Value::Bulk(text)] => {
+            let name = text.split(|byte| *byte == b' ').next();
+            name == Some(master.as_bytes())
+        }
+        _ => false,
+    }
+}
+
 async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
     let mut stream = dial(sentinel).await?;
     let mut buffer = BytesMut::new();
@@ -106,12 +174,16 @@ async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
             epoch: epoch.ok().flatten(),
         }),
         Ok(Place::Unknown) => Err(not_connected(format!("it does not know `{master}`"))),
-        Ok(Place::Nonsense) => Err(not_connected("its answer makes no sense")),
+        Ok(Place::Nonsense) => Err(nonsense()),
         Err(error) if error.starts_with("ERR unknown command") => {
             Err(not_connected("it is no sentinel"))
         }
         Err(error) => Err(not_connected(error)),
     }
+}
+
+fn nonsense() -> NodeError {
+    not_connected("its answer makes no sense")
 }
 
 enum Place {
@@ -201,6 +273,19 @@ mod tests {
         }
         assert!(matches!(place_of(&Value::Nil), Place::Unknown));
         assert!(matches!(place_of(&Value::Int(1)), Place::Nonsense));
+    }
+
+    #[test]
+    fn only_what_is_said_of_this_master_is_a_reason_to_ask() {
+        let said = |text: &'static str| {
+            let words =
+                ["message", "+switch-master", text].map(|word| Value::Bulk(word.as_bytes()));
+            is_about(&Value::Array(words.into()), "shop")
+        };
+        assert!(said("shop 10.0.0.1 6379 10.0.0.2 6379"));
+        assert!(!said("shopping 10.0.0.1 6379 10.0.0.2 6379"));
+        assert!(!said("mail 10.0.0.1 6379 10.0.0.2 6379"));
+        assert!(!is_about(&Value::Int(1), "shop"));
     }
 
     #[test]

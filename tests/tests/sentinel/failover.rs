@@ -6,7 +6,8 @@ use redlock_core::{Released, RetryLimit};
 use redlock_tests::{SentinelGroup, SentinelOptions, eventually};
 
 use crate::fixture::{
-    SOON, calm, client, impatient, lock_soon, once, single, until_abstaining, until_voting, wary,
+    SOON, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
+    until_voting, wary,
 };
 
 #[tokio::test]
@@ -65,17 +66,11 @@ async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_live
     let group = SentinelGroup::start().await;
     let set = single(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    // All replicas have it: what they do not have a failover loses.
-    let acknowledged = group.servers[0].try_command(["WAIT", "2", "0"]);
-    assert_eq!(acknowledged, Ok(2));
-
+    group.until_replicated("r").await;
     let before = group.fail_over().await;
-    eventually("an extension on the new master", SOON, async || {
-        let extended = lease.extend(Duration::from_secs(120)).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
     let master = group.master().await;
+    until_at(&set, master).await;
+    lease.extend(Duration::from_secs(120)).await.unwrap();
     assert!(master.get("r").is_some());
     assert_eq!(lease.release().await, Released::Confirmed);
     assert_eq!(master.get("r"), None);
@@ -88,7 +83,7 @@ async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
     let group = SentinelGroup::start().await;
     let set = single(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert_eq!(group.servers[0].try_command(["WAIT", "2", "0"]), Ok(2));
+    group.until_replicated("r").await;
     group.servers[0].kill();
     until_abstaining(&set[0], "").await;
     drop(lease);
@@ -110,6 +105,7 @@ async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
     let group = SentinelGroup::start().await;
     let set = single(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
+    group.until_replicated("r").await;
     // By hand: no connection is closed, and the sentinels still name it. They undo this in a while.
     let port = group.servers[1].port().to_string();
     group.servers[0].command(["REPLICAOF", "127.0.0.1", &port]);
@@ -164,36 +160,48 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
+/// A master that goes on as one to whoever asks it, while its sentinels take it for dead.
+async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
+    let before = &group.servers[0];
+    let hidden = "-ping -info -publish -replicaof -slaveof -client";
+    let words = ["ACL", "SETUSER", "default"].into_iter();
+    before.command(words.chain(hidden.split(' ')));
+    group.until_replaced(before).await;
+}
+
 #[tokio::test]
-async fn a_master_that_only_its_client_still_reaches_is_left_when_the_sentinels_name_another() {
+async fn a_master_that_still_answers_is_left_when_a_sentinel_tells_of_another() {
     let group = SentinelGroup::start().await;
+    let mut options = calm();
+    options.heartbeat = SOON * 10;
+    let set = single(group.url(), options).await;
+    until_listened_to(&group).await;
+    replaced_behind_its_clients_back(&group).await;
+    until_at(&set, group.master().await).await;
+}
+
+#[tokio::test]
+async fn a_master_that_still_answers_is_left_in_a_while_when_nobody_tells() {
+    let group = SentinelGroup::start().await;
+    for sentinel in &group.sentinels {
+        sentinel.command(["ACL", "SETUSER", "default", "-subscribe"]);
+    }
     let mut options = calm();
     options.heartbeat = Duration::from_millis(50);
     let set = single(group.url(), options).await;
     until_voting(&set[0]).await;
-    // It goes on as a master to whoever asks it; its sentinels cannot log in any more.
-    let before = &group.servers[0];
-    before.command([
-        "ACL",
-        "SETUSER",
-        "default",
-        "-ping",
-        "-info",
-        "-publish",
-        "-replicaof",
-        "-slaveof",
-        "-client",
-    ]);
-    group.until_replaced(before).await;
-    let master = group.master().await;
-    eventually("a lock on the new master", SOON, async || {
-        let lease = impatient().acquire(&set, &once("r")).await;
-        let lease = lease.map_err(|error| error.to_string())?;
-        let is_there = master.get("r").is_some();
-        lease.release().await;
-        is_there
-            .then_some(())
-            .ok_or("it is on the old one".to_owned())
-    })
-    .await;
+    replaced_behind_its_clients_back(&group).await;
+    until_at(&set, group.master().await).await;
+}
+
+async fn until_listened_to(group: &SentinelGroup) {
+    for sentinel in &group.sentinels {
+        eventually("a listener", SOON, async || {
+            let listeners = sentinel.try_command(["CLIENT", "LIST", "TYPE", "pubsub"]);
+            let listeners: String = listeners.map_err(|error| error.to_string())?;
+            let is_heard = !listeners.is_empty();
+            is_heard.then_some(()).ok_or("nobody listens".to_owned())
+        })
+        .await;
+    }
 }

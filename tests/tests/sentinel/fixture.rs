@@ -105,3 +105,17 @@ pub(crate) async fn lock_soon(set: &NodeSet, resource: &str) -> Lease {
     })
     .await
 }
+
+/// Waits until the node's locks are on `server`.
+pub(crate) async fn until_at(set: &NodeSet, server: &redlock_tests::RedisNode) {
+    eventually("a lock on the new master", SOON, async || {
+        let lease = impatient().acquire(set, &once("probe")).await;
+        let lease = lease.map_err(|error| error.to_string())?;
+        let is_there = server.get("probe").is_some();
+        lease.release().await;
+        is_there
+            .then_some(())
+            .ok_or(format!("it is not on {server}"))
+    })
+    .await;
+}
