@@ -18,6 +18,7 @@ use super::address::RedisAddress;
 use super::connect::{Connected, Curiosity, connect, not_connected};
 use super::inbox::{HasEnded, Inbox};
 use super::locate::{Located, locate, moved};
+use super::lookout::Lookout;
 use super::serve::{Ended, Serve};
 use super::warden::Warden;
 
@@ -30,6 +31,8 @@ pub(super) struct Driver {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
+    /// Told where the node leaves a server that others may still tell of keys.
+    pub(super) lookout: Arc<Lookout>,
     pub(super) options: RedisOptions,
     /// The node's guard, where it belongs to a fleet.
     pub(super) warden: Option<Warden>,
@@ -55,6 +58,9 @@ impl Driver {
                     match self.serve(&located, connected).await {
                         Ended::Dropped => return,
                         Ended::Broken(error) => self.log(&error, &mut logged),
+                    }
+                    if self.address.fails_over() {
+                        self.lookout.moved();
                     }
                     self.unreachable();
                     if since.elapsed() > LONGEST_PAUSE {

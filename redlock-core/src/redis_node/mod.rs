@@ -108,16 +108,17 @@ impl RedisNode {
             .fleet
             .as_ref()
             .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
-        let lookout = Lookout::new(
+        let lookout = Arc::new(Lookout::new(
             Arc::clone(&name),
             Arc::clone(&address),
             &options,
             io.clone(),
-        );
+        ));
         let driver = driver::Driver {
             name: Arc::clone(&name),
             address: Arc::clone(&address),
             inbox: Arc::clone(&inbox),
+            lookout: Arc::clone(&lookout),
             options,
             warden,
             // Keeps the thread alive until the last release has been sent.
@@ -128,7 +129,7 @@ impl RedisNode {
             name,
             address,
             inbox,
-            lookout: Arc::new(lookout),
+            lookout,
         }
     }
 

@@ -2,13 +2,30 @@
 
 use std::time::Duration;
 
-use redlock_core::{Released, RetryLimit};
-use redlock_tests::{SentinelGroup, SentinelOptions, eventually};
+use redlock_core::{Released, Request, RetryLimit};
+use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
 
 use crate::fixture::{
     SOON, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
     until_voting, wary,
 };
+
+/// Waits to be told that the lock is free: it does not come back by itself.
+fn patient(resource: &str) -> Request {
+    let mut request = once(resource);
+    request.retry.limit = RetryLimit::Forever;
+    request.retry.delay = SOON * 10;
+    request
+}
+
+async fn until_tracked(server: &RedisNode) {
+    eventually("somebody to watch the key", SOON, async || {
+        let clients = server.info("tracking_clients");
+        let is_watched = clients.as_deref() == Some("1");
+        is_watched.then_some(()).ok_or(format!("{clients:?}"))
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn a_lock_is_taken_extended_released_and_waited_for_on_the_master_that_is_named() {
@@ -20,17 +37,8 @@ async fn a_lock_is_taken_extended_released_and_waited_for_on_the_master_that_is_
 
     // Another process, which hears of the release and does not come back by itself.
     let other = single(group.url(), calm()).await;
-    let mut patient = once("r");
-    patient.retry.limit = RetryLimit::Forever;
-    patient.retry.delay = SOON * 10;
-    let waiting = tokio::spawn(async move { client().acquire(&other, &patient).await });
-    eventually("somebody to watch the key", SOON, async || {
-        let clients = group.servers[0].info("tracking_clients");
-        (clients.as_deref() == Some("1"))
-            .then_some(())
-            .ok_or(format!("{clients:?}"))
-    })
-    .await;
+    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
+    until_tracked(&group.servers[0]).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     let next = tokio::time::timeout(SOON, waiting).await;
     let next = next.expect("it was not woken").unwrap().unwrap();
@@ -124,8 +132,34 @@ async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
 }
 
 #[tokio::test]
+async fn whoever_waits_is_told_by_the_new_master_and_not_by_one_that_hangs() {
+    let group = SentinelGroup::start().await;
+    let (set, other) = (
+        single(group.url(), wary()).await,
+        single(group.url(), wary()).await,
+    );
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    group.until_replicated("r").await;
+    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
+    until_tracked(&group.servers[0]).await;
+    group.servers[0].freeze();
+    let refused = impatient().acquire(&set, &once("s")).await;
+    assert!(refused.is_err());
+    group.until_replaced(&group.servers[0]).await;
+    let master = group.master().await;
+    until_at(&set, master).await;
+    until_tracked(master).await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    let next = tokio::time::timeout(SOON, waiting).await;
+    let next = next.expect("it was not woken").unwrap().unwrap();
+    assert_eq!(next.release().await, Released::Confirmed);
+}
+
+#[tokio::test]
 async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaws() {
     let group = SentinelGroup::start().await;
+    // So that its silence alone is a reason to ask.
+    keep_quiet(&group);
     let set = single(group.url(), wary()).await;
     let held = client().acquire(&set, &once("held")).await.unwrap();
     let before = &group.servers[0];
@@ -183,15 +217,20 @@ async fn a_master_that_still_answers_is_left_when_a_sentinel_tells_of_another() 
 #[tokio::test]
 async fn a_master_that_still_answers_is_left_in_a_while_when_nobody_tells() {
     let group = SentinelGroup::start().await;
-    for sentinel in &group.sentinels {
-        sentinel.command(["ACL", "SETUSER", "default", "-subscribe"]);
-    }
+    keep_quiet(&group);
     let mut options = calm();
     options.heartbeat = Duration::from_millis(50);
     let set = single(group.url(), options).await;
     until_voting(&set[0]).await;
     replaced_behind_its_clients_back(&group).await;
     until_at(&set, group.master().await).await;
+}
+
+/// The sentinels answer and tell nothing by themselves.
+fn keep_quiet(group: &SentinelGroup) {
+    for sentinel in &group.sentinels {
+        sentinel.command(["ACL", "SETUSER", "default", "-subscribe"]);
+    }
 }
 
 async fn until_listened_to(group: &SentinelGroup) {
