@@ -319,6 +319,14 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
                         address.server(),
                     ));
                 }
+                let settings = config.pool_settings.get(name);
+                let trusts_aof = settings.is_some_and(|it| it.trust_aof == Some(true));
+                if trusts_aof && address.fails_over() {
+                    problems.push(format!(
+                        "the pool `{name}` has `trust_aof`, and a replica may take the place of \
+                         its server: what that one lacks is in no file; leave `trust_aof` out",
+                    ));
+                }
                 addresses.insert(name.clone(), address);
             }
             Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),

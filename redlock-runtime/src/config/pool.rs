@@ -89,6 +89,11 @@ impl PoolAddress {
             Self::Redis(address) => address.server(),
         }
     }
+
+    /// Whether a replica may take the place of the server.
+    pub(crate) fn fails_over(&self) -> bool {
+        matches!(self, Self::Redis(address) if address.fails_over())
+    }
 }
 
 impl fmt::Debug for PoolUrl {

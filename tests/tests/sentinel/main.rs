@@ -1,0 +1,6 @@
+//! A master that sentinels manage, as one node.
+
+mod answers;
+mod failover;
+mod fixture;
+mod load;
