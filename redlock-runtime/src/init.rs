@@ -314,8 +314,10 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(format!(
-                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
-                         an independent node, or a majority means nothing",
+                        "the pools `{}` and `{}` are one server, {}; each pool has to be an \
+                         independent node, or a majority means nothing",
+                        Name(other),
+                        Name(name),
                         address.server(),
                     ));
                 }

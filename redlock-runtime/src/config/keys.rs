@@ -114,6 +114,9 @@ pub(super) fn variables() -> Vec<String> {
         .collect()
 }
 
+/// So many mistakes are told at once: a file of another kind is full of them.
+const MOST_TOLD: usize = 8;
+
 /// Looks for keys that there are not, all of them.
 ///
 /// # Errors
@@ -152,10 +155,14 @@ pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
         return Ok(());
     }
     unknown.sort_unstable();
-    let texts: Vec<String> = unknown
-        .into_iter()
-        .map(|(at, what)| format!("line {}: {what}", line_of(text, at)))
+    let mut texts: Vec<String> = unknown
+        .iter()
+        .take(MOST_TOLD)
+        .map(|(at, what)| format!("line {}: {what}", line_of(text, *at)))
         .collect();
+    if unknown.len() > MOST_TOLD {
+        texts.push(format!("and {} more", unknown.len() - MOST_TOLD));
+    }
     Err(texts.join("; "))
 }
 
