@@ -53,6 +53,7 @@ mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
+mod shutdown_report;
 mod signal;
 mod site;
 
@@ -75,7 +76,8 @@ pub use lock::{Lock, lock};
 pub use parameters::{MinValidity, OnCancel, Wait};
 pub use registry::{PoolHealth, Registry};
 pub use scope::Entered;
-pub use shutdown::{ShutdownReport, shutdown_signal};
+pub use shutdown::shutdown_signal;
+pub use shutdown_report::ShutdownReport;
 pub use site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
