@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ::redis::ConnectionAddr;
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, tcp};
@@ -13,7 +12,7 @@ use tokio::net::{UnixStream, unix};
 
 use crate::node::{NodeError, NodeErrorKind};
 
-use super::address::RedisAddress;
+use super::address::{Endpoint, Server};
 use super::command::Dialect;
 use super::scripts::introductions;
 use super::vetting::Facts;
@@ -78,12 +77,9 @@ pub(super) enum Curiosity {
 /// Connects, logs in and learns the server's version.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn connect(
-    address: &RedisAddress,
-    curiosity: Curiosity,
-) -> Result<Connected, NodeError> {
-    let mut socket = Socket::open(address).await?;
-    let (dialect, facts) = handshake(socket.stream(), address, curiosity).await?;
+pub(super) async fn connect(server: &Server, curiosity: Curiosity) -> Result<Connected, NodeError> {
+    let mut socket = Socket::open(server).await?;
+    let (dialect, facts) = handshake(socket.stream(), server, curiosity).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -96,8 +92,8 @@ pub(super) async fn connect(
 /// A socket to the server, before anything was said.
 ///
 /// Dropping it closes it.
-pub(super) async fn dial(address: &RedisAddress) -> Result<Box<dyn Stream>, NodeError> {
-    Ok(match Socket::open(address).await? {
+pub(super) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> {
+    Ok(match Socket::open(server).await? {
         Socket::Tcp(stream) => Box::new(stream),
         #[cfg(unix)]
         Socket::Unix(stream) => Box::new(stream),
@@ -111,9 +107,12 @@ enum Socket {
 }
 
 impl Socket {
-    async fn open(address: &RedisAddress) -> Result<Self, NodeError> {
-        match address.info.addr() {
-            ConnectionAddr::Tcp(host, port) => {
+    async fn open(server: &Server) -> Result<Self, NodeError> {
+        if server.is_secure {
+            return Err(not_connected("TLS is not supported yet"));
+        }
+        match &server.endpoint {
+            Endpoint::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port))
                     .await
                     .map_err(|error| broken(&error))?;
@@ -122,11 +121,12 @@ impl Socket {
                 Ok(Self::Tcp(stream))
             }
             #[cfg(unix)]
-            ConnectionAddr::Unix(path) => {
+            Endpoint::Unix(path) => {
                 let stream = UnixStream::connect(path).await;
                 Ok(Self::Unix(stream.map_err(|error| broken(&error))?))
             }
-            _ => Err(not_connected("this kind of address is not supported")),
+            #[cfg(not(unix))]
+            Endpoint::Unix(_) => Err(not_connected("this system has no unix sockets")),
         }
     }
 
@@ -156,17 +156,20 @@ impl Socket {
 /// Before the node may vote: credentials, database, version, and what it is like.
 async fn handshake(
     stream: &mut dyn Stream,
-    address: &RedisAddress,
+    server: &Server,
     curiosity: Curiosity,
 ) -> Result<(Dialect, Facts), NodeError> {
-    let settings = address.info.redis_settings();
-    let user = settings.username().unwrap_or("default");
-    let password = settings.password();
+    let login = &server.login;
+    let password = login.password.as_deref();
     let mut buffer = BytesMut::new();
 
     let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
     if let Some(password) = password {
-        hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
     }
     let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read).await?;
     let hello = match hello {
@@ -183,8 +186,8 @@ async fn handshake(
         }
         Err(error) => return Err(not_connected(error)),
     };
-    if settings.db() != 0 {
-        let db = settings.db().to_string();
+    if login.db != 0 {
+        let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
         exchange(stream, &mut buffer, &pack(select.into_iter()), |_| ())
             .await?
@@ -318,7 +321,7 @@ async fn exchange<T>(
     }
 }
 
-fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
+pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 

@@ -17,6 +17,7 @@ use super::RedisOptions;
 use super::address::RedisAddress;
 use super::connect::{Connected, Curiosity, connect};
 use super::inbox::{HasEnded, Inbox};
+use super::locate::locate;
 use super::serve::{Ended, Serve};
 use super::warden::Warden;
 
@@ -97,7 +98,8 @@ impl Driver {
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
         };
-        let connected = tokio::time::timeout(timeout, connect(&self.address, curiosity))
+        let connecting = async { connect(&locate(&self.address).await?, curiosity).await };
+        let connected = tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| {
                 let detail = format!("no connection within {}", Brief(timeout));

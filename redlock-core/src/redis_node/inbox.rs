@@ -12,15 +12,18 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
 use super::connect::Writer;
+use super::pulse::Pulse;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
+    /// The pool's name, for the log.
+    pub(super) name: Arc<str>,
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
@@ -28,6 +31,7 @@ pub(super) struct Inbox {
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+    pub(super) pulse: Pulse,
 }
 
 pub(super) struct Submission {
@@ -59,9 +63,10 @@ impl Owed {
 }
 
 impl Inbox {
-    pub(super) fn new(max_in_flight: usize) -> Self {
+    pub(super) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
+            name,
             state: Mutex::new(State {
                 gate: Gate::Closed(connecting),
                 is_connected: false,
@@ -79,6 +84,7 @@ impl Inbox {
             }),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
+            pulse: Pulse::new(),
             settled: Notify::new(),
             max_in_flight,
         }
@@ -101,6 +107,7 @@ impl Inbox {
                 state.owe(owed);
             }
             drop(state);
+            self.pulse.failed(error.kind(), 1);
             reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
@@ -138,6 +145,13 @@ impl Inbox {
                 NodeStatus::Abstaining(error.clone())
             }
         }
+    }
+
+    /// What is known here of how the node has been doing.
+    pub(super) fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.pulse.vitals();
+        vitals.in_flight = self.lock().outstanding;
+        vitals
     }
 
     pub(super) async fn settled(&self) {
@@ -183,6 +197,7 @@ impl Inbox {
         quarantine: Option<NodeError>,
     ) -> Vec<Owed> {
         let now = Instant::now();
+        self.pulse.connected(now);
         let owed = {
             let mut state = self.lock();
             state.is_connected = true;
@@ -206,6 +221,7 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
+        self.pulse.ails(&error);
         {
             let mut state = self.lock();
             state.suspicion = Some(error);
@@ -249,6 +265,7 @@ impl Inbox {
 
     /// There is no connection, for this reason. What is queued was never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+        self.pulse.disconnected(error);
         let (written, queue) = {
             let mut state = self.lock();
             state.gate = Gate::Closed(error.clone());
@@ -270,6 +287,7 @@ impl Inbox {
             (written, queue)
         };
         self.settled.notify_waiters();
+        self.pulse.failed(error.kind(), written.len() + queue.len());
         // What a caller wrote by itself may have been served, and is to be undone.
         let sent = error.clone().into_sent();
         for submission in written {

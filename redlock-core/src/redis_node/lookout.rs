@@ -26,10 +26,11 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::vigil::Watch;
 
 use super::RedisOptions;
-use super::address::RedisAddress;
+use super::address::{Login, RedisAddress};
 use super::connect::{Stream, dial};
 use super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use super::inbox::HasEnded;
+use super::locate::locate;
 use post::{Ended, Post};
 use roll::Roll;
 
@@ -123,6 +124,11 @@ impl Lookout {
         }
     }
 
+    /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
+    pub(super) fn is_staffed(&self) -> bool {
+        self.lock().is_staffed
+    }
+
     /// Nobody waits for this node any more.
     pub(super) fn end(&self) {
         let task = {
@@ -145,9 +151,13 @@ impl Lookout {
         HasEnded(state.has_ended)
     }
 
-    async fn connect(&self) -> Result<Box<dyn Stream>, NodeError> {
+    async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
         let timeout = self.times.connect_timeout;
-        tokio::time::timeout(timeout, dial(&self.address))
+        let connecting = async {
+            let server = locate(&self.address).await?;
+            Ok((dial(&server).await?, server.login))
+        };
+        tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| {
                 let detail = format!("no connection within {}", Brief(timeout));
@@ -195,7 +205,7 @@ impl Shift {
         loop {
             let since = Instant::now();
             let error = match lookout.connect().await {
-                Ok(stream) => match Post::new(stream, lookout, &mut roll).await {
+                Ok((stream, login)) => match Post::new(stream, &login, lookout, &mut roll).await {
                     Ended::Dropped => return,
                     Ended::Idle => {
                         if self.may_leave() {

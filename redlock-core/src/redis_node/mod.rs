@@ -9,7 +9,9 @@ mod command;
 mod connect;
 mod driver;
 mod inbox;
+mod locate;
 mod lookout;
+mod pulse;
 mod scripts;
 mod serve;
 mod vetting;
@@ -25,7 +27,7 @@ pub use vetting::Vetting;
 
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{EpochListener, Node, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -96,7 +98,7 @@ impl RedisNode {
     ) -> Self {
         let name = name.into();
         let address = Arc::new(address);
-        let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
         let clock = io.environment().clock;
         let warden = options
@@ -157,6 +159,13 @@ impl Node for RedisNode {
 
     fn status(&self) -> NodeStatus {
         self.inbox.status()
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.inbox.vitals();
+        vitals.server = Some(self.address.to_string());
+        vitals.is_watched = self.lookout.is_staffed();
+        vitals
     }
 
     fn epoch(&self) -> u32 {

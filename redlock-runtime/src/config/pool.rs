@@ -10,6 +10,13 @@ use serde::Deserialize;
 #[serde(transparent)]
 pub struct PoolUrl(String);
 
+/// Of the name of a `memory://` store, in bytes.
+const LONGEST_STORE: usize = 64;
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || ".-_".contains(c)
+}
+
 /// How a pool's server is looked at; `None` leaves it to the layer below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolSettings {
@@ -43,7 +50,14 @@ impl PoolUrl {
             Some("") => Err(Invalid::new(
                 "`memory://` names no store; write memory://name",
             )),
-            Some(name) => Ok(PoolAddress::Memory(name.to_owned())),
+            Some(name) if name.len() <= LONGEST_STORE && name.chars().all(is_of_a_name) => {
+                Ok(PoolAddress::Memory(name.to_owned()))
+            }
+            // A name is shown; what stands there may have been meant as another URL's password.
+            Some(_) => Err(Invalid::new(
+                "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` \
+                 and `_`",
+            )),
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis_node::address::RedisAddress;
+use crate::redis_node::address::Login;
 use crate::redis_node::connect::{Stream, describe};
 use crate::redis_node::inbox::HasEnded;
 use crate::redis_node::wire::{Value, decode_resp3, pack};
@@ -76,7 +76,12 @@ impl From<NodeError> for Ended {
 }
 
 impl<'a> Post<'a> {
-    pub(super) fn new(stream: Box<dyn Stream>, lookout: &'a Lookout, roll: &'a mut Roll) -> Self {
+    pub(super) fn new(
+        stream: Box<dyn Stream>,
+        login: &Login,
+        lookout: &'a Lookout,
+        roll: &'a mut Roll,
+    ) -> Self {
         let now = Instant::now();
         let look_at = now + look_every(lookout.times.idle);
         let mut post = Self {
@@ -92,7 +97,7 @@ impl<'a> Post<'a> {
             look_at,
             timer: Box::pin(tokio::time::sleep_until(look_at)),
         };
-        for words in greeting(&lookout.address) {
+        for words in greeting(login) {
             post.ask(Question::Greeting, &words);
         }
         post
@@ -266,18 +271,20 @@ impl Future for Post<'_> {
     }
 }
 
-/// The words that make a connection to `address` one that tells of keys. They all go out at once:
-/// where one is refused, so are the others.
-fn greeting(address: &RedisAddress) -> Vec<Vec<u8>> {
-    let settings = address.info.redis_settings();
-    let user = settings.username().unwrap_or("default");
+/// The words that make a connection one that tells of keys. They all go out at once: where one is
+/// refused, so are the others.
+fn greeting(login: &Login) -> Vec<Vec<u8>> {
     let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
-    if let Some(password) = settings.password() {
-        hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
+    if let Some(password) = &login.password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
     }
     let mut greeting = vec![pack(hello.into_iter())];
-    if settings.db() != 0 {
-        let db = settings.db().to_string();
+    if login.db != 0 {
+        let db = login.db.to_string();
         greeting.push(pack([b"SELECT".as_slice(), db.as_bytes()].into_iter()));
     }
     greeting.push(pack([b"CLIENT".as_slice(), b"TRACKING", b"ON"].into_iter()));

@@ -79,7 +79,7 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ttl, 1));
     let mut warden = Warden::new(&"a".into(), &fleet, false, io.environment().clock);
     warden.connected(Facts::of_role(false), Vec::new());
-    let inbox = Inbox::new(100);
+    let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
@@ -133,7 +133,7 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let ttl = Duration::from_secs(1);
     let acquire = Want::Acquire { ttl, hint: 0 };
     let keys = Resource::all(["a", "b"]);
-    let inbox = Inbox::new(100);
+    let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());

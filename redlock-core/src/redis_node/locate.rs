@@ -1,0 +1,21 @@
+//! Which server a node's address means right now.
+
+use crate::node::NodeError;
+
+use super::address::{Place, RedisAddress, Sentinel, Server};
+use super::connect::not_connected;
+
+/// The server to connect to.
+///
+/// Dropping the future leaves nothing behind.
+pub(super) async fn locate(address: &RedisAddress) -> Result<Server, NodeError> {
+    match &address.place {
+        Place::Server(server) => Ok(server.clone()),
+        Place::Sentinel(Sentinel {
+            login, is_secure, ..
+        }) if login.db >= 0 || *is_secure => Err(not_connected("sentinels are not asked yet")),
+        Place::Sentinel(_) | Place::Cluster(_) => {
+            Err(not_connected("clusters are not supported yet"))
+        }
+    }
+}
