@@ -53,7 +53,8 @@ impl Redlock {
 }
 
 /// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
-/// inside, it goes on in the background.
+/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
+/// polls its bodies while this thread waits, so that they are stuck until the deadline.
 impl Drop for Redlock {
     fn drop(&mut self) {
         self.registry.begin_shutdown();
