@@ -242,26 +242,12 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
                         address.server(),
                     ));
                 }
-                let settings = config.pool_settings.get(name);
-                let trusts_aof = settings.is_some_and(|it| it.trust_aof == Some(true));
-                if trusts_aof && address.fails_over() {
-                    problems.push(format!(
-                        "the pool `{name}` has `trust_aof`, and a replica may take the place of \
-                         its server: what that one lacks is in no file; leave `trust_aof` out",
-                    ));
-                }
                 addresses.insert(name.clone(), address);
             }
             Err(invalid) => problems.push(format!("pool `{name}`: {invalid}")),
         }
     }
-    for name in config.pool_settings.keys() {
-        if !config.pools.contains_key(name) {
-            problems.push(format!(
-                "`vetting` or `trust_aof` is set for the pool `{name}`, which is not configured"
-            ));
-        }
-    }
+    check_settings(config, &addresses, &mut problems);
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -318,6 +304,28 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
         Ok(addresses)
     } else {
         Err(InitError { problems })
+    }
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    for (name, settings) in &config.pool_settings {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting` or `trust_aof` is set for the pool `{name}`, which is not configured"
+            ));
+        }
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{name}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+            ));
+        }
     }
 }
 
