@@ -275,27 +275,12 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
                         address.server(),
                     ));
                 }
-                let settings = config.pool_settings.get(name);
-                let trusts_aof = settings.is_some_and(|it| it.trust_aof == Some(true));
-                if trusts_aof && address.fails_over() {
-                    problems.push(format!(
-                        "the pool `{name}` has `trust_aof`, and a replica may take the place of \
-                         its server: what that one lacks is in no file; leave `trust_aof` out",
-                    ));
-                }
                 addresses.insert(name.clone(), address);
             }
             Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),
         }
     }
-    for name in config.pool_settings.keys() {
-        if !config.pools.contains_key(name) {
-            problems.push(format!(
-                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
-                Name(name),
-            ));
-        }
-    }
+    check_settings(config, &addresses, problems);
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -356,6 +341,30 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
         problems.push(format!("defaults: {invalid}"));
     }
     addresses
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    for (name, settings) in &config.pool_settings {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
+                Name(name),
+            ));
+        }
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
+    }
 }
 
 /// The values that a lock without a site would have.

@@ -80,16 +80,17 @@ impl SentinelGroup {
             are_up.then_some(()).ok_or(format!("{links:?}"))
         })
         .await;
-        let mut configuration = format!(
+        let login = options.password.map_or(String::new(), |password| {
+            format!("sentinel auth-pass shop {password}\n")
+        });
+        let configuration = format!(
             "sentinel monitor shop 127.0.0.1 {} 2\n\
              sentinel down-after-milliseconds shop {UNTIL_TOLD}\n\
              sentinel failover-timeout shop 2000\n\
-             sentinel parallel-syncs shop 2\n",
+             sentinel parallel-syncs shop 2\n\
+             {login}",
             master.port(),
         );
-        if let Some(password) = options.password {
-            configuration += &format!("sentinel auth-pass shop {password}\n");
-        }
         let sentinels = Nodes::start_with(3, options.sentinels.sentinel(&configuration)).await;
         let group = Self {
             servers: [master].into_iter().chain(replicas.into_nodes()).collect(),

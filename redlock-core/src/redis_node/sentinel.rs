@@ -6,7 +6,6 @@
 //! sentinels' *configuration epoch*, by which one that was cut off is told from those that went on.
 //! What is named is not believed: the server itself has to say that it is a master.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,22 +52,14 @@ pub(super) async fn ask(of: &Sentinel, within: Duration) -> Result<Named, NodeEr
         }
     }
     newest(&answers).ok_or_else(|| {
-        let mut reasons = String::new();
-        for (sentinel, answer) in of.sentinels.iter().zip(&answers) {
-            let separator = if reasons.is_empty() { "" } else { "; " };
-            // Writing to a string does not fail.
-            let _ = match answer {
-                Some(Err(reason)) => write!(reasons, "{separator}sentinel {sentinel}: {reason}"),
-                _ => {
-                    let within = Brief(within);
-                    write!(
-                        reasons,
-                        "{separator}sentinel {sentinel}: no answer within {within}"
-                    )
-                }
-            };
-        }
-        not_connected(reasons)
+        let reasons = of.sentinels.iter().zip(&answers).map(|(sentinel, answer)| {
+            if let Some(Err(reason)) = answer {
+                format!("sentinel {sentinel}: {reason}")
+            } else {
+                format!("sentinel {sentinel}: no answer within {}", Brief(within))
+            }
+        });
+        not_connected(reasons.collect::<Vec<_>>().join("; "))
     })
 }
 
@@ -96,7 +87,9 @@ fn newest(answers: &Answers) -> Option<Named> {
 /// An orderly failover leaves the old master one for seconds (Sentinel demotes it when it has told of
 /// the new one long enough), and nothing else tells its clients. It is a hint: whoever is told asks.
 /// One that is missed costs time. Dropping it closes the connections.
-pub(super) struct Listening(#[allow(dead_code, reason = "its tasks end with it")] JoinSet<()>);
+pub(super) struct Listening {
+    _tasks: JoinSet<()>,
+}
 
 impl Listening {
     /// A connection that could not be made, or that broke, is made again after about `pause`.
@@ -112,7 +105,7 @@ impl Listening {
                 }
             });
         }
-        Self(tasks)
+        Self { _tasks: tasks }
     }
 }
 
@@ -221,11 +214,14 @@ fn epoch(value: &Value<'_>) -> Option<u64> {
 mod tests {
     use super::*;
 
+    // As it stands among the others, and so does the next one.
+    #[allow(clippy::unnecessary_wraps)]
     fn at(host: &str, epoch: Option<u64>) -> Option<Result<Named, NodeError>> {
         let endpoint = Endpoint::Tcp(host.to_owned(), 6379);
         Some(Ok(Named { endpoint, epoch }))
     }
 
+    #[allow(clippy::unnecessary_wraps)]
     fn failed() -> Option<Result<Named, NodeError>> {
         Some(Err(not_connected("it was cut off")))
     }

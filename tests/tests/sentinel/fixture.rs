@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use redlock_core::guard::{Fleet, RestartGuard};
 use redlock_core::{
-    Client, IoThread, Lease, Node, NodeError, NodeSet, NodeStatus, RedisAddress, RedisNode,
-    RedisOptions, Request,
+    Client, IoThread, Lease, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress,
+    RedisNode, RedisOptions, Request,
 };
 use redlock_tests::eventually;
 
@@ -83,6 +83,19 @@ pub(crate) async fn until_voting(node: &Arc<dyn Node>) {
     eventually("a vote", SOON, async || {
         reason(node).map_or(Ok(()), |reason| Err(format!("{reason:?}")))
     })
+    .await;
+}
+
+/// Waits until the server is known for one that may have forgotten locks.
+pub(crate) async fn until_quarantined(node: &Arc<dyn Node>) {
+    eventually(
+        "the promoted replica to be known for one",
+        SOON,
+        async || match (reason(node), node.epoch()) {
+            (Some(reason), 1) if reason.kind() == NodeErrorKind::Quarantined => Ok(()),
+            other => Err(format!("{other:?}")),
+        },
+    )
     .await;
 }
 

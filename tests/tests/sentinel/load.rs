@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
-use redlock_core::{Client, NodeErrorKind, NodeSet, Request};
+use redlock_core::{Client, NodeSet, Request};
 use redlock_tests::{Nodes, SentinelGroup, eventually};
 use tokio::task::JoinHandle;
 
-use crate::fixture::{IO, MAX_TTL, SOON, client, connect, impatient, once, reason, single, wary};
+use crate::fixture::{
+    IO, MAX_TTL, SOON, client, connect, impatient, once, single, until_quarantined, wary,
+};
 
 const CALLERS: usize = 30;
 
@@ -92,14 +94,14 @@ impl Crowd {
     }
 }
 
-async fn call_on(client: Client, set: NodeSet, seat: usize, ttl: Duration, state: Arc<State>) {
+async fn call_on(client: Client, nodes: NodeSet, seat: usize, ttl: Duration, state: Arc<State>) {
     let resource = seat % state.inside.len();
     let request = Request {
         ttl,
         ..Request::new(format!("r{resource}"))
     };
     while !state.has_ended.load(Ordering::SeqCst) {
-        let acquired = tokio::time::timeout(SOON, client.acquire(&set, &request)).await;
+        let acquired = tokio::time::timeout(SOON, client.acquire(&nodes, &request)).await;
         let Ok(lease) = acquired.expect("a call hangs") else {
             state.refused.fetch_add(1, Ordering::SeqCst);
             continue;
@@ -179,15 +181,7 @@ async fn one_pool_of_three_that_fails_over_lets_nobody_in_twice_and_the_others_d
     crowd.until_all_had_it_again().await;
     group.until_replaced(&group.servers[0]).await;
     for (_, set) in &processes {
-        eventually(
-            "the promoted replica to be known for one",
-            SOON,
-            async || match (reason(&set[0]), set[0].epoch()) {
-                (Some(reason), 1) if reason.kind() == NodeErrorKind::Quarantined => Ok(()),
-                other => Err(format!("{other:?}")),
-            },
-        )
-        .await;
+        until_quarantined(&set[0]).await;
     }
     crowd.until_all_had_it_again().await;
     let lease = client()

@@ -3,4 +3,5 @@
 mod answers;
 mod failover;
 mod fixture;
+mod forgotten;
 mod load;
