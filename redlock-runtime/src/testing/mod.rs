@@ -97,7 +97,7 @@ pub use hold::{Hold, SomeoneElse};
 use crate::config::Config;
 use crate::init::{InitError, Plan};
 use crate::registry::{Pool, Registry};
-use crate::shutdown::ShutdownReport;
+use crate::shutdown_report::ShutdownReport;
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::{Journal, Recorder};
 
