@@ -139,12 +139,22 @@ impl Wanted {
 impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
+        let recorder = &self.registry.shared.recorder;
+        let is_shared = self.above.is_some();
+        let record = recorder.begin(self.holder.site, &self.request, &self.nodes, is_shared);
         let acquired = if let Some(joined) = self.above.take() {
             self.join(*joined).await
         } else {
             self.acquire_anew().await
         };
-        acquired.map_err(|error| self.holder.refused(&self.request.resource, error))
+        match acquired {
+            Ok(lease) => Ok(lease.recorded(record)),
+            Err(error) => {
+                let error = self.holder.refused(&self.request.resource, error);
+                record.refused(&error);
+                Err(error)
+            }
+        }
     }
 
     /// Shares the lease of a holder above.

@@ -87,10 +87,8 @@ pub struct Redlock {
 /// # Cancellation
 /// Dropping the future starts nothing.
 pub async fn init(config: Config) -> Result<Redlock, InitError> {
-    let mut problems = Vec::new();
-    let plan = Plan::of(&config, &mut problems);
-    check_sites(&config, &plan.overridden, &mut problems);
-    let redlock = Redlock::start_checked(config, plan, problems).await?;
+    let plan = Plan::checked_with_sites(&config)?;
+    let redlock = Redlock::start_checked(config, plan).await?;
     match scope::set_global(redlock.registry.clone()) {
         Ok(()) => Ok(redlock),
         Err(_) => Err(InitError::one(
@@ -112,19 +110,11 @@ impl Redlock {
     /// # Cancellation
     /// Dropping the future starts nothing.
     pub async fn start(config: Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let plan = Plan::of(&config, &mut problems);
-        Self::start_checked(config, plan, problems).await
+        let plan = Plan::checked(&config)?;
+        Self::start_checked(config, plan).await
     }
 
-    async fn start_checked(
-        config: Config,
-        plan: Plan,
-        problems: Vec<String>,
-    ) -> Result<Self, InitError> {
-        if !problems.is_empty() {
-            return Err(InitError { problems });
-        }
+    async fn start_checked(config: Config, plan: Plan) -> Result<Self, InitError> {
         let io =
             io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let environment = io.environment();
@@ -211,12 +201,27 @@ impl fmt::Debug for Redlock {
 }
 
 /// What a configuration comes to, before anything is started.
-struct Plan {
-    addresses: BTreeMap<String, PoolAddress>,
-    overridden: Vec<Overridden>,
+pub(crate) struct Plan {
+    pub(crate) addresses: BTreeMap<String, PoolAddress>,
+    pub(crate) overridden: Vec<Overridden>,
 }
 
 impl Plan {
+    /// Without the functions that the configuration does not override.
+    pub(crate) fn checked(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
+    /// With all functions of the program.
+    pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        check_sites(config, &plan.overridden, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
     fn of(config: &Config, problems: &mut Vec<String>) -> Self {
         let addresses = check(config, problems);
         let overridden = resolve(config, problems);
@@ -225,6 +230,14 @@ impl Plan {
             addresses,
             overridden,
         }
+    }
+}
+
+fn none_of(problems: Vec<String>) -> Result<(), InitError> {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(InitError { problems })
     }
 }
 

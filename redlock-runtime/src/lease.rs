@@ -15,6 +15,7 @@ use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::parameters::OnCancel;
+use crate::record::Record;
 use crate::site::Site;
 
 /// A held lock. Dropping it sends the release to every node without waiting;
@@ -39,6 +40,7 @@ struct Tenure {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
+    record: Record,
 }
 
 impl Tenure {
@@ -50,7 +52,9 @@ impl Tenure {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()?;
-        if self.on_cancel == OnCancel::Expire && self.is_in_body.load(Ordering::Relaxed) {
+        let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
+        self.record.ends(core.over(), is_cut_off);
+        if self.on_cancel == OnCancel::Expire && is_cut_off {
             tracing::warn!(
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
@@ -103,11 +107,19 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
+                record: Record::default(),
             },
             handle,
             place,
             on_lost,
         }
+    }
+
+    /// Has what becomes of the lease recorded.
+    pub(crate) fn recorded(mut self, record: Record) -> Self {
+        record.held(&self.handle.core);
+        self.core.record = record;
+        self
     }
 
     /// A handle to keep or pass on.

@@ -35,6 +35,8 @@
 //!   handler is dropped and the lock released, as axum does.
 //! * `inspect`: what is held and how the nodes are doing, as JSON and as a page, over HTTP: see
 //!   `inspect`.
+//! * `testing`: a kit for tests of code that locks, in the module `testing`. For
+//!   `[dev-dependencies]`.
 
 mod acquire;
 mod call;
@@ -56,6 +58,7 @@ mod name;
 mod overrides;
 mod overview;
 mod parameters;
+mod record;
 mod reentrancy;
 mod registry;
 mod scope;
@@ -63,6 +66,8 @@ mod shutdown;
 mod shutdown_report;
 mod signal;
 mod site;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use redlock_core::{
     Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,

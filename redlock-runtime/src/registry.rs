@@ -12,6 +12,7 @@ use crate::held::{Entry, HeldLease, HeldTable};
 use crate::lease::Limits;
 use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
+use crate::record::Recorder;
 use crate::shutdown::Shutdown;
 
 /// Where calls find their pools. Clones are the same registry.
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) recorder: Recorder,
 }
 
 /// One configured node.
@@ -95,6 +97,7 @@ impl Registry {
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            recorder: Recorder::default(),
         };
         Self {
             shared: Arc::new(shared),
