@@ -85,10 +85,12 @@ impl Wanted {
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
             return Err(self.holder.marked(LockError::new(kind, subject, http)));
         };
-        let http = registry.http();
+        let (http, recorder) = (registry.http(), registry.shared.recorder.clone());
         self.prepare_in(registry).map_err(|kind| {
             let error = LockError::new(kind, Subject::Resource(self.resource.clone()), http);
-            self.holder.refused(&self.resource, error)
+            let error = self.holder.refused(&self.resource, error);
+            recorder.refused(self.holder.site, &self.resource, &error);
+            error
         })
     }
 

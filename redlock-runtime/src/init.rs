@@ -154,7 +154,7 @@ impl Redlock {
                     (Arc::new(node.clone()), Some(node))
                 }
                 PoolAddress::Redis(address) => {
-                    let settings = config.pool_settings.get(&name).copied();
+                    let settings = config.pool_settings.get(&name).cloned();
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
@@ -259,12 +259,19 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
                 Name(name),
             ));
         }
-        match url.address() {
+        let tls = config
+            .pool_settings
+            .get(name)
+            .map(|settings| settings.tls.clone());
+        let address = url.address();
+        match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(format!(
-                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
-                         an independent node, or a majority means nothing",
+                        "the pools `{}` and `{}` are one server, {}; each pool has to be an \
+                         independent node, or a majority means nothing",
+                        Name(other),
+                        Name(name),
                         address.server(),
                     ));
                 }
@@ -273,14 +280,7 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
             Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),
         }
     }
-    for name in config.pool_settings.keys() {
-        if !config.pools.contains_key(name) {
-            problems.push(format!(
-                "`vetting` or `trust_aof` is set for the pool `{}`, which is not configured",
-                Name(name),
-            ));
-        }
-    }
+    check_settings(config, &addresses, problems);
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -341,6 +341,30 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
         problems.push(format!("defaults: {invalid}"));
     }
     addresses
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    for (name, settings) in &config.pool_settings {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
+                Name(name),
+            ));
+        }
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
+    }
 }
 
 /// The values that a lock without a site would have.

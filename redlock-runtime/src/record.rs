@@ -10,12 +10,12 @@ pub(crate) use nothing::{Record, Recorder};
 mod nothing {
     #![allow(clippy::unused_self, reason = "the other one uses it")]
 
-    use redlock_core::{LeaseHandle, NodeSet, Over, Request};
+    use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;
 
-    #[derive(Default)]
+    #[derive(Clone, Default)]
     pub(crate) struct Recorder;
 
     impl Recorder {
@@ -28,6 +28,8 @@ mod nothing {
         ) -> Record {
             Record
         }
+
+        pub(crate) fn refused(&self, _: Option<&'static Site>, _: &Resource, _: &LockError) {}
     }
 
     #[derive(Default)]

@@ -47,8 +47,8 @@ impl Redlock {
         self,
         server: S,
     ) -> (Option<S::Output>, ShutdownReport) {
-        let served = self.registry.until_deadline(server.into_future()).await;
-        (served, self.shutdown().await)
+        let output = self.registry.until_deadline(server.into_future()).await;
+        (output, self.shutdown().await)
     }
 }
 
@@ -160,15 +160,15 @@ impl Registry {
         let shutdown = &self.shared.shutdown;
         let mut work = pin!(work);
         let mut out_of_time = pin!(async {
-            let begun = shutdown.begun.notified();
+            let beginning = shutdown.begun.notified();
             if shutdown.began.get().is_none() {
-                begun.await;
+                beginning.await;
             }
             let clock = &self.shared.environment.clock;
-            let began = shutdown.began.get().copied();
-            let began = began.unwrap_or_else(|| clock.now());
+            let since = shutdown.began.get().copied();
+            let since = since.unwrap_or_else(|| clock.now());
             clock
-                .sleep_until(began.saturating_add(shutdown.deadline))
+                .sleep_until(since.saturating_add(shutdown.deadline))
                 .await;
         });
         std::future::poll_fn(|context| match work.as_mut().poll(context) {

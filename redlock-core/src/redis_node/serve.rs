@@ -18,9 +18,12 @@ use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
-use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
-use super::connect::{Connected, Reader, Writer, describe};
+use super::command::{
+    Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript, is_of_replica,
+};
+use super::connect::{CLOSED, Connected, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::socket::{Reader, Writer};
 use super::warden::Warden;
 use super::wire::{Value, decode};
 
@@ -58,6 +61,8 @@ pub(super) struct Serve<'a> {
     /// Answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
+    /// See [`leave_a_replica`](Self::leave_a_replica).
+    leaves_a_replica: bool,
     /// For how many looks into the inbox in a row there was hardly anything to do.
     quiet_takes: u32,
     /// When the server was last heard of.
@@ -126,6 +131,7 @@ impl<'a> Serve<'a> {
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
+            leaves_a_replica: false,
             quiet_takes: 0,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
@@ -138,6 +144,18 @@ impl<'a> Serve<'a> {
             serve.push(Instant::now(), Purpose::Owed(owed));
         }
         serve
+    }
+
+    /// From here on, a server that answers as a replica does is not the one that is meant any more,
+    /// and the connection to it ends.
+    pub(super) fn leave_a_replica(&mut self) {
+        self.leaves_a_replica = true;
+    }
+
+    /// Ends the connection from outside.
+    pub(super) fn end(&mut self, error: NodeError) -> Ended {
+        self.give_up(&error);
+        Ended::Broken(error)
     }
 
     fn push(&mut self, since: Instant, purpose: Purpose) {
@@ -155,7 +173,7 @@ impl<'a> Serve<'a> {
             let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
                     self.inbox.pulse.heard(self.heard);
@@ -195,6 +213,11 @@ impl<'a> Serve<'a> {
     }
 
     fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+        if self.leaves_a_replica && is_of_replica(value) {
+            // Nobody served it. If it is a release, it is owed to the next master.
+            self.in_flight.push_front(in_flight);
+            return Err(lost("the server is a replica now"));
+        }
         let operation = match &in_flight.purpose {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
@@ -289,18 +312,17 @@ impl<'a> Serve<'a> {
 
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
-            match self.writer.try_write(&self.output) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.output.advance(written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.writer.poll_ready(context)?.is_pending() {
-                        break;
-                    }
-                }
-                Err(error) => return Err(error),
+            match self.writer.poll_write(context, &self.output)? {
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(written) => self.output.advance(written),
+                Poll::Pending => return Ok(()),
             }
         }
-        Ok(())
+        // What is pending wakes the driver, and comes by here again.
+        match self.writer.poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.
@@ -357,10 +379,7 @@ impl Future for Serve<'_> {
         match self.step(context) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => Poll::Ready(Ended::Dropped),
-            Err(error) => {
-                self.give_up(&error);
-                Poll::Ready(Ended::Broken(error))
-            }
+            Err(error) => Poll::Ready(self.end(error)),
         }
     }
 }

@@ -107,6 +107,10 @@ fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<
                 url: PoolUrl::new(value),
                 vetting: None,
                 trust_aof: None,
+                tls_ca: None,
+                tls_cert: None,
+                tls_key: None,
+                tls_server_name: None,
             };
             file.pools.insert(pool, pool_of);
         }
@@ -118,6 +122,14 @@ fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<
         "trust_aof" => {
             let trusts = flag(value)?;
             file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
+        }
+        "tls_ca" => file.pool_settings.entry(pool).or_default().tls.ca = Some(value.into()),
+        "tls_cert" => {
+            file.pool_settings.entry(pool).or_default().tls.certificate = Some(value.into());
+        }
+        "tls_key" => file.pool_settings.entry(pool).or_default().tls.key = Some(value.into()),
+        "tls_server_name" => {
+            file.pool_settings.entry(pool).or_default().tls.server_name = Some(value.into());
         }
         _ => return Err("there is no such setting of a pool".to_owned()),
     }
@@ -189,6 +201,10 @@ mod tests {
                 ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
                 ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
                 ("REDLOCK_POOLS_EU_WEST_TRUST_AOF", "true"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CA", "ca"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CERT", "cert"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_KEY", "key"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_SERVER_NAME", "name"),
                 ("REDLOCK_RESTART_GUARD", "strict"),
                 ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
                 ("REDLOCK_KEY_PREFIX", "env"),
@@ -201,9 +217,13 @@ mod tests {
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "eu_west"]);
         assert_eq!(config.default_pools.as_ref().unwrap(), &["a", "eu_west"]);
         assert_eq!(config.key_prefix, "env");
-        let settings = config.pool_settings["eu_west"];
+        let settings = &config.pool_settings["eu_west"];
         assert_eq!(settings.vetting, Some(Vetting::Warn));
         assert_eq!(settings.trust_aof, Some(true));
+        assert_eq!(settings.tls.ca, Some("ca".into()));
+        assert_eq!(settings.tls.certificate, Some("cert".into()));
+        assert_eq!(settings.tls.key, Some("key".into()));
+        assert_eq!(settings.tls.server_name, Some("name".into()));
         assert!(config.restart_guard.is_some());
         assert_eq!(
             config.max_ttl,

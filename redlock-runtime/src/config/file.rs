@@ -1,6 +1,7 @@
 //! The TOML file's shape.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use redlock_core::Vetting;
 use redlock_core::guard::RestartGuard;
@@ -44,6 +45,14 @@ pub(super) struct Pool {
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
     pub(super) trust_aof: Option<bool>,
+    #[serde(default)]
+    pub(super) tls_ca: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_cert: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_key: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_server_name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -142,19 +151,24 @@ impl File {
         let span = |span: Option<Span>| span.map(|Span(duration)| duration);
         let mut settings = self.pool_settings;
         for (name, pool) in self.pools {
-            let own = PoolSettings {
+            let mut own = PoolSettings {
                 vetting: pool.vetting.map(Vetting::from),
                 trust_aof: pool.trust_aof,
+                ..PoolSettings::default()
             };
+            own.tls.ca = pool.tls_ca;
+            own.tls.certificate = pool.tls_cert;
+            own.tls.key = pool.tls_key;
+            own.tls.server_name = pool.tls_server_name;
             if own != PoolSettings::default() {
                 let settings = settings.entry(name.clone()).or_default();
-                *settings = settings.over(own);
+                *settings = std::mem::take(settings).over(own);
             }
             config.pools.insert(name, pool.url);
         }
         for (name, own) in settings {
             let settings = config.pool_settings.entry(name).or_default();
-            *settings = own.over(*settings);
+            *settings = own.over(std::mem::take(settings));
         }
         let guard = self.restart_guard.map(|guard| match guard {
             Guard::Standard => RestartGuard::Standard,

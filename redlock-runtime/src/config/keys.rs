@@ -43,7 +43,15 @@ pub(super) const OF_A_SITE: [&str; 12] = [
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
 
 /// What can be said of a pool, in `[pools.…]`.
-pub(super) const OF_A_POOL: [&str; 3] = ["url", "vetting", "trust_aof"];
+pub(super) const OF_A_POOL: [&str; 7] = [
+    "url",
+    "vetting",
+    "trust_aof",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_server_name",
+];
 
 /// Where a key may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +114,9 @@ pub(super) fn variables() -> Vec<String> {
         .collect()
 }
 
+/// So many mistakes are told at once: a file of another kind is full of them.
+const MOST_TOLD: usize = 8;
+
 /// Looks for keys that there are not, all of them.
 ///
 /// # Errors
@@ -144,10 +155,14 @@ pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
         return Ok(());
     }
     unknown.sort_unstable();
-    let texts: Vec<String> = unknown
-        .into_iter()
-        .map(|(at, what)| format!("line {}: {what}", line_of(text, at)))
+    let mut texts: Vec<String> = unknown
+        .iter()
+        .take(MOST_TOLD)
+        .map(|(at, what)| format!("line {}: {what}", line_of(text, *at)))
         .collect();
+    if unknown.len() > MOST_TOLD {
+        texts.push(format!("and {} more", unknown.len() - MOST_TOLD));
+    }
     Err(texts.join("; "))
 }
 

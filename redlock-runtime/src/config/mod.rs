@@ -199,7 +199,8 @@ impl Config {
         Ok(read.over(self))
     }
 
-    /// Adds a pool, one independent node: `redis://`, `redis+unix://` or `memory://`.
+    /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`
+    /// or `memory://`.
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));
@@ -222,6 +223,37 @@ impl Config {
     pub fn trust_aof(mut self, pool: impl Into<String>) -> Self {
         let settings = self.pool_settings.entry(pool.into()).or_default();
         settings.trust_aof = Some(true);
+        self
+    }
+
+    /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
+    /// place of the system's. For `rediss://` URLs, as the other settings of TLS.
+    #[must_use]
+    pub fn tls_ca(mut self, pool: impl Into<String>, file: impl Into<PathBuf>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.ca = Some(file.into());
+        self
+    }
+
+    /// The PEM files with the certificate that this pool's server is shown, and its private key.
+    #[must_use]
+    pub fn tls_cert(
+        mut self,
+        pool: impl Into<String>,
+        certificate: impl Into<PathBuf>,
+        key: impl Into<PathBuf>,
+    ) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.certificate = Some(certificate.into());
+        settings.tls.key = Some(key.into());
+        self
+    }
+
+    /// The name that the certificate of this pool's server is for, where the URL has another.
+    #[must_use]
+    pub fn tls_server_name(mut self, pool: impl Into<String>, name: impl Into<String>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.server_name = Some(name.into());
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redlock_core::{Invalid, RedisAddress, Vetting};
+use redlock_core::{Invalid, RedisAddress, TlsOptions, Vetting};
 use serde::Deserialize;
 
 /// A pool's URL, with whatever password it has. `Debug` shows the server only.
@@ -17,18 +17,25 @@ fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || ".-_".contains(c)
 }
 
-/// How a pool's server is looked at; `None` leaves it to the layer below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a pool's server is looked at and verified; `None` leaves it to the layer below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolSettings {
     pub(crate) vetting: Option<Vetting>,
     pub(crate) trust_aof: Option<bool>,
+    pub(crate) tls: TlsOptions,
 }
 
 impl PoolSettings {
     pub(super) fn over(self, below: Self) -> Self {
+        let mut tls = self.tls;
+        tls.ca = tls.ca.or(below.tls.ca);
+        tls.certificate = tls.certificate.or(below.tls.certificate);
+        tls.key = tls.key.or(below.tls.key);
+        tls.server_name = tls.server_name.or(below.tls.server_name);
         Self {
             vetting: self.vetting.or(below.vetting),
             trust_aof: self.trust_aof.or(below.trust_aof),
+            tls,
         }
     }
 }
@@ -63,12 +70,29 @@ impl PoolUrl {
 }
 
 impl PoolAddress {
+    /// The same, verified by `options`, whose files are read.
+    pub(crate) fn with_tls(self, options: TlsOptions) -> Result<Self, Invalid> {
+        match self {
+            Self::Redis(address) => address.with_tls(options).map(Self::Redis),
+            Self::Memory(name) if options == TlsOptions::default() => Ok(Self::Memory(name)),
+            Self::Memory(_) => Err(Invalid::new(
+                "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for rediss:// URLs; leave \
+                 them out",
+            )),
+        }
+    }
+
     /// Two pools with the same one are one node.
     pub(crate) fn server(&self) -> String {
         match self {
             Self::Memory(name) => format!("memory://{name}"),
             Self::Redis(address) => address.server(),
         }
+    }
+
+    /// Whether a replica may take the place of the server.
+    pub(crate) fn fails_over(&self) -> bool {
+        matches!(self, Self::Redis(address) if address.fails_over())
     }
 }
 

@@ -98,6 +98,11 @@ async fn the_pools_of_a_test_are_those_that_it_names() {
     charge(1).await.unwrap();
     assert_eq!(locks.acquisitions()[0].pools.len(), 5);
     assert!(on_pools_of_its_own().await.unwrap_err().is_unknown_pool());
+    let refused = locks.acquisitions_of("elsewhere")[0].to_string();
+    assert!(
+        refused.contains(": refused, as `elsewhere` names the pool"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -123,6 +128,9 @@ async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
     charge(1).await.unwrap();
     assert!(!locks.node("a").keys().is_empty(), "the fencing counter");
     locks.assert_all_free();
+    let _hold = locks.hold("order:1");
+    assert!(charge(1).await.unwrap_err().is_contended());
+    assert!(locks.node("a").get(b"shop:order:1").is_some());
 }
 
 #[tokio::test]

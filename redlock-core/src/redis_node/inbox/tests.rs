@@ -30,7 +30,7 @@ impl Writer for Socket {
         }
     }
 
-    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(&self, _context: &mut Context<'_>, _bytes: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Pending
     }
 }

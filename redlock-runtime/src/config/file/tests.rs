@@ -19,6 +19,10 @@ fn every_key_of_the_file_arrives() {
         url = "redis://h:1"
         vetting = "warn"
         trust_aof = true
+        tls_ca = "ca.pem"
+        tls_cert = "client.pem"
+        tls_key = "client.key"
+        tls_server_name = "db.example"
         [pools.b]
         url = "memory://b"
         [defaults]
@@ -61,10 +65,15 @@ fn every_key_of_the_file_arrives() {
     assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
     assert_eq!(config.http.contended_status, 409);
     assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
-    let settings = PoolSettings {
+    let mut settings = PoolSettings {
         vetting: Some(Vetting::Warn),
         trust_aof: Some(true),
+        ..PoolSettings::default()
     };
+    settings.tls.ca = Some("ca.pem".into());
+    settings.tls.certificate = Some("client.pem".into());
+    settings.tls.key = Some("client.key".into());
+    settings.tls.server_name = Some("db.example".into());
     assert_eq!(config.pool_settings["a"], settings);
     assert_eq!(config.pool_settings.len(), 1);
     assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
