@@ -222,7 +222,7 @@ fn a_file_is_a_clear_error_or_a_registry() {
     let (good, started) = good.into_inner();
     eprintln!("{good} files could be read, {started} registries ran");
     assert!(
-        *good > 500 && *started > 200,
+        *good > 500 && *started > 100,
         "the cases are too bad to test much"
     );
     captured::assert_without_secret();
@@ -251,7 +251,7 @@ fn variables_are_a_clear_error_or_a_registry() {
     let (good, started) = good.into_inner();
     eprintln!("{good} sets of variables could be read, {started} registries ran");
     assert!(
-        *good > 500 && *started > 200,
+        *good > 500 && *started > 100,
         "the cases are too bad to test much"
     );
     captured::assert_without_secret();

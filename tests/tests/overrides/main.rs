@@ -157,7 +157,9 @@ async fn retries_clear_the_wait_of_the_attribute() {
     let registry = redlock.registry().clone();
     let lease = registry.clone().scope(lock("queue").acquire()).await;
     let lease = lease.unwrap();
-    let refused = registry.scope(shop::patient()).await.unwrap_err();
+    let refused = registry.scope(shop::patient());
+    let refused = tokio::time::timeout(SOON, refused).await;
+    let refused = refused.expect("no waiting").unwrap_err();
     assert!(refused.is_contended(), "{refused}");
     lease.release().await;
 }
