@@ -242,8 +242,8 @@ fn elsewhere(key: &str, section: Section) -> Option<String> {
 
 /// The line of an offset, counted from one.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    let before = text.get(..at).unwrap_or(text);
+    before.matches('\n').count() + 1
 }
 
 /// The key whose value stands at an offset, and its table.

@@ -15,7 +15,7 @@ pub(crate) enum Server {
 
 impl Server {
     pub(crate) async fn both(scene: &Arc<Scene>) -> [Self; 2] {
-        [axum(scene).await, actix(scene).await]
+        [axum(scene).await, actix(scene)]
     }
 
     pub(crate) fn addr(&self) -> SocketAddr {
@@ -66,7 +66,7 @@ async fn axum(scene: &Arc<Scene>) -> Server {
     Server::Axum(addr, serving)
 }
 
-async fn actix(scene: &Arc<Scene>) -> Server {
+fn actix(scene: &Arc<Scene>) -> Server {
     use actix_web::{App, HttpServer, web};
 
     async fn call(
