@@ -79,8 +79,8 @@ pub use lease::{Lease, LeaseHandle};
 pub use leave::Released;
 pub use memory::MemoryNode;
 pub use node::{
-    Answer, EpochListener, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply,
-    ask,
+    Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
+    NodeErrorKind, NodeStatus, NodeVitals, Remaining, Reply, ask,
 };
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use quorum::majority;

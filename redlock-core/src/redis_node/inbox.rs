@@ -12,11 +12,12 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
 use super::connect::Writer;
+use super::pulse::Pulse;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.
@@ -28,6 +29,7 @@ pub(super) struct Inbox {
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+    pub(super) pulse: Pulse,
 }
 
 pub(super) struct Submission {
@@ -79,6 +81,7 @@ impl Inbox {
             }),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
+            pulse: Pulse::new(),
             settled: Notify::new(),
             max_in_flight,
         }
@@ -101,6 +104,7 @@ impl Inbox {
                 state.owe(owed);
             }
             drop(state);
+            self.pulse.failed(error.kind(), 1);
             reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
@@ -138,6 +142,13 @@ impl Inbox {
                 NodeStatus::Abstaining(error.clone())
             }
         }
+    }
+
+    /// What is known here of how the node has been doing.
+    pub(super) fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.pulse.vitals();
+        vitals.in_flight = self.lock().outstanding;
+        vitals
     }
 
     pub(super) async fn settled(&self) {
@@ -183,6 +194,7 @@ impl Inbox {
         quarantine: Option<NodeError>,
     ) -> Vec<Owed> {
         let now = Instant::now();
+        self.pulse.connected(now);
         let owed = {
             let mut state = self.lock();
             state.is_connected = true;
@@ -206,6 +218,7 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
+        self.pulse.ails(&error);
         {
             let mut state = self.lock();
             state.suspicion = Some(error);
@@ -249,6 +262,7 @@ impl Inbox {
 
     /// There is no connection, for this reason. What is queued was never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+        self.pulse.disconnected(error);
         let (written, queue) = {
             let mut state = self.lock();
             state.gate = Gate::Closed(error.clone());
@@ -270,6 +284,7 @@ impl Inbox {
             (written, queue)
         };
         self.settled.notify_waiters();
+        self.pulse.failed(error.kind(), written.len() + queue.len());
         // What a caller wrote by itself may have been served, and is to be undone.
         let sent = error.clone().into_sent();
         for submission in written {

@@ -124,6 +124,11 @@ impl Lookout {
         }
     }
 
+    /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
+    pub(super) fn is_staffed(&self) -> bool {
+        self.lock().is_staffed
+    }
+
     /// Nobody waits for this node any more.
     pub(super) fn end(&self) {
         let task = {

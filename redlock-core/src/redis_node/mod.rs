@@ -11,6 +11,7 @@ mod driver;
 mod inbox;
 mod locate;
 mod lookout;
+mod pulse;
 mod scripts;
 mod serve;
 mod vetting;
@@ -26,7 +27,7 @@ pub use vetting::Vetting;
 
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{EpochListener, Node, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -158,6 +159,13 @@ impl Node for RedisNode {
 
     fn status(&self) -> NodeStatus {
         self.inbox.status()
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.inbox.vitals();
+        vitals.server = Some(self.address.to_string());
+        vitals.is_watched = self.lookout.is_staffed();
+        vitals
     }
 
     fn epoch(&self) -> u32 {

@@ -158,6 +158,7 @@ impl<'a> Serve<'a> {
                 Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
+                    self.inbox.pulse.heard(self.heard);
                     // An answer may be to what a caller wrote by itself.
                     self.hear_of_written();
                     self.answer_all()?;
@@ -198,23 +199,43 @@ impl<'a> Serve<'a> {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Heartbeat => return Ok(()),
-            Purpose::Check => return self.checked(value),
+            Purpose::Heartbeat => {
+                self.count(&in_flight);
+                return Ok(());
+            }
+            Purpose::Check => {
+                self.count(&in_flight);
+                return self.checked(value);
+            }
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
             self.output
                 .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
-        } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
+            return Ok(());
+        }
+        self.count(&in_flight);
+        if let Purpose::Operation { operation, reply } = in_flight.purpose {
             self.answered += 1;
             if is_marker_gone(value) {
                 self.doubt();
             }
             let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
-            reply.answer(self.as_far_as_it_counts(&operation, answer));
+            let answer = self.as_far_as_it_counts(&operation, answer);
+            if let Answer::Failed(error) = &answer {
+                self.inbox.pulse.failed(error.kind(), 1);
+                self.inbox.pulse.ails(error);
+            }
+            reply.answer(answer);
         }
         Ok(())
+    }
+
+    /// How long the answer took, by when the bytes were read: no clock is asked for each.
+    fn count(&self, in_flight: &InFlight) {
+        let after = self.heard.saturating_duration_since(in_flight.since);
+        self.inbox.pulse.answered(after);
     }
 
     /// Whether what undoes an operation that sets a key was sent already, its release or what it
@@ -300,6 +321,7 @@ impl<'a> Serve<'a> {
         self.inbox.close(error, owed);
         // Whatever ends the connection: these may have been served, and have to be undone.
         let unknown = error.clone().into_sent();
+        self.inbox.pulse.failed(error.kind(), replies.len());
         for reply in replies {
             reply.answer(Answer::Failed(unknown.clone()));
         }
