@@ -17,6 +17,7 @@ use crate::reentrancy::holder_above;
 use crate::registry::{Registry, set_of};
 use crate::scope;
 use crate::site::Site;
+use crate::telemetry::{self, Acquiring};
 
 /// Who a lock is for.
 #[derive(Clone, Copy)]
@@ -46,6 +47,15 @@ pub(crate) struct Prepared {
     policies: (OnLost, OnCancel),
 }
 
+/// A lock, and its place in the table.
+type Held = (redlock_core::Lease, Place);
+
+enum Got {
+    Anew(Held),
+    /// A share of the lease above.
+    Joined(Held),
+}
+
 /// Which pools a lock is taken on.
 pub(crate) enum PoolNames {
     Default,
@@ -54,15 +64,6 @@ pub(crate) enum PoolNames {
 }
 
 impl Holder {
-    fn refused(&self, resource: &Resource, error: LockError) -> LockError {
-        tracing::debug!(
-            site = self.site.map(tracing::field::debug),
-            %resource, reason = %error,
-            "not locked",
-        );
-        self.marked(error)
-    }
-
     fn marked(&self, error: LockError) -> LockError {
         match self.site {
             Some(site) => error.at_site(site),
@@ -83,13 +84,21 @@ impl Wanted {
                 None => Subject::Resource(self.resource.clone()),
             };
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
-            return Err(self.holder.marked(LockError::new(kind, subject, http)));
+            return Err(self.refused(None, LockError::new(kind, subject, http)));
         };
-        let http = registry.http();
-        self.prepare_in(registry).map_err(|kind| {
-            let error = LockError::new(kind, Subject::Resource(self.resource.clone()), http);
-            self.holder.refused(&self.resource, error)
+        self.prepare_in(registry.clone()).map_err(|kind| {
+            let subject = Subject::Resource(self.resource.clone());
+            self.refused(
+                Some(&registry),
+                LockError::new(kind, subject, registry.http()),
+            )
         })
+    }
+
+    fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
+        let error = self.holder.marked(error);
+        telemetry::refused(registry, self.holder.site, &self.resource, &error);
+        error
     }
 
     fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
@@ -131,16 +140,40 @@ impl Wanted {
 impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
-        let acquired = if let Some(joined) = self.above.take() {
-            self.join(*joined).await
-        } else {
-            self.acquire_anew().await
+        let above = self.above.take();
+        let (site, request) = (self.holder.site, &self.request);
+        let mut acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        let acquired = {
+            let work = pin!(async {
+                match above {
+                    Some(joined) => Ok(Got::Joined(self.join(*joined).await?)),
+                    None => Ok(Got::Anew(self.acquire_anew().await?)),
+                }
+            });
+            acquiring.within(work).await
         };
-        acquired.map_err(|error| self.holder.refused(&self.request.resource, error))
+        let (holding, (core, place)) = match acquired {
+            Ok(Got::Anew(got)) => (acquiring.acquired(&got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
+            Err(error) => {
+                let error = self.holder.marked(error);
+                acquiring.refused(&request.resource, &error);
+                return Err(error);
+            }
+        };
+        let limits = Arc::clone(&self.registry.shared.limits);
+        Ok(Lease::new(
+            core,
+            place,
+            limits,
+            site,
+            self.policies,
+            holding,
+        ))
     }
 
     /// Shares the lease of a holder above.
-    async fn join(&self, core: redlock_core::Lease) -> Result<Lease, LockError> {
+    async fn join(&self, core: redlock_core::Lease) -> Result<Held, LockError> {
         let held = &self.registry.shared.held;
         // It is below a held lease, which a shutdown waits for.
         let Some(_under_way) = held.begin(true) else {
@@ -155,15 +188,10 @@ impl Prepared {
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(LockErrorKind::ShuttingDown);
         };
-        tracing::debug!(
-            site = self.holder.site.map(tracing::field::debug),
-            resource = %self.request.resource, token = core.token_id(),
-            "joined the lease of a caller",
-        );
-        Ok(self.lease(core, place))
+        Ok((core, place))
     }
 
-    async fn acquire_anew(&self) -> Result<Lease, LockError> {
+    async fn acquire_anew(&self) -> Result<Held, LockError> {
         let epochs = epochs_of(&self.nodes);
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.registry.is_below_held();
@@ -211,20 +239,10 @@ impl Prepared {
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
-        tracing::debug!(
-            site = self.holder.site.map(tracing::field::debug),
-            resource = %self.request.resource, token = core.token_id(),
-            "locked",
-        );
-        Ok(self.lease(core, place))
+        Ok((core, place))
     }
 
-    fn lease(&self, core: redlock_core::Lease, place: Place) -> Lease {
-        let limits = Arc::clone(&self.registry.shared.limits);
-        Lease::new(core, place, limits, self.holder.site, self.policies)
-    }
-
-    fn fail(&self, kind: LockErrorKind) -> Result<Lease, LockError> {
+    fn fail(&self, kind: LockErrorKind) -> Result<Held, LockError> {
         let subject = Subject::Resource(self.request.resource.clone());
         Err(LockError::new(kind, subject, self.registry.http()))
     }

@@ -17,6 +17,7 @@ use crate::registry::{Pool, Registry};
 use crate::scope;
 use crate::shutdown::{CONFIRMING, ShutdownReport};
 use crate::site::{Site, sites};
+use crate::telemetry;
 
 /// No timeout is longer: sums of such never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -148,6 +149,7 @@ impl Redlock {
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
+                    options.answers = telemetry::answers_of(&name);
                     let node = RedisNode::start(name.as_str(), address, options.clone(), io);
                     let node = Arc::new(node);
                     remote.push(Arc::clone(&node));
@@ -175,6 +177,7 @@ impl Redlock {
         }
         let registry = Registry::new(&config, environment, pools);
         registry.recheck_at_new_epochs();
+        telemetry::sample_nodes(&registry);
         Ok(Self { registry })
     }
 

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tracing::Instrument as _;
+
 use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
 
 use crate::chain::Below;
@@ -16,6 +18,7 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::parameters::OnCancel;
 use crate::site::Site;
+use crate::telemetry::{HoldSpan, Holding};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -39,6 +42,7 @@ struct Tenure {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
+    holding: Holding,
 }
 
 impl Tenure {
@@ -50,6 +54,7 @@ impl Tenure {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()?;
+        self.holding.ended(&core);
         if self.on_cancel == OnCancel::Expire && self.is_in_body.load(Ordering::Relaxed) {
             tracing::warn!(
                 resource = %core.resource(), token = core.token_id(),
@@ -92,6 +97,7 @@ impl Lease {
         limits: Arc<Limits>,
         site: Option<&'static Site>,
         (on_lost, on_cancel): (OnLost, OnCancel),
+        holding: Holding,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -103,6 +109,7 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
+                holding,
             },
             handle,
             place,
@@ -130,6 +137,7 @@ impl Lease {
         if let Some(core) = self.core.end()
             && core.release().await == Released::Unconfirmed
         {
+            self.core.holding.unconfirmed();
             tracing::warn!(
                 resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
@@ -150,16 +158,25 @@ impl Lease {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
-        let outcome = {
-            let body = pin!(body(self.handle()));
-            self.hold(body).await
+        let span = HoldSpan::begin(&self);
+        let work = async {
+            let outcome = {
+                let body = pin!(body(self.handle()));
+                self.hold(body, &span).await
+            };
+            self.end().await;
+            outcome
         };
-        self.release().await;
-        outcome
+        // Where it is dropped half-way, the body is dropped inside of the span too.
+        work.instrument(span.span().clone()).await
     }
 
-    /// Polls `body` for as long as the lease allows.
-    pub(crate) async fn hold<B: Future>(&self, body: Pin<&mut B>) -> Result<B::Output, LockError> {
+    /// Polls `body` for as long as the lease allows, inside of whatever span the caller is in.
+    pub(crate) async fn hold<B: Future>(
+        &self,
+        body: Pin<&mut B>,
+        span: &HoldSpan,
+    ) -> Result<B::Output, LockError> {
         if !self.place.set_has_body() {
             return Err(self.handle.lost_error(Over::Revoked));
         }
@@ -171,6 +188,7 @@ impl Lease {
             Pin::new(&mut body).poll(context)
         }));
         let held = self.handle.core.hold(body, self.on_lost).await;
+        span.ended(&self.handle, &held);
         if let Held::Done(_) | Held::Late(..) = held {
             is_in_body.store(false, Ordering::Relaxed);
         }
@@ -283,6 +301,10 @@ impl LeaseHandle {
     /// Another holder of the same lock. `None` once the lease is over.
     pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
         self.core.join()
+    }
+
+    pub(crate) fn core(&self) -> &redlock_core::LeaseHandle {
+        &self.core
     }
 
     pub(crate) fn nodes(&self) -> &NodeSet {

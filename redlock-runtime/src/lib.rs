@@ -29,6 +29,7 @@
 //! # Features
 //! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
 //!   `axum::response::Response`.
+//! * `metrics`: figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade.
 //! * `actix`: [`LockError`] is a response of actix-web handlers, and a function may return a bare
 //!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
@@ -55,6 +56,7 @@ mod scope;
 mod shutdown;
 mod signal;
 mod site;
+mod telemetry;
 
 pub use redlock_core::{
     Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,

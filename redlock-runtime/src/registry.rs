@@ -12,6 +12,7 @@ use crate::held::{Entry, HeldLease, HeldTable};
 use crate::lease::Limits;
 use crate::parameters::Parameters;
 use crate::shutdown::Shutdown;
+use crate::telemetry::Telemetry;
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -33,6 +34,14 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) telemetry: Telemetry,
+}
+
+impl Shared {
+    /// Whether there is a pool that is not in this process.
+    pub(crate) fn has_servers(&self) -> bool {
+        self.pools.values().any(|pool| pool.memory.is_none())
+    }
 }
 
 /// One configured node.
@@ -96,6 +105,7 @@ impl Registry {
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            telemetry: Telemetry::default(),
         };
         Self {
             shared: Arc::new(shared),

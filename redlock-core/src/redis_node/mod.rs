@@ -28,6 +28,7 @@ pub use vetting::Vetting;
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
 use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
+use crate::observe::ObserveAnswers;
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -61,6 +62,8 @@ pub struct RedisOptions {
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
     /// promoted. Then a restart needs no quarantine.
     pub trust_aof: bool,
+    /// Who is told how long each answer took.
+    pub answers: Option<Arc<dyn ObserveAnswers>>,
 }
 
 impl Default for RedisOptions {
@@ -75,6 +78,7 @@ impl Default for RedisOptions {
             fleet: None,
             vetting: Vetting::Refuse,
             trust_aof: false,
+            answers: None,
         }
     }
 }
