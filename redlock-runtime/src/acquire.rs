@@ -44,8 +44,11 @@ pub(crate) struct Prepared {
     nodes: NodeSet,
     /// A share of the lease above that serves the request.
     above: Option<Box<redlock_core::Lease>>,
-    policies: (OnLost, OnCancel),
+    policies: Policies,
 }
+
+type Policies = (OnLost, OnCancel);
+type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
 
 /// A lock, and its place in the table.
 type Held = (redlock_core::Lease, Place);
@@ -86,13 +89,21 @@ impl Wanted {
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
             return Err(self.refused(None, LockError::new(kind, subject, http)));
         };
-        self.prepare_in(registry.clone()).map_err(|kind| {
-            let subject = Subject::Resource(self.resource.clone());
-            self.refused(
-                Some(&registry),
-                LockError::new(kind, subject, registry.http()),
-            )
-        })
+        match self.decide(&registry) {
+            Ok((request, nodes, above, policies)) => Ok(Prepared {
+                registry,
+                holder: self.holder,
+                request,
+                nodes,
+                above,
+                policies,
+            }),
+            Err(kind) => {
+                let subject = Subject::Resource(self.resource.clone());
+                let error = LockError::new(kind, subject, registry.http());
+                Err(self.refused(Some(&registry), error))
+            }
+        }
     }
 
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
@@ -101,7 +112,7 @@ impl Wanted {
         error
     }
 
-    fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
+    fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
         let shared = &*registry.shared;
         let parameters = self.parameters.above(shared.defaults);
         let mut request = parameters
@@ -123,17 +134,11 @@ impl Wanted {
                     .and_then(|link| link.lease.join().map(Box::new))
             }
         };
-        Ok(Prepared {
-            registry,
-            holder: self.holder,
-            request,
-            nodes,
-            above,
-            policies: (
-                parameters.on_lost.unwrap_or_default(),
-                parameters.on_cancel.unwrap_or_default(),
-            ),
-        })
+        let policies = (
+            parameters.on_lost.unwrap_or_default(),
+            parameters.on_cancel.unwrap_or_default(),
+        );
+        Ok((request, nodes, above, policies))
     }
 }
 

@@ -178,6 +178,7 @@ impl Lease {
         span: &HoldSpan,
     ) -> Result<B::Output, LockError> {
         if !self.place.set_has_body() {
+            span.ended(&self.handle, &Held::<()>::Cancelled(Over::Revoked));
             return Err(self.handle.lost_error(Over::Revoked));
         }
         let mut body = Below::new(self.handle(), body);

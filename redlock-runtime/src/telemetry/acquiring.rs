@@ -6,10 +6,9 @@ use std::pin::Pin;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
-use super::metrics;
-use super::metrics::{Holding, Waiting};
+use super::metrics::{self, Holding, Waiting};
 use super::outcome::Outcome;
-use super::span::{self, within};
+use super::span::{self, name_of, within};
 use crate::error::LockError;
 use crate::registry::{Registry, Shared};
 use crate::site::Site;
@@ -29,12 +28,11 @@ impl<'a> Acquiring<'a> {
         request: &Request,
         nodes: &NodeSet,
     ) -> Self {
-        let shared = &*registry.shared;
         Self {
             registry,
             site,
-            span: span::acquire(site, request, nodes, shared.has_servers()),
-            waiting: shared.telemetry.metrics.waiting(site),
+            span: span::acquire(registry, site, request, nodes),
+            waiting: registry.shared.telemetry.metrics.waiting(site),
         }
     }
 
@@ -54,7 +52,7 @@ impl<'a> Acquiring<'a> {
 
     /// The lock of a call above is shared.
     pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
-        span::granted(&self.span, lease);
+        span::leased(&self.span, lease);
         span::ended(&self.span, Outcome::Joined);
         let holding = self.waiting.joined(lease);
         self.say(lease, "joined the lease of a caller");
@@ -74,7 +72,7 @@ impl<'a> Acquiring<'a> {
     fn say(&self, lease: &redlock_core::Lease, what: &'static str) {
         let _entered = self.span.enter();
         tracing::debug!(
-            site = self.site.map(|site| tracing::field::display(site.site_name())),
+            site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %span::Votes(lease), attempts = lease.attempts(), waited = ?lease.waited(),
             "{what}",
@@ -116,18 +114,17 @@ fn log(
     resource: &Resource,
     error: &LockError,
 ) {
-    let site = site.map(|site| tracing::field::display(site.site_name()));
     if error.is_unavailable()
         && let Some(shared) = shared
     {
         let throttle = &shared.telemetry.unavailable;
         if let Some(held_back) = throttle.pass(shared.environment.clock.now()) {
             tracing::warn!(
-                site, %resource, reason = %error, held_back,
+                site = name_of(site), %resource, reason = %error, held_back,
                 "not locked; of such lines there is one a second at most",
             );
             return;
         }
     }
-    tracing::debug!(site, %resource, reason = %error, "not locked");
+    tracing::debug!(site = name_of(site), %resource, reason = %error, "not locked");
 }

@@ -16,7 +16,7 @@ mod throttle;
 
 pub(crate) use acquiring::{Acquiring, refused};
 pub(crate) use metrics::{Holding, Metrics, answers_of, count_swallowed, sample_nodes};
-pub(crate) use span::{HoldSpan, within};
+pub(crate) use span::{HoldSpan, name_of, within};
 pub(crate) use throttle::Throttle;
 
 /// What one registry counts.

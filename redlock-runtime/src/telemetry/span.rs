@@ -4,17 +4,19 @@
 //! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
 //! `db.system.name`, `error.type`); our own begin with `redlock.`, and times are in seconds.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
 use redlock_core::{Held, NodeSet, Request};
-use tracing::field::{Empty, display};
+use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 
 use super::outcome::{Outcome, reason};
 use crate::error::LockError;
 use crate::lease::LeaseHandle;
+use crate::registry::Registry;
 use crate::site::Site;
 
 /// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
@@ -28,10 +30,10 @@ pub(crate) fn within<F: Future>(
 
 /// An acquisition, from the call on.
 pub(crate) fn acquire(
+    registry: &Registry,
     site: Option<&'static Site>,
     request: &Request,
     nodes: &NodeSet,
-    is_remote: bool,
 ) -> Span {
     info_span!(
         "redlock.acquire",
@@ -41,8 +43,8 @@ pub(crate) fn acquire(
         code.function.name = site.map(|site| display(site.path())),
         code.file.path = site.map(Site::file),
         code.line.number = site.map(Site::line),
-        db.system.name = is_remote.then_some("redis"),
-        redlock.site = site.map(|site| display(site.site_name())),
+        db.system.name = registry.shared.has_servers().then_some("redis"),
+        redlock.site = name_of(site),
         redlock.resource = %request.resource,
         redlock.pools = %Names(nodes),
         redlock.outcome = Empty,
@@ -64,7 +66,7 @@ pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Reso
         code.function.name = site.map(|site| display(site.path())),
         code.file.path = site.map(Site::file),
         code.line.number = site.map(Site::line),
-        redlock.site = site.map(|site| display(site.site_name())),
+        redlock.site = name_of(site),
         redlock.resource = %resource,
         redlock.outcome = Empty,
         redlock.attempts = Empty,
@@ -88,7 +90,7 @@ pub(crate) fn granted(span: &Span, lease: &redlock_core::LeaseHandle) {
     span.record("redlock.votes", display(Votes(lease)));
     span.record("redlock.attempts", lease.attempts());
     span.record("redlock.wait", lease.waited().as_secs_f64());
-    record_lease(span, lease);
+    leased(span, lease);
 }
 
 /// How often and how long it was tried in vain, where that is known.
@@ -99,7 +101,8 @@ pub(crate) fn tried(span: &Span, error: &LockError) {
     }
 }
 
-fn record_lease(span: &Span, lease: &redlock_core::LeaseHandle) {
+/// Which lease it is.
+pub(crate) fn leased(span: &Span, lease: &redlock_core::LeaseHandle) {
     span.record("redlock.token", lease.token_id());
     if let Some(token) = lease.fencing_token() {
         span.record("redlock.fencing_token", token.as_u64());
@@ -121,7 +124,7 @@ impl HoldSpan {
             "redlock.hold",
             otel.status_code = Empty,
             error.type = Empty,
-            redlock.site = lease.site().map(|site| display(site.site_name())),
+            redlock.site = name_of(lease.site()),
             redlock.resource = %lease.resource(),
             redlock.token = core.token_id(),
             redlock.fencing_token = core.fencing_token().map(|token| token.as_u64()),
@@ -153,6 +156,11 @@ impl HoldSpan {
             failed(&self.0, reason(*over));
         }
     }
+}
+
+/// A site, as logs have it.
+pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<Cow<'static, str>>> {
+    site.map(|site| display(site.site_name()))
 }
 
 /// `2/3`: how many nodes have granted it, of how many.

@@ -54,11 +54,11 @@ impl Metrics {
                 match sites.annotated.binary_search_by_key(&address(site), place) {
                     Ok(found) => &sites.annotated[found].1,
                     // It registered nowhere: handles for this call only.
-                    Err(_) => return Arc::new(SiteMetrics::new(label(Some(site)))),
+                    Err(_) => return Arc::new(SiteMetrics::new(Some(site))),
                 }
             }
         };
-        Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(label(site)))))
+        Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(site))))
     }
 }
 

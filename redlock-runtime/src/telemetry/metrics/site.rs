@@ -7,8 +7,11 @@ use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use redlock_core::{ExtendError, ObserveExtensions, Over};
 
 use super::super::outcome::{Outcome, reason};
-use super::count_rare;
-use super::describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, UNCONFIRMED, WAIT, WAITING};
+use super::describe::{
+    ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
+};
+use super::{count_rare, label};
+use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
 /// a rate sees the first of each.
@@ -43,7 +46,15 @@ pub(super) struct SiteMetrics {
 }
 
 impl SiteMetrics {
-    pub(super) fn new(label: String) -> Self {
+    pub(super) fn new(site: Option<&'static Site>) -> Self {
+        let label = label(site);
+        if site.is_some_and(|site| site.skips) {
+            // Zeros, as above.
+            for kind in [Outcome::Unavailable, Outcome::Lost] {
+                let name = kind.name();
+                counter!(SWALLOWED, "site" => label.clone(), "error_type" => name).increment(0);
+            }
+        }
         let extensions =
             |outcome| counter!(EXTENSIONS, "site" => label.clone(), "outcome" => outcome);
         Self {
