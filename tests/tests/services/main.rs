@@ -7,6 +7,7 @@ mod fenced_store;
 mod fleet;
 mod quickstart;
 mod shutdown;
+mod telemetry;
 
 use std::time::Duration;
 
