@@ -67,6 +67,13 @@ impl LeaseHandle {
         self.mark(Over::Revoked);
     }
 
+    /// Ends the lease as an extension does that finds too many keys gone: `lost` says
+    /// [`Over::Taken`]. For tests of what holders do then.
+    #[doc(hidden)]
+    pub fn take(&self) {
+        self.mark(Over::Taken);
+    }
+
     /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
     /// forgotten it since they last granted it, it is over, and `lost` says [`Over::Forgotten`].
     /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).

@@ -23,6 +23,13 @@ impl OwnerToken {
         TokenSource::new().fresh(entropy)
     }
 
+    /// A token of somebody else, `host/pid`.
+    #[doc(hidden)]
+    pub fn draw_as(owner: &str, entropy: &dyn Entropy) -> Self {
+        let prefix = format!("{owner}/").into_bytes().into();
+        TokenSource { prefix }.fresh(entropy)
+    }
+
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -55,6 +62,12 @@ impl TokenSource {
         Self {
             prefix: prefix.into_bytes().into(),
         }
+    }
+
+    /// `host/pid`.
+    pub(crate) fn owner(&self) -> &str {
+        let owner = self.prefix.strip_suffix(b"/").unwrap_or_default();
+        std::str::from_utf8(owner).unwrap_or_default()
     }
 
     pub(crate) fn fresh(&self, entropy: &dyn Entropy) -> OwnerToken {

@@ -114,7 +114,12 @@ impl Wanted {
 
     fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
         let shared = &*registry.shared;
-        let parameters = self.parameters.above(shared.defaults);
+        let over = shared.overrides.of(self.holder.site);
+        let own = match over {
+            Some(over) => over.parameters.above(self.parameters),
+            None => self.parameters,
+        };
+        let parameters = own.above(shared.defaults);
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
@@ -123,7 +128,10 @@ impl Wanted {
             request.split_retries = SPLIT_RETRIES;
         }
         check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
-        let nodes = registry.node_set(&self.pools)?;
+        let nodes = match over.and_then(|over| over.nodes.as_ref()) {
+            Some(nodes) => Arc::clone(nodes),
+            None => registry.node_set(&self.pools)?,
+        };
         let above = match chain::current() {
             None => None,
             Some(chain) => {
@@ -145,8 +153,10 @@ impl Wanted {
 impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
-        let above = self.above.take();
         let (site, request) = (self.holder.site, &self.request);
+        let above = self.above.take();
+        let recorder = &self.registry.shared.recorder;
+        let record = recorder.begin(site, request, &self.nodes, above.is_some());
         let mut acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
         let acquired = {
             let work = pin!(async {
@@ -163,18 +173,13 @@ impl Prepared {
             Err(error) => {
                 let error = self.holder.marked(error);
                 acquiring.refused(&request.resource, &error);
+                record.refused(&error);
                 return Err(error);
             }
         };
         let limits = Arc::clone(&self.registry.shared.limits);
-        Ok(Lease::new(
-            core,
-            place,
-            limits,
-            site,
-            self.policies,
-            holding,
-        ))
+        let lease = Lease::new(core, place, limits, site, self.policies, holding);
+        Ok(lease.recorded(record))
     }
 
     /// Shares the lease of a holder above.

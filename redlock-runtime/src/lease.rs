@@ -17,6 +17,7 @@ use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::parameters::OnCancel;
+use crate::record::Record;
 use crate::site::Site;
 use crate::telemetry::{HoldSpan, Holding};
 
@@ -43,6 +44,7 @@ struct Tenure {
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
     holding: Holding,
+    record: Record,
 }
 
 impl Tenure {
@@ -54,8 +56,10 @@ impl Tenure {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()?;
+        let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
-        if self.on_cancel == OnCancel::Expire && self.is_in_body.load(Ordering::Relaxed) {
+        self.record.ends(|| core.over(), is_cut_off);
+        if self.on_cancel == OnCancel::Expire && is_cut_off {
             tracing::warn!(
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
@@ -110,11 +114,19 @@ impl Lease {
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
                 holding,
+                record: Record::default(),
             },
             handle,
             place,
             on_lost,
         }
+    }
+
+    /// Has what becomes of the lease recorded.
+    pub(crate) fn recorded(mut self, record: Record) -> Self {
+        record.held(&self.handle.core);
+        self.core.record = record;
+        self
     }
 
     /// A handle to keep or pass on.

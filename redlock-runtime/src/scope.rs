@@ -1,4 +1,4 @@
-//! Which registry a call uses: the task's, the thread's, or the global one.
+//! Which registry a call uses: the task's, the thread's, in tests the runtime's, or the global one.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -65,6 +65,10 @@ pub(crate) fn current() -> Option<Registry> {
         return Some(registry);
     }
     if let Ok(Some(registry)) = THREAD.try_with(|entered| entered.borrow().last().cloned()) {
+        return Some(registry);
+    }
+    #[cfg(feature = "testing")]
+    if let Some(registry) = crate::testing::runtimes::current() {
         return Some(registry);
     }
     GLOBAL

@@ -4,15 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
-use redlock_core::Moment;
+use redlock_core::{Brief, Moment};
 use tokio::sync::Notify;
 
 use crate::held::{Entry, HeldLease};
-use crate::registry::Registry;
+use crate::registry::{Registry, Shared};
 
 /// Sends the releases of all of them, and waits for them together.
 async fn surrendered(leases: &[Entry]) {
@@ -23,9 +23,9 @@ async fn surrendered(leases: &[Entry]) {
     std::future::poll_fn(|context| {
         waiting.retain_mut(|surrender| surrender.as_mut().poll(context).is_pending());
         if waiting.is_empty() {
-            std::task::Poll::Ready(())
+            Poll::Ready(())
         } else {
-            std::task::Poll::Pending
+            Poll::Pending
         }
     })
     .await;
@@ -80,11 +80,40 @@ impl fmt::Display for ShutdownReport {
     }
 }
 
+impl ShutdownReport {
+    fn log(&self) {
+        macro_rules! log_at {
+            ($level:ident) => {
+                tracing::$level!(
+                    finished = self.finished.len(),
+                    cancelled = self.cancelled.len(),
+                    released = self.released.len(),
+                    stuck = self.stuck.len(),
+                    under_way = self.under_way,
+                    unconfirmed = self.unconfirmed.join(","),
+                    "redlock has shut down: {self}",
+                )
+            };
+        }
+        // What may be on the nodes until its ttl is worth a look.
+        if !self.stuck.is_empty() || self.under_way > 0 {
+            log_at!(error);
+        } else if !self.unconfirmed.is_empty() {
+            log_at!(warn);
+        } else {
+            log_at!(info);
+        }
+    }
+}
+
 /// A shutdown's settings and progress.
 pub(crate) struct Shutdown {
     grace: Duration,
     deadline: Duration,
-    has_begun: AtomicBool,
+    /// When it began.
+    began: OnceCell<Moment>,
+    /// Tells servers that their time is limited from now on.
+    begun: Notify,
     report: OnceCell<ShutdownReport>,
     done: Notify,
     /// Wakes a thread that waits in `block_on_shutdown`.
@@ -96,7 +125,8 @@ impl Shutdown {
         Self {
             grace,
             deadline,
-            has_begun: AtomicBool::new(false),
+            began: OnceCell::new(),
+            begun: Notify::new(),
             report: OnceCell::new(),
             done: Notify::new(),
             blocked: Mutex::default(),
@@ -122,16 +152,52 @@ impl Registry {
     /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
     /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
     pub(crate) fn begin_shutdown(&self) {
-        self.shared.held.close();
-        if self.shared.shutdown.has_begun.swap(true, Ordering::AcqRel) {
+        let Shared {
+            held,
+            shutdown,
+            environment,
+            ..
+        } = &*self.shared;
+        held.close();
+        let began = environment.clock.now();
+        if shutdown.began.set(began).is_err() {
             return;
         }
+        shutdown.begun.notify_waiters();
+        tracing::info!(
+            held = held.entries().len(),
+            "redlock shuts down: no new locks; bodies have {} to finish",
+            Brief(shutdown.grace),
+        );
         let registry = self.clone();
-        self.shared.environment.spawner.spawn(Box::pin(async move {
-            let report = registry.wind_down().await;
-            tracing::info!(%report, "redlock has shut down");
+        environment.spawner.spawn(Box::pin(async move {
+            let report = registry.wind_down(began).await;
+            report.log();
             registry.shared.shutdown.finish(report);
         }));
+    }
+
+    /// Runs `work`; once a shutdown has begun, not beyond its deadline.
+    pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
+        let shutdown = &self.shared.shutdown;
+        let mut work = pin!(work);
+        let mut out_of_time = pin!(async {
+            let begun = shutdown.begun.notified();
+            if shutdown.began.get().is_none() {
+                begun.await;
+            }
+            let clock = &self.shared.environment.clock;
+            let began = shutdown.began.get().copied();
+            let began = began.unwrap_or_else(|| clock.now());
+            clock
+                .sleep_until(began.saturating_add(shutdown.deadline))
+                .await;
+        });
+        std::future::poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => out_of_time.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 
     /// The report, once the shutdown that has begun is over.
@@ -159,10 +225,9 @@ impl Registry {
         }
     }
 
-    async fn wind_down(&self) -> ShutdownReport {
+    async fn wind_down(&self, began: Moment) -> ShutdownReport {
         let held = &self.shared.held;
         let clock = &*self.shared.environment.clock;
-        let began = clock.now();
         let deadline = began.saturating_add(self.shared.shutdown.deadline);
         let grace = began
             .saturating_add(self.shared.shutdown.grace)
@@ -213,7 +278,7 @@ impl Registry {
         let mut timer = self.shared.environment.clock.sleep_until(until);
         std::future::poll_fn(|context| {
             if work.as_mut().poll(context).is_ready() {
-                return std::task::Poll::Ready(());
+                return Poll::Ready(());
             }
             Pin::new(&mut timer).poll(context)
         })
@@ -223,19 +288,28 @@ impl Registry {
 
 /// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
 /// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
-/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; call
-/// [`Redlock::shutdown`](crate::Redlock::shutdown) when the server has returned.
+/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
+/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
 ///
-/// A signal that comes before the first poll ends the process, as without this; from then on these
-/// signals no longer end the process by themselves, also where the future is dropped.
+/// Completes at once where the shutdown has begun already. Several may be awaited at once: one
+/// signal is for all of them.
+///
+/// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
+/// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
+/// One that comes less than 100 ms after the first is taken for its echo.
+///
+/// A signal that comes before the first poll ends the process, as without this; from then on the
+/// first one is kept for whoever awaits this next, also where the future is dropped.
 ///
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {
     // Found now, not when the signal comes: the caller's scope may be gone by then.
     let registry = crate::scope::current();
-    crate::signal::received().await;
-    if let Some(registry) = registry.or_else(crate::scope::current) {
-        registry.begin_shutdown();
+    if let Some(registry) = &registry
+        && registry.shared.held.is_closed()
+    {
+        return;
     }
+    crate::signal::received(registry).await;
 }

@@ -1,7 +1,11 @@
 //! A node inside the process, for development, examples and tests.
 
 mod store;
+#[cfg(test)]
+mod tests;
+mod trouble;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,11 +13,12 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crate::environment::{Clock, Moment};
-use crate::node::{Answer, EpochListener, Node, NodeStatus, Reply};
+use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
 use crate::operation::Operation;
 use crate::timekeeper::wake;
 use crate::vigil::Watch;
-use store::{Store, unreachable};
+use store::Store;
+use trouble::Trouble;
 
 /// A store in this process that answers as a Redis node would. It excludes nobody outside of the
 /// process, which is why a configuration has to ask for it by name.
@@ -36,6 +41,8 @@ struct Shared {
 struct State {
     store: Store,
     watches: Vec<Watch>,
+    /// What came while the node hangs, in order.
+    unanswered: VecDeque<(Arc<Operation>, Reply)>,
 }
 
 impl State {
@@ -65,14 +72,28 @@ impl MemoryNode {
         }
     }
 
-    /// Makes the node unreachable: it votes no, and keeps what it holds.
+    /// Makes the node unreachable: it votes no, and keeps what it holds. Releases still come
+    /// through, as they would after the reconnection.
     pub fn cut(&self) {
-        self.change(|store, _| store.is_cut = true);
+        self.trouble(Trouble::Cut);
     }
 
-    /// Undoes [`cut`](Self::cut).
+    /// Makes the node hang, as a server that is stopped: it takes what it is asked, and answers
+    /// nothing. Once it goes on, by [`restore`](Self::restore), [`cut`](Self::cut) or
+    /// [`fail`](Self::fail), it serves what came meanwhile, in order.
+    pub fn hang(&self) {
+        self.trouble(Trouble::Hangs);
+    }
+
+    /// Makes the node answer everything with a server's error, such as `OOM command not allowed`.
+    /// It keeps what it holds. Releases still come through, as they would once it is well again.
+    pub fn fail(&self, error: &str) {
+        self.trouble(Trouble::Fails(NodeError::server(error.as_bytes())));
+    }
+
+    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail).
     pub fn restore(&self) {
-        self.change(|store, _| store.is_cut = false);
+        self.trouble(Trouble::None);
     }
 
     /// Begins a new epoch, as a node does that may have forgotten locks. It votes on, and keeps
@@ -131,11 +152,7 @@ impl MemoryNode {
     pub fn serve(&self, operation: &Operation) -> Answer {
         let wall = self.shared.clock.wall();
         let answer = self.change(|store, now| store.serve(operation, now, wall));
-        let epoch = self.epoch();
-        match answer {
-            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
-            other => other,
-        }
+        self.in_epoch(answer)
     }
 
     /// Another node with what this one holds now: what a server finds that restarts from its disk.
@@ -148,6 +165,39 @@ impl MemoryNode {
         );
         copy.lock().store = self.current().store.clone();
         copy
+    }
+
+    fn in_epoch(&self, answer: Answer) -> Answer {
+        let epoch = self.epoch();
+        match answer {
+            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
+            other => other,
+        }
+    }
+
+    /// From here on the node behaves so. Unless it hangs, it serves what it owes an answer.
+    fn trouble(&self, trouble: Trouble) {
+        let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        let (answers, woken) = {
+            let mut state = self.lock();
+            state.store.expire(now);
+            let is_hanging = matches!(trouble, Trouble::Hangs);
+            state.store.trouble = trouble;
+            let due = if is_hanging {
+                VecDeque::new()
+            } else {
+                std::mem::take(&mut state.unanswered)
+            };
+            let answers: Vec<_> = due
+                .into_iter()
+                .map(|(operation, reply)| (state.store.serve(&operation, now, wall), reply))
+                .collect();
+            (answers, state.tell(now))
+        };
+        woken.into_iter().for_each(wake);
+        for (answer, reply) in answers {
+            reply.answer(self.in_epoch(answer));
+        }
     }
 
     /// Does something to what is there now, and tells whoever waits.
@@ -184,16 +234,22 @@ impl Node for MemoryNode {
     }
 
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        {
+            let mut state = self.lock();
+            if matches!(state.store.trouble, Trouble::Hangs) {
+                state.unanswered.push_back((operation, reply));
+                return;
+            }
+        }
         // The answer may wake the caller, so it is given once the store's lock is free again.
         let answer = self.serve(&operation);
         reply.answer(answer);
     }
 
     fn status(&self) -> NodeStatus {
-        if self.lock().store.is_cut {
-            NodeStatus::Abstaining(unreachable())
-        } else {
-            NodeStatus::Voting
+        match self.lock().store.trouble.reason() {
+            Some(reason) => NodeStatus::Abstaining(reason),
+            None => NodeStatus::Voting,
         }
     }
 

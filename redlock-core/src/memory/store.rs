@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::environment::Moment;
-use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
+use crate::memory::trouble::Trouble;
+use crate::node::{Answer, Holding, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
 use crate::token::OwnerToken;
@@ -17,17 +18,13 @@ pub(super) struct Store {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
     /// When each entry expires, so that idle keys are forgotten without a scan.
     expiries: BTreeSet<(Moment, Arc<[u8]>)>,
-    pub(super) is_cut: bool,
+    pub(super) trouble: Trouble,
 }
 
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) value: Box<[u8]>,
     pub(super) expires: Moment,
-}
-
-pub(super) fn unreachable() -> NodeError {
-    NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
 }
 
 /// The hint, no further from the node's own clock than the window.
@@ -40,13 +37,13 @@ fn clamped(hint: u64, wall: Duration) -> u64 {
 
 impl Store {
     pub(super) fn serve(&mut self, operation: &Operation, now: Moment, wall: Duration) -> Answer {
-        if self.is_cut {
-            // The only operation that a cut node still serves is the release: it stands for the
-            // one that a real node gets after the reconnection.
+        if let Some(error) = self.trouble.reason() {
+            // The only operation that such a node still serves is the release: it stands for the
+            // one that a real node gets after the reconnection, or once it is well again.
             if matches!(operation.want(), Want::Release { .. }) {
                 self.release(operation);
             }
-            return Answer::Failed(unreachable());
+            return Answer::Failed(error);
         }
         match operation.want() {
             Want::Acquire { ttl, hint } => {
@@ -208,7 +205,7 @@ impl Store {
 
     /// What somebody hears who waits for `keys`.
     pub(super) fn sighting(&self, keys: &Resource, now: Moment) -> Sighting {
-        if self.is_cut {
+        if self.trouble.reason().is_some() {
             return Sighting::Blind;
         }
         let held = keys.names().filter_map(|key| self.entries.get(key));

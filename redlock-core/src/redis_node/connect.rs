@@ -2,58 +2,20 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpStream, tcp};
-#[cfg(unix)]
-use tokio::net::{UnixStream, unix};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::node::{NodeError, NodeErrorKind};
 
-use super::address::{Endpoint, Server};
+use super::address::Server;
 use super::command::Dialect;
 use super::scripts::introductions;
+use super::socket::{Reader, Socket, Stream, Writer};
+#[cfg(feature = "tls")]
+use super::tls::explain;
 use super::vetting::Facts;
 use super::wire::{Value, decode, pack};
-
-/// The bytes to and from a server, over whatever carries them.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// The half of a connection that the driver reads.
-pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-
-/// The half of a connection that driver and callers write to, one at a time.
-pub(super) trait Writer: Send + Sync {
-    /// Writes what the socket takes right now; `WouldBlock` where that is nothing.
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
-
-    /// Arranges for the driver to be woken when the socket takes more.
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-}
-
-impl Writer for tcp::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.as_ref().poll_write_ready(context)
-    }
-}
-
-#[cfg(unix)]
-impl Writer for unix::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.as_ref().poll_write_ready(context)
-    }
-}
 
 /// A connection that is logged in and understood.
 pub(super) struct Connected {
@@ -93,64 +55,7 @@ pub(super) async fn connect(server: &Server, curiosity: Curiosity) -> Result<Con
 ///
 /// Dropping it closes it.
 pub(super) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> {
-    Ok(match Socket::open(server).await? {
-        Socket::Tcp(stream) => Box::new(stream),
-        #[cfg(unix)]
-        Socket::Unix(stream) => Box::new(stream),
-    })
-}
-
-enum Socket {
-    Tcp(TcpStream),
-    #[cfg(unix)]
-    Unix(UnixStream),
-}
-
-impl Socket {
-    async fn open(server: &Server) -> Result<Self, NodeError> {
-        if server.is_secure {
-            return Err(not_connected("TLS is not supported yet"));
-        }
-        match &server.endpoint {
-            Endpoint::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port))
-                    .await
-                    .map_err(|error| broken(&error))?;
-                // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
-                stream.set_nodelay(true).map_err(|error| broken(&error))?;
-                Ok(Self::Tcp(stream))
-            }
-            #[cfg(unix)]
-            Endpoint::Unix(path) => {
-                let stream = UnixStream::connect(path).await;
-                Ok(Self::Unix(stream.map_err(|error| broken(&error))?))
-            }
-            #[cfg(not(unix))]
-            Endpoint::Unix(_) => Err(not_connected("this system has no unix sockets")),
-        }
-    }
-
-    fn stream(&mut self) -> &mut dyn Stream {
-        match self {
-            Self::Tcp(stream) => stream,
-            #[cfg(unix)]
-            Self::Unix(stream) => stream,
-        }
-    }
-
-    fn split(self) -> (Reader, Arc<dyn Writer>) {
-        match self {
-            Self::Tcp(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
-            #[cfg(unix)]
-            Self::Unix(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
-        }
-    }
+    Ok(Socket::open(server).await?.into_stream())
 }
 
 /// Before the node may vote: credentials, database, version, and what it is like.
@@ -171,7 +76,9 @@ async fn handshake(
             password.as_bytes(),
         ]);
     }
-    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read).await?;
+    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read)
+        .await
+        .map_err(|error| perhaps_tls(error, server))?;
     let hello = match hello {
         Ok(hello) => hello,
         // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
@@ -297,12 +204,15 @@ async fn exchange<T>(
     command: &[u8],
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
-    stream
-        .write_all(command)
-        .await
-        .map_err(|error| broken(&error))?;
+    if let Err(error) = send(stream, command).await {
+        // Why the server hung up may be there to read: TLS servers say so first.
+        return Err(match stream.read_buf(buffer).await {
+            Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
+            _ => broken(&error),
+        });
+    }
     loop {
-        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis())? {
+        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis(buffer))? {
             let result = match &value {
                 Value::Error(text) => Err(NodeError::server(text).to_string()),
                 value => Ok(read(value)),
@@ -316,27 +226,54 @@ async fn exchange<T>(
             .map_err(|error| broken(&error))?
             == 0
         {
-            return Err(not_connected("the server closed the connection"));
+            return Err(not_connected(CLOSED));
         }
     }
 }
+
+async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
+    stream.write_all(command).await?;
+    stream.flush().await
+}
+
+pub(super) const CLOSED: &str = "the server closed the connection";
 
 pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
-fn not_redis() -> NodeError {
+fn not_redis(answer: &[u8]) -> NodeError {
+    // How an alert begins.
+    if answer.starts_with(b"\x15\x03") {
+        return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
+    }
     not_connected("what answered does not speak the Redis protocol")
 }
 
-fn broken(error: &io::Error) -> NodeError {
+/// Of a server that hung up at the first word.
+fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
+    let reset = io::ErrorKind::ConnectionReset.to_string();
+    let detail = error.to_string();
+    if server.tls.is_none() && (detail == CLOSED || detail == reset) {
+        return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
+    }
+    error
+}
+
+pub(super) fn broken(error: &io::Error) -> NodeError {
     not_connected(describe(error))
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(super) fn describe(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(_) => error.kind().to_string(),
-        None => error.to_string(),
+    #[cfg(feature = "tls")]
+    if let Some(reason) = explain(error) {
+        return reason;
+    }
+    match (error.raw_os_error(), error.kind()) {
+        // Also where TLS has a word of its own for it, and it was not said.
+        (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
+        (Some(_), kind) => kind.to_string(),
+        (None, _) => error.to_string(),
     }
 }

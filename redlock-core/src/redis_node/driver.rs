@@ -102,7 +102,8 @@ impl Driver {
         let connected = tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| {
-                let detail = format!("no connection within {}", Brief(timeout));
+                let silence = self.address.silence();
+                let detail = format!("no connection within {}{silence}", Brief(timeout));
                 Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
             })?;
         if let Some(warden) = &mut self.warden {

@@ -16,12 +16,14 @@ use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, N
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
-use super::connect::Writer;
 use super::pulse::Pulse;
+use super::socket::Writer;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
+    /// The pool's name, for the log.
+    pub(super) name: Arc<str>,
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
@@ -61,9 +63,10 @@ impl Owed {
 }
 
 impl Inbox {
-    pub(super) fn new(max_in_flight: usize) -> Self {
+    pub(super) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
+            name,
             state: Mutex::new(State {
                 gate: Gate::Closed(connecting),
                 is_connected: false,

@@ -11,9 +11,9 @@ use super::connect::not_connected;
 pub(super) async fn locate(address: &RedisAddress) -> Result<Server, NodeError> {
     match &address.place {
         Place::Server(server) => Ok(server.clone()),
-        Place::Sentinel(Sentinel {
-            login, is_secure, ..
-        }) if login.db >= 0 || *is_secure => Err(not_connected("sentinels are not asked yet")),
+        Place::Sentinel(Sentinel { login, tls, .. }) if login.db >= 0 || tls.is_some() => {
+            Err(not_connected("sentinels are not asked yet"))
+        }
         Place::Sentinel(_) | Place::Cluster(_) => {
             Err(not_connected("clusters are not supported yet"))
         }

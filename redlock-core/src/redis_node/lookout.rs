@@ -27,10 +27,11 @@ use crate::vigil::Watch;
 
 use super::RedisOptions;
 use super::address::{Login, RedisAddress};
-use super::connect::{Stream, dial};
+use super::connect::dial;
 use super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use super::inbox::HasEnded;
 use super::locate::locate;
+use super::socket::Stream;
 use post::{Ended, Post};
 use roll::Roll;
 

@@ -14,6 +14,8 @@ mod lookout;
 mod pulse;
 mod scripts;
 mod serve;
+mod socket;
+mod tls;
 mod vetting;
 mod warden;
 mod wire;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+pub use tls::TlsOptions;
 pub use vetting::Vetting;
 
 use crate::guard::Fleet;
@@ -102,7 +105,7 @@ impl RedisNode {
     ) -> Self {
         let name = name.into();
         let address = Arc::new(address);
-        let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
         let clock = io.environment().clock;
         let warden = options

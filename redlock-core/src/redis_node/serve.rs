@@ -19,8 +19,9 @@ use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
 use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
-use super::connect::{Connected, Reader, Writer, describe};
+use super::connect::{CLOSED, Connected, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::socket::{Reader, Writer};
 use super::warden::Warden;
 use super::wire::{Value, decode};
 
@@ -155,7 +156,7 @@ impl<'a> Serve<'a> {
             let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
                     self.inbox.pulse.heard(self.heard);
@@ -292,18 +293,17 @@ impl<'a> Serve<'a> {
 
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
-            match self.writer.try_write(&self.output) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.output.advance(written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.writer.poll_ready(context)?.is_pending() {
-                        break;
-                    }
-                }
-                Err(error) => return Err(error),
+            match self.writer.poll_write(context, &self.output)? {
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(written) => self.output.advance(written),
+                Poll::Pending => return Ok(()),
             }
         }
-        Ok(())
+        // What is pending wakes the driver, and comes by here again.
+        match self.writer.poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.

@@ -5,8 +5,10 @@ mod disconnect;
 mod exclusion;
 mod fenced_store;
 mod fleet;
+mod load;
 mod quickstart;
 mod shutdown;
+mod sigterm;
 mod telemetry;
 
 use std::time::Duration;

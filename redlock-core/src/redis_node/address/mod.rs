@@ -4,12 +4,15 @@ mod redact;
 mod server;
 
 use std::fmt;
+use std::sync::Arc;
 
 use ::redis::IntoConnectionInfo as _;
 
 use crate::error::Invalid;
-use redact::redacted;
+use redact::{may_be_split_password, redacted};
 pub(super) use server::{Endpoint, Login, Server};
+
+use super::tls::{Tls, TlsOptions};
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]
@@ -37,7 +40,8 @@ pub(super) struct Sentinel {
     pub(super) master: String,
     /// For the master.
     pub(super) login: Login,
-    pub(super) is_secure: bool,
+    /// For all of them.
+    pub(super) tls: Option<Arc<Tls>>,
 }
 
 impl RedisAddress {
@@ -53,16 +57,19 @@ impl RedisAddress {
     /// [`Invalid`], without the password, where the URL has another scheme or makes no sense.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-        let is_secure = scheme.starts_with("rediss");
+        let tls = if scheme.starts_with("rediss") {
+            Some(Arc::new(Tls::system()?))
+        } else {
+            None
+        };
+        let tls = tls.as_ref();
         let place = match scheme {
             "redis" | "rediss" | "redis+unix" | "unix" => {
-                let plain = if is_secure { "redis" } else { scheme };
-                Place::Server(server(url, &format!("{plain}://{rest}"), is_secure)?)
+                let plain = if tls.is_some() { "redis" } else { scheme };
+                Place::Server(server(url, &format!("{plain}://{rest}"), tls)?)
             }
-            "redis+sentinel" | "rediss+sentinel" => {
-                Place::Sentinel(sentinel(url, rest, is_secure)?)
-            }
-            "redis+cluster" | "rediss+cluster" => Place::Cluster(cluster(url, rest, is_secure)?),
+            "redis+sentinel" | "rediss+sentinel" => Place::Sentinel(sentinel(url, rest, tls)?),
+            "redis+cluster" | "rediss+cluster" => Place::Cluster(cluster(url, rest, tls)?),
             _ => {
                 return Err(Invalid::new(format!(
                     "`{}` is not a node's URL; write redis://host:port, rediss://host:port, \
@@ -73,6 +80,55 @@ impl RedisAddress {
             }
         };
         Ok(Self { place })
+    }
+
+    /// The same address, where TLS is verified by `options`. All its files are read, so that what
+    /// is wrong with them is known before anybody connects.
+    ///
+    /// # Errors
+    /// [`Invalid`] with the file and what is wrong with it, never with what is in it; and where
+    /// there are options and no TLS.
+    pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
+        if options == TlsOptions::default() {
+            return Ok(self);
+        }
+        let mut places: Vec<&mut Option<Arc<Tls>>> = match &mut self.place {
+            Place::Server(server) => vec![&mut server.tls],
+            Place::Sentinel(sentinel) => sentinel
+                .sentinels
+                .iter_mut()
+                .map(|server| &mut server.tls)
+                .chain([&mut sentinel.tls])
+                .collect(),
+            Place::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
+        };
+        if places.iter().any(|place| place.is_none()) {
+            return Err(Invalid::new(
+                "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for TLS, and the URL is \
+                 not; write rediss:// for redis://, or leave them out",
+            ));
+        }
+        let tls = Arc::new(Tls::load(options)?);
+        for place in &mut places {
+            **place = Some(Arc::clone(&tls));
+        }
+        Ok(self)
+    }
+
+    /// Why a connection was not made in time, where more is known than that: a server that speaks no
+    /// TLS may take the handshake for the beginning of a command, and wait for the rest.
+    pub(super) fn silence(&self) -> &'static str {
+        let tls = match &self.place {
+            Place::Server(server) => server.tls.as_ref(),
+            Place::Sentinel(sentinel) => sentinel.tls.as_ref(),
+            Place::Cluster(seeds) => seeds.first().and_then(|seed| seed.tls.as_ref()),
+        };
+        match tls {
+            Some(tls) if tls.is_unanswered() => {
+                "; the TLS handshake got no answer: does the server speak TLS on this port?"
+            }
+            _ => "",
+        }
     }
 
     /// The server that this address reaches, whatever the user and the database: two pools with
@@ -102,11 +158,11 @@ impl fmt::Display for Listed<'_> {
 }
 
 /// One server, from the URL `plain`, which is what `url` says of it.
-fn server(url: &str, plain: &str, is_secure: bool) -> Result<Server, Invalid> {
-    if plain.contains('#') {
+fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Invalid> {
+    if plain.starts_with("redis://") && may_be_split_password(plain) {
         return Err(Invalid::new(format!(
-            "`{}` has a `#`; write %23 in a password, and nothing behind the database: TLS is always \
-             verified",
+            "`{}` has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or a \
+             password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             redacted(url),
         )));
     }
@@ -122,7 +178,7 @@ fn server(url: &str, plain: &str, is_secure: bool) -> Result<Server, Invalid> {
             if reason.is_empty() { "" } else { ": " },
         ))
     })?;
-    let server = Server::of(&info, is_secure);
+    let server = Server::of(&info, tls);
     match server {
         Some(server) if !matches!(&server.endpoint, Endpoint::Tcp(host, _) if host.is_empty()) => {
             Ok(server)
@@ -145,7 +201,7 @@ fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
     (login, hosts.split(',').collect(), path, query)
 }
 
-fn cluster(url: &str, rest: &str, is_secure: bool) -> Result<Vec<Server>, Invalid> {
+fn cluster(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Vec<Server>, Invalid> {
     let (login, hosts, path, query) = several(rest);
     if !matches!(path, "" | "0") || !query.is_empty() {
         return Err(Invalid::new(format!(
@@ -156,11 +212,11 @@ fn cluster(url: &str, rest: &str, is_secure: bool) -> Result<Vec<Server>, Invali
     }
     let seeds = hosts.iter();
     seeds
-        .map(|host| server(url, &format!("redis://{login}{host}"), is_secure))
+        .map(|host| server(url, &format!("redis://{login}{host}"), tls))
         .collect()
 }
 
-fn sentinel(url: &str, rest: &str, is_secure: bool) -> Result<Sentinel, Invalid> {
+fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, Invalid> {
     let wrong = |what: &str| {
         Invalid::new(format!(
             "`{}` {what}; write redis+sentinel://host:port,host:port/master[/db]",
@@ -199,16 +255,16 @@ fn sentinel(url: &str, rest: &str, is_secure: bool) -> Result<Sentinel, Invalid>
             } else {
                 format!("{host}:26379")
             };
-            server(url, &format!("redis://{own}{host}"), is_secure)
+            server(url, &format!("redis://{own}{host}"), tls)
         })
         .collect();
     let first = hosts.first().copied().unwrap_or_default();
-    let of_master = server(url, &format!("redis://{login}{first}/{db}"), is_secure)?;
+    let of_master = server(url, &format!("redis://{login}{first}/{db}"), tls)?;
     Ok(Sentinel {
         sentinels: sentinels?,
         master: master.to_owned(),
         login: of_master.login,
-        is_secure,
+        tls: tls.map(Arc::clone),
     })
 }
 

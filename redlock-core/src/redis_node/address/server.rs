@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ::redis::{ConnectionAddr, ConnectionInfo};
+
+use crate::redis_node::tls::Tls;
 
 /// One server: where it listens, who logs in, and whether over TLS. `Debug` and `Display` show
 /// where it is and nothing else.
@@ -11,8 +14,8 @@ use ::redis::{ConnectionAddr, ConnectionInfo};
 pub(in crate::redis_node) struct Server {
     pub(in crate::redis_node) endpoint: Endpoint,
     pub(in crate::redis_node) login: Login,
-    /// Over TLS.
-    pub(in crate::redis_node) is_secure: bool,
+    /// Over TLS, which is verified like this.
+    pub(in crate::redis_node) tls: Option<Arc<Tls>>,
 }
 
 /// Where a server listens.
@@ -38,7 +41,7 @@ impl Login {
 
 impl Server {
     /// `None`: a kind of address that this library does not know.
-    pub(super) fn of(info: &ConnectionInfo, is_secure: bool) -> Option<Self> {
+    pub(super) fn of(info: &ConnectionInfo, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let endpoint = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host.to_ascii_lowercase(), *port),
             ConnectionAddr::Unix(path) => Endpoint::Unix(path.clone()),
@@ -52,7 +55,7 @@ impl Server {
                 password: settings.password().map(str::to_owned),
                 db: settings.db(),
             },
-            is_secure,
+            tls: tls.map(Arc::clone),
         })
     }
 }

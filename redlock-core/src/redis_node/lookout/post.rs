@@ -15,8 +15,9 @@ use tokio::time::{Instant, Sleep};
 use crate::error::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis_node::address::Login;
-use crate::redis_node::connect::{Stream, describe};
+use crate::redis_node::connect::{CLOSED, describe};
 use crate::redis_node::inbox::HasEnded;
+use crate::redis_node::socket::Stream;
 use crate::redis_node::wire::{Value, decode_resp3, pack};
 use crate::vigil::Watch;
 
@@ -116,7 +117,7 @@ impl<'a> Post<'a> {
             let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection").into()),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED).into()),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
                     self.hear_all()?;
@@ -201,13 +202,16 @@ impl<'a> Post<'a> {
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
             match Pin::new(&mut *self.stream).poll_write(context, &self.output) {
-                Poll::Pending => break,
+                Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(written)) => self.output.advance(written),
                 Poll::Ready(Err(error)) => return Err(error),
             }
         }
-        Ok(())
+        match Pin::new(&mut *self.stream).poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where

@@ -1,0 +1,32 @@
+//! What may be wrong with an in-process node.
+
+use crate::node::{NodeError, NodeErrorKind};
+
+/// How a node misbehaves.
+#[derive(Clone, Default)]
+pub(super) enum Trouble {
+    #[default]
+    None,
+    /// It cannot be reached.
+    Cut,
+    /// It takes operations and answers none, until it is restored.
+    Hangs,
+    /// It answers everything with this error.
+    Fails(NodeError),
+}
+
+impl Trouble {
+    pub(super) fn cut() -> NodeError {
+        NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
+    }
+
+    /// Why the node does not vote, if it does not.
+    pub(super) fn reason(&self) -> Option<NodeError> {
+        match self {
+            Self::None => None,
+            Self::Cut => Some(Self::cut()),
+            Self::Hangs => Some(NodeError::sent(NodeErrorKind::TimedOut, "it hangs")),
+            Self::Fails(error) => Some(error.clone()),
+        }
+    }
+}

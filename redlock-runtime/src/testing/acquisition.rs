@@ -1,0 +1,105 @@
+//! One acquisition, as a test looks at it.
+
+use std::fmt;
+use std::time::Duration;
+
+use redlock_core::{Brief, FencingToken, Over, Resource};
+
+use crate::error::LockError;
+use crate::site::Site;
+
+/// What one call did about its lock.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Acquisition {
+    /// What it wanted to lock, without the key prefix.
+    pub resource: Resource,
+    /// The annotated function, or `None` for the object style.
+    pub site: Option<&'static Site>,
+    /// The pools that it was to be locked on.
+    pub pools: Vec<String>,
+    /// The ttl that it asked for.
+    pub ttl: Duration,
+    /// It ran below a holder of the same resource, and shared that lease.
+    pub is_shared: bool,
+    /// The fencing token that it got, where it asked for one.
+    pub fencing_token: Option<FencingToken>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of an acquisition.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It has no answer yet.
+    Waiting,
+    /// Its caller dropped it before it had an answer.
+    GaveUp,
+    /// It did not get the lock. A call with `if_locked = "skip"` was skipped where the error is
+    /// [contended](LockError::is_contended).
+    Refused(LockError),
+    /// It holds the lock now.
+    Held,
+    /// It held the lock until its body returned, or until the lease was released or dropped.
+    Released,
+    /// Its body was cut off: the caller dropped it, or it panicked.
+    CutOff,
+    /// Its lease was over before it let go of it.
+    Lost(Over),
+}
+
+impl Acquisition {
+    /// Whether it got the lock, be it for a moment.
+    pub fn was_locked(&self) -> bool {
+        matches!(
+            self.outcome,
+            Outcome::Held | Outcome::Released | Outcome::CutOff | Outcome::Lost(_)
+        )
+    }
+
+    /// Whether it holds the lock now.
+    pub fn is_held(&self) -> bool {
+        matches!(self.outcome, Outcome::Held)
+    }
+
+    /// Whether it was for all names of `resource`.
+    pub(super) fn is_of(&self, resource: &Resource) -> bool {
+        covers(&self.resource, resource)
+    }
+}
+
+/// Whether all names of `part` are in `whole`.
+pub(super) fn covers(whole: &Resource, part: &Resource) -> bool {
+    let mut names = part.names();
+    names.len() > 0 && names.all(|name| whole.names().any(|other| other == name))
+}
+
+/// `` `order:42` by `shop::charge` on a, b, c for 60 s: released ``
+impl fmt::Display for Acquisition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.resource)?;
+        if let Some(site) = self.site {
+            write!(f, " by `{}`", site.site_name())?;
+        }
+        write!(f, " on {} for {}", self.pools.join(", "), Brief(self.ttl))?;
+        if self.is_shared {
+            f.write_str(", shared with its caller")?;
+        }
+        write!(f, ": {}", self.outcome)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting => f.write_str("waits for it"),
+            Self::GaveUp => f.write_str("dropped while it waited"),
+            Self::Refused(error) => write!(f, "refused, as {error}"),
+            Self::Held => f.write_str("held now"),
+            Self::Released => f.write_str("released"),
+            Self::CutOff => f.write_str("held, and cut off in its body"),
+            Self::Lost(over) => write!(f, "lost: {over}"),
+        }
+    }
+}

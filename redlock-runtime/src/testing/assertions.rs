@@ -1,0 +1,129 @@
+//! What a test may be sure of. Every panic says what was the case instead.
+
+use std::fmt;
+
+use redlock_core::{Holding, MemoryNode, Resource};
+
+use super::TestLocks;
+use super::acquisition::Acquisition;
+
+impl TestLocks {
+    /// The code under test locked `resource`, once at least, by itself or among others.
+    ///
+    /// # Panics
+    /// Where it did not.
+    #[track_caller]
+    pub fn assert_locked(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        assert!(
+            self.of(&resource).any(|it| it.was_locked()),
+            "`{resource}` was not locked; {}",
+            self.journal(),
+        );
+    }
+
+    /// The code under test never got a lock on `resource`.
+    ///
+    /// # Panics
+    /// Where it did.
+    #[track_caller]
+    pub fn assert_not_locked(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        assert!(
+            !self.of(&resource).any(|it| it.was_locked()),
+            "`{resource}` was locked; {}",
+            self.journal(),
+        );
+    }
+
+    /// The code under test holds `resource` now.
+    ///
+    /// # Panics
+    /// Where it does not.
+    #[track_caller]
+    pub fn assert_held(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        assert!(
+            self.of(&resource).any(|it| it.is_held()),
+            "`{resource}` is not held; {}",
+            self.journal(),
+        );
+    }
+
+    /// No node has a key of `resource`, whoever it would be from: the next caller gets it.
+    ///
+    /// # Panics
+    /// Where one has.
+    #[track_caller]
+    pub fn assert_free(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        let keys = self.keys(&resource);
+        let left = self.left(|key| keys.names().any(|name| name == key));
+        assert!(
+            left.is_empty(),
+            "`{resource}` is not free: {}; {}",
+            left.join(", "),
+            self.journal(),
+        );
+    }
+
+    /// Nothing is locked on any node: for the end of a test, to see that nothing leaked. A node that
+    /// hangs has what it had when it began to.
+    ///
+    /// # Panics
+    /// Where something is.
+    #[track_caller]
+    pub fn assert_all_free(&self) {
+        let left = self.left(|_| true);
+        assert!(
+            left.is_empty(),
+            "not all is free: {}; {}",
+            left.join(", "),
+            self.journal(),
+        );
+    }
+
+    /// What calls did, for a panic.
+    pub(super) fn journal(&self) -> impl fmt::Display {
+        Shown(self.acquisitions())
+    }
+
+    fn of(&self, resource: &Resource) -> impl Iterator<Item = Acquisition> {
+        self.acquisitions_of(resource.clone()).into_iter()
+    }
+
+    /// The locks among the keys that nodes have: which, where and whose.
+    fn left(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
+        let mut keys: Vec<Vec<u8>> = self.nodes().flat_map(MemoryNode::keys).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.retain(|key| !self.is_auxiliary(key) && is_wanted(key));
+        let shown = keys.iter().map(|key| {
+            let of = |pool: &str| Some((pool.to_owned(), self.node(pool).get(key)?));
+            let (pools, values): (Vec<_>, Vec<_>) = self.pools().filter_map(of).unzip();
+            let holding = values.into_iter().next().map(Holding::by);
+            let owner = holding.as_ref().and_then(Holding::owner);
+            format!(
+                "{} has `{}` on {}",
+                owner.unwrap_or("somebody"),
+                Resource::all([key]),
+                pools.join(", "),
+            )
+        });
+        shown.collect()
+    }
+}
+
+/// What was locked, a line each.
+struct Shown(Vec<Acquisition>);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no call asked for any lock");
+        }
+        f.write_str("what calls did:")?;
+        let mut lines = self.0.iter();
+        lines.try_for_each(|acquisition| write!(f, "\n  {acquisition}"))
+    }
+}

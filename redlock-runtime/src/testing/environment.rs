@@ -1,0 +1,86 @@
+//! The kit's outside world: tokio's clock, which a test may pause, a seed, and the test's runtime.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use redlock_core::{Clock, Entropy, Moment, Sleep, Spawn, Task};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+/// The clock's origin is so far back, so that moments before the test's beginning exist too.
+const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What tokio's timers take for never.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The clock of one runtime, whichever thread or runtime looks at it.
+pub(super) struct RuntimeClock {
+    runtime: Handle,
+    began: Instant,
+    began_wall: Duration,
+}
+
+impl RuntimeClock {
+    pub(super) fn new(runtime: &Handle) -> Self {
+        let _entered = runtime.enter();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            began: Instant::now(),
+            began_wall: wall.unwrap_or_default(),
+            runtime: runtime.clone(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        // Without this, a thread of another runtime would not see that the clock is paused.
+        let _entered = self.runtime.enter();
+        self.began.elapsed()
+    }
+}
+
+impl Clock for RuntimeClock {
+    fn now(&self) -> Moment {
+        Moment::from_origin(UPTIME + self.elapsed())
+    }
+
+    fn wall(&self) -> Duration {
+        self.began_wall + self.elapsed()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        let since = at.since_origin().saturating_sub(UPTIME).min(NEVER);
+        let _entered = self.runtime.enter();
+        Sleep::new(tokio::time::sleep_until(self.began + since))
+    }
+}
+
+/// Background work ends with the test's runtime.
+pub(super) struct RuntimeSpawner(pub(super) Handle);
+
+impl Spawn for RuntimeSpawner {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+}
+
+/// The same bytes in every run. Tokens need not be secret here, only different.
+pub(super) struct Seeded(Mutex<StdRng>);
+
+impl Seeded {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(Mutex::new(StdRng::seed_from_u64(seed)))
+    }
+
+    pub(super) fn reseed(&self, seed: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = StdRng::seed_from_u64(seed);
+    }
+}
+
+impl Entropy for Seeded {
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rng.fill_bytes(bytes);
+    }
+}

@@ -1,0 +1,194 @@
+//! Locks that somebody else has.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Answer, Entropy, MemoryNode, Operation, OwnerToken, Resource, Want};
+
+use super::TestLocks;
+
+/// Somebody else who locks: not the code under test. Made by [`TestLocks::someone_else`].
+#[derive(Clone)]
+#[must_use = "nothing is held before `hold` or `steal`"]
+pub struct SomeoneElse {
+    locks: TestLocks,
+    name: String,
+    ttl: Duration,
+    /// All, where it names none.
+    pools: Option<Vec<String>>,
+}
+
+/// A lock that somebody else has. It ends when this is dropped, and at its ttl.
+#[must_use = "a hold that is dropped is released at once"]
+pub struct Hold {
+    resource: Resource,
+    keys: Resource,
+    token: OwnerToken,
+    ttl: Duration,
+    nodes: Vec<MemoryNode>,
+}
+
+impl TestLocks {
+    /// Has somebody else hold `resource` on all nodes, for a minute or until the hold is dropped.
+    /// Calls that want it are told that `someone-else/1` has it.
+    ///
+    /// # Panics
+    /// As [`SomeoneElse::hold`].
+    #[track_caller]
+    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
+        self.someone_else().hold(resource)
+    }
+
+    /// Somebody else who locks, to be named and told how.
+    ///
+    /// # Example: a node that grants nothing, for an attempt that has to win by the other two
+    /// ```
+    /// # use redlock_runtime::testing::TestLocks;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let locks = TestLocks::new();
+    /// let _hold = locks.someone_else().named("billing-7/3121").on(["a"]).hold("order:42");
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// # lease.release().await;
+    /// # }
+    /// ```
+    pub fn someone_else(&self) -> SomeoneElse {
+        SomeoneElse {
+            locks: self.clone(),
+            name: "someone-else/1".to_owned(),
+            ttl: Duration::from_secs(60),
+            pools: None,
+        }
+    }
+}
+
+impl SomeoneElse {
+    /// Who it is, as `host/pid`, which is how errors name a holder: `someone-else/1` by default.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// After so long the nodes free the lock by themselves: a minute by default.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// On the nodes of these pools only: on all by default.
+    pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
+        self.pools = Some(pools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Takes the lock. A node that is cut off or fails does not grant it; one that hangs does.
+    ///
+    /// # Panics
+    /// Where it is held already, or no node grants it; and for a pool that there is not.
+    #[track_caller]
+    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
+        let resource = resource.into();
+        let keys = self.locks.keys(&resource);
+        let entropy: &dyn Entropy = &*self.locks.inner.entropy;
+        let mut hold = Hold {
+            token: OwnerToken::draw_as(&self.name, entropy),
+            ttl: self.ttl,
+            nodes: Vec::new(),
+            resource,
+            keys,
+        };
+        // Not granted anywhere, or anywhere to somebody else: what was is undone by the drop.
+        for node in self.nodes() {
+            let want = Want::Acquire {
+                ttl: self.ttl,
+                hint: 0,
+            };
+            match node.serve(&hold.operation(want)) {
+                Answer::Granted { .. } => hold.nodes.push(node),
+                Answer::Held(holding) => panic!(
+                    "{} cannot hold `{}`: {} has it; {}",
+                    self.name,
+                    hold.resource,
+                    holding.owner().unwrap_or("somebody"),
+                    self.locks.journal(),
+                ),
+                _ => {}
+            }
+        }
+        assert!(
+            !hold.nodes.is_empty(),
+            "{} cannot hold `{}`: no node grants it",
+            self.name,
+            hold.resource,
+        );
+        hold
+    }
+
+    /// Takes the lock from whoever has it, who is not told: what happens to a holder that is paused
+    /// past its ttl. It finds out when it extends or renews its lease.
+    ///
+    /// # Panics
+    /// As [`hold`](Self::hold), but for a lock that is held.
+    #[track_caller]
+    pub fn steal(&self, resource: impl Into<Resource>) -> Hold {
+        let resource = resource.into();
+        self.locks.delete(&resource);
+        self.hold(resource)
+    }
+
+    #[track_caller]
+    fn nodes(&self) -> Vec<MemoryNode> {
+        match &self.pools {
+            None => self.locks.nodes().cloned().collect(),
+            Some(pools) => {
+                let mut nodes = Vec::new();
+                for pool in pools {
+                    nodes.push(self.locks.node(pool).clone());
+                }
+                nodes
+            }
+        }
+    }
+}
+
+impl Hold {
+    /// What it holds.
+    pub fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    /// Releases it, which is what dropping it does too.
+    pub fn release(self) {
+        drop(self);
+    }
+
+    fn operation(&self, want: Want) -> Arc<Operation> {
+        Arc::new(Operation::new(self.keys.clone(), self.token.clone(), want))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let release = self.operation(Want::Release { ttl: self.ttl });
+        for node in &self.nodes {
+            node.serve(&release);
+        }
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold")
+            .field("resource", &self.resource)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SomeoneElse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SomeoneElse")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

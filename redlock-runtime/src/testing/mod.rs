@@ -1,0 +1,320 @@
+//! A kit for tests of code that locks. No server is needed.
+//!
+//! ```
+//! use redlock_runtime::testing::TestLocks;
+//! use redlock_runtime::{LockError, redlock};
+//!
+//! #[redlock(resource = "order:{id}", retry_count = 0)]
+//! async fn charge(id: u64) -> Result<String, LockError> {
+//!     Ok(format!("order {id} charged"))
+//! }
+//!
+//! // In a test: #[tokio::test]
+//! # #[tokio::main(flavor = "current_thread")]
+//! async fn main() {
+//!     // In-process nodes, which every call on this test's runtime finds, and nobody else's.
+//!     let locks = TestLocks::new();
+//!
+//!     charge(42).await.unwrap();
+//!     locks.assert_locked("order:42");
+//!     locks.assert_all_free();
+//!
+//!     // Somebody else has it.
+//!     let hold = locks.hold("order:42");
+//!     assert!(charge(42).await.unwrap_err().is_contended());
+//!     hold.release();
+//!     charge(42).await.unwrap();
+//!
+//!     // One node of three is down, then all are.
+//!     locks.node("a").cut();
+//!     charge(42).await.unwrap();
+//!     locks.cut_all();
+//!     assert!(charge(42).await.unwrap_err().is_unavailable());
+//! }
+//! ```
+//!
+//! # Which calls find it
+//! [`TestLocks::new`] attaches itself to the tokio runtime that it is called on, and every
+//! `#[tokio::test]` and `#[actix_web::test]` has one of its own. So the calls of a test and of all
+//! tasks that it spawns, on any thread and of either flavour of runtime, find the test's registry:
+//! handlers behind axum's `Router::oneshot` or a real `axum::serve`, and behind actix's
+//! `test::init_service`. Tests that run in parallel do not see each other.
+//!
+//! An actix `HttpServer` has a runtime for each of its workers; [`attach`](TestLocks::attach) them in
+//! the closure that makes the `App`. Where several tests share one runtime, run each in its
+//! [`scope`](TestLocks::scope).
+//!
+//! # Time
+//! Leases, retries and renewals count on tokio's clock. With `#[tokio::test(start_paused = true)]`
+//! (tokio's feature `test-util`) they take no time: `tokio::time::advance` makes a lease expire, and
+//! while everything waits, the clock jumps to whatever is due next. A paused clock also jumps while a
+//! real socket is waited for, so leave it running where there is one.
+//!
+//! Jitter and owner tokens come from a [seed](TestLocks::seed), the same in every run.
+//!
+//! # Example: a lease that ends, in no time
+//! ```
+//! use std::time::Duration;
+//! use redlock_runtime::testing::TestLocks;
+//! use redlock_runtime::{LockError, redlock};
+//!
+//! #[redlock(resource = "report", ttl = "1m")]
+//! async fn report() -> Result<(), LockError> {
+//!     tokio::time::sleep(Duration::from_secs(3600)).await; // much too long
+//!     Ok(())
+//! }
+//!
+//! // In a test: #[tokio::test(start_paused = true)]
+//! # #[tokio::main(flavor = "current_thread")]
+//! async fn main() {
+//! #   tokio::time::pause();
+//!     let locks = TestLocks::new();
+//!     assert!(report().await.unwrap_err().is_lost());
+//!     locks.assert_all_free();
+//! }
+//! ```
+
+mod acquisition;
+mod assertions;
+mod environment;
+mod hold;
+mod nodes;
+pub(crate) mod record;
+pub(crate) mod runtimes;
+mod waiting;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Clock, Environment, MemoryNode, Resource};
+use tokio::runtime::Handle;
+
+pub use acquisition::{Acquisition, Outcome};
+pub use hold::{Hold, SomeoneElse};
+
+use crate::config::Config;
+use crate::init::{InitError, Plan};
+use crate::registry::{Pool, Registry};
+use crate::shutdown::ShutdownReport;
+use environment::{RuntimeClock, RuntimeSpawner, Seeded};
+use record::{Journal, Recorder};
+
+/// No test should have to think of `max_ttl` unless it is about that.
+const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The registry of one test, over nodes inside the process. See the [module](self).
+///
+/// Clones are the same registry. When the last one is dropped it is attached to no runtime any more,
+/// and refuses further locks.
+#[derive(Clone)]
+pub struct TestLocks {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: Registry,
+    journal: Arc<Journal>,
+    entropy: Arc<Seeded>,
+    key_prefix: Vec<u8>,
+}
+
+impl TestLocks {
+    /// Starts a registry with a node for each of the pools `a`, `b`, `c`, which are the default ones,
+    /// and for each other pool that an annotated function of the program names; and attaches it to the
+    /// current runtime. Everything else is as [`Config::new`] has it, but for a `max_ttl` of a day.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::with_config(Config::new().max_ttl(LENIENT_MAX_TTL))
+    }
+
+    /// As [`new`](Self::new), with these pools and no others. They are all default pools.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime; and for no pool, or a name that no pool may have.
+    #[track_caller]
+    pub fn with_pools<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        let config = Config::new().max_ttl(LENIENT_MAX_TTL);
+        let config = names
+            .into_iter()
+            .fold(config, |config, name| config.pool(name, ""));
+        assert!(
+            !config.pools.is_empty(),
+            "a lock needs a node; name one pool at least",
+        );
+        Self::with_config(config)
+    }
+
+    /// Starts a registry with all that `config` says, the service's own for example, but for its
+    /// servers: in the place of each pool's there is a node in the process. Where it has no pools,
+    /// they are those of [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime; and where [`init`](crate::init()) would refuse the configuration.
+    /// The program's annotated functions are not checked against it: that is
+    /// [`check_config`].
+    #[track_caller]
+    pub fn with_config(config: Config) -> Self {
+        let Ok(runtime) = Handle::try_current() else {
+            panic!("TestLocks need a tokio runtime; make them in a `#[tokio::test]`");
+        };
+        let config = nodes::in_memory(config);
+        let plan = match Plan::checked(&config) {
+            Ok(plan) => plan,
+            Err(error) => panic!("{error}"),
+        };
+        let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
+        let entropy = Arc::new(Seeded::new(0));
+        let pools = plan.addresses.into_keys().map(|name| {
+            let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
+            let pool = Pool {
+                node: Arc::new(node.clone()),
+                memory: Some(node),
+            };
+            (name, pool)
+        });
+        let environment = Environment {
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy) as _,
+            spawner: Arc::new(RuntimeSpawner(runtime.clone())),
+        };
+        let mut registry = Registry::new(&config, &plan.overridden, environment, pools.collect());
+        let journal = Arc::default();
+        let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
+        shared.recorder = Recorder::new(&journal);
+        registry.recheck_at_new_epochs();
+        runtimes::attach(runtime.id(), &registry);
+        let inner = Inner {
+            registry,
+            journal,
+            entropy,
+            key_prefix: config.key_prefix.into_bytes(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Attaches the registry to the current runtime as well: for servers that have runtimes of their
+    /// own.
+    ///
+    /// # Example: a worker with a runtime of its own
+    /// ```
+    /// # use redlock_runtime::testing::TestLocks;
+    /// # use tokio::runtime::Builder;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let locks = TestLocks::new();
+    /// let worker = {
+    ///     let locks = locks.clone();
+    ///     std::thread::spawn(move || {
+    ///         let runtime = Builder::new_current_thread().build().unwrap();
+    ///         runtime.block_on(async {
+    ///             locks.attach();
+    ///             let sweep = redlock_runtime::lock("sweep").run(|_| async {});
+    ///             sweep.await.unwrap();
+    ///         });
+    ///     })
+    /// };
+    /// # worker.join().unwrap();
+    /// locks.assert_locked("sweep");
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[track_caller]
+    pub fn attach(&self) {
+        let Ok(runtime) = Handle::try_current() else {
+            panic!("there is no tokio runtime here to attach the locks to");
+        };
+        runtimes::attach(runtime.id(), &self.inner.registry);
+    }
+
+    /// Runs `future` with this registry for every call that it makes, whatever is attached to the
+    /// runtime. A task that it spawns is not part of it.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops `future`.
+    pub async fn scope<F: Future>(&self, future: F) -> F::Output {
+        self.inner.registry.clone().scope(future).await
+    }
+
+    /// Draws jitter and owner tokens from this seed from here on; 0 by default. A test that fails for
+    /// some seed fails for it again.
+    pub fn seed(&self, seed: u64) {
+        self.inner.entropy.reseed(seed);
+    }
+
+    /// The registry, to ask for [`held`](Registry::held) and [`health`](Registry::health).
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// What calls did about their locks, in the order in which they began.
+    pub fn acquisitions(&self) -> Vec<Acquisition> {
+        self.inner.journal.acquisitions()
+    }
+
+    /// Those for `resource`, by itself or among others.
+    pub fn acquisitions_of(&self, resource: impl Into<Resource>) -> Vec<Acquisition> {
+        let resource = resource.into();
+        let mut acquisitions = self.acquisitions();
+        acquisitions.retain(|acquisition| acquisition.is_of(&resource));
+        acquisitions
+    }
+
+    /// Shuts the registry down as [`Redlock::shutdown`](crate::Redlock::shutdown) does.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(&self) -> ShutdownReport {
+        self.inner.registry.begin_shutdown();
+        self.inner.registry.shutdown_report().await
+    }
+}
+
+impl Default for TestLocks {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TestLocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TestLocks")
+            .field(&self.inner.registry)
+            .finish()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        runtimes::detach(&self.registry);
+        self.registry.begin_shutdown();
+    }
+}
+
+/// Checks a configuration, and every annotated function of the program against it, as
+/// [`init`](crate::init()) does before it connects.
+///
+/// # Example: the service's own file
+/// ```
+/// use redlock_runtime::{Config, testing};
+///
+/// // In a test: Config::from_toml(include_str!("../redlock.toml"))
+/// let config = Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"").unwrap();
+/// testing::check_config(&config).unwrap();
+/// ```
+///
+/// # Errors
+/// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
+/// `max_ttl`, and so on.
+pub fn check_config(config: &Config) -> Result<(), InitError> {
+    Plan::checked_with_sites(config).map(|_| ())
+}

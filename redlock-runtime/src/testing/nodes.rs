@@ -1,0 +1,125 @@
+//! The nodes of a test, and what goes wrong with them.
+
+use std::collections::BTreeSet;
+
+use redlock_core::{MemoryNode, RESERVED_PREFIX, Resource};
+
+use super::TestLocks;
+use super::acquisition::covers;
+use crate::config::{Config, PoolUrl};
+use crate::site::sites;
+
+impl TestLocks {
+    /// The node of a pool: to [`cut`](MemoryNode::cut) it off, to have it [`hang`](MemoryNode::hang)
+    /// or [`fail`](MemoryNode::fail), to [`restore`](MemoryNode::restore) it, and to look into.
+    ///
+    /// # Panics
+    /// Where there is no such pool.
+    #[track_caller]
+    pub fn node(&self, pool: &str) -> &MemoryNode {
+        // No closure: the panic is to name the caller's line.
+        let Some(node) = self.inner.registry.memory_node(pool) else {
+            let names: Vec<_> = self.pools().collect();
+            panic!("there is no pool `{pool}`; there are {}", names.join(", "));
+        };
+        node
+    }
+
+    /// Cuts all nodes off: every acquisition is `Unavailable`.
+    pub fn cut_all(&self) {
+        self.nodes().for_each(MemoryNode::cut);
+    }
+
+    /// Restores all nodes.
+    pub fn restore_all(&self) {
+        self.nodes().for_each(MemoryNode::restore);
+    }
+
+    /// Has whoever holds `resource` lose it, as though its keys were gone and an extension had found
+    /// that out: the body is cancelled at its next await, and `lost()` completes with
+    /// [`Over::Taken`](crate::Over::Taken). Nobody has the keys then.
+    ///
+    /// # Panics
+    /// Where the code under test does not hold it.
+    #[track_caller]
+    pub fn lose(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        let leases = self.inner.journal.leases();
+        let lost: Vec<_> = leases
+            .iter()
+            .filter(|lease| covers(lease.resource(), &resource))
+            .collect();
+        assert!(
+            !lost.is_empty(),
+            "`{resource}` cannot be lost: it is not held; {}",
+            self.journal(),
+        );
+        for lease in lost {
+            self.delete(lease.resource());
+            lease.take();
+        }
+    }
+
+    /// Has all nodes forget everything, as servers do that are flushed, or restart without their data:
+    /// every lease is lost, with [`Over::Forgotten`](crate::Over::Forgotten).
+    pub fn lose_all(&self) {
+        for node in self.nodes() {
+            for key in node.keys() {
+                node.delete(&key);
+            }
+        }
+        self.nodes().for_each(MemoryNode::begin_epoch);
+    }
+
+    pub(super) fn pools(&self) -> impl Iterator<Item = &str> {
+        self.inner.registry.shared.pools.keys().map(String::as_str)
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &MemoryNode> {
+        let pools = self.inner.registry.shared.pools.values();
+        pools.filter_map(|pool| pool.memory.as_ref())
+    }
+
+    pub(super) fn keys(&self, resource: &Resource) -> Resource {
+        resource.with_prefix(&self.inner.key_prefix)
+    }
+
+    pub(super) fn delete(&self, resource: &Resource) {
+        for node in self.nodes() {
+            for key in self.keys(resource).names() {
+                node.delete(key);
+            }
+        }
+    }
+
+    /// Whether a node keeps `key` for the library itself.
+    pub(super) fn is_auxiliary(&self, key: &[u8]) -> bool {
+        let own = key.strip_prefix(&*self.inner.key_prefix);
+        own.is_some_and(|own| own.starts_with(RESERVED_PREFIX))
+    }
+}
+
+/// The same with nodes in the process in the place of servers.
+pub(super) fn in_memory(mut config: Config) -> Config {
+    if config.pools.is_empty() {
+        let defaults = config.default_pools.get_or_insert_with(|| {
+            let names = ["a", "b", "c"];
+            names.map(str::to_owned).into()
+        });
+        let mut names: BTreeSet<String> = defaults.iter().cloned().collect();
+        for site in sites() {
+            names.extend(
+                site.pool_names()
+                    .into_iter()
+                    .flatten()
+                    .map(|&name| name.to_owned()),
+            );
+        }
+        let pools = names.into_iter().map(|name| (name, PoolUrl::new("")));
+        config.pools = pools.collect();
+    }
+    for (name, url) in &mut config.pools {
+        *url = PoolUrl::new(format!("memory://{name}"));
+    }
+    config
+}

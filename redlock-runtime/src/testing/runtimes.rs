@@ -1,0 +1,47 @@
+//! Which registry the calls on a runtime find. Every `#[tokio::test]` has a runtime of its own, so
+//! that tests which run in parallel do not see each other, and tasks that a test spawns need not be
+//! told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::runtime::{Handle, Id};
+
+use crate::registry::Registry;
+
+/// For each runtime the registries attached to it; the last one counts.
+static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
+
+/// The registry of the runtime that the calling code runs on.
+pub(crate) fn current() -> Option<Registry> {
+    let attached = ATTACHED.read().unwrap_or_else(PoisonError::into_inner);
+    let runtime = Handle::try_current().ok()?.id();
+    attached.as_ref()?.get(&runtime)?.last().cloned()
+}
+
+pub(super) fn attach(runtime: Id, registry: &Registry) {
+    let mut attached = ATTACHED.write().unwrap_or_else(PoisonError::into_inner);
+    let registries = attached.get_or_insert_default().entry(runtime).or_default();
+    if !registries.iter().any(|other| is_same(other, registry)) {
+        registries.push(registry.clone());
+    }
+}
+
+pub(super) fn detach(registry: &Registry) {
+    let mut left = Vec::new();
+    {
+        let mut attached = ATTACHED.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(attached) = attached.as_mut() {
+            attached.retain(|_, registries| {
+                left.extend(registries.extract_if(.., |other| is_same(other, registry)));
+                !registries.is_empty()
+            });
+        }
+    }
+    // Outside of the lock: a registry's end may run anything.
+    drop(left);
+}
+
+fn is_same(one: &Registry, other: &Registry) -> bool {
+    Arc::ptr_eq(&one.shared, &other.shared)
+}

@@ -1,0 +1,92 @@
+//! Waiting for what calls in other tasks do.
+
+use std::future::Future;
+use std::panic::Location;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use redlock_core::Resource;
+
+use super::TestLocks;
+use super::acquisition::{Acquisition, Outcome};
+
+/// How long a test waits for something that takes milliseconds, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a paused clock may jump over meanwhile: more than any lock lasts.
+const PAUSED_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl TestLocks {
+    /// Waits until a call holds `resource`.
+    ///
+    /// # Panics
+    /// When nothing of the kind has happened for ten seconds; or, with a paused clock, for days.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    #[track_caller]
+    pub fn until_held(&self, resource: impl Into<Resource>) -> impl Future<Output = ()> {
+        self.until(resource.into(), "is not held", |of| {
+            of.iter().any(Acquisition::is_held)
+        })
+    }
+
+    /// Waits until a call waits for `resource`: it has asked for it, and has no answer yet.
+    ///
+    /// # Panics
+    /// As [`until_held`](Self::until_held).
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    #[track_caller]
+    pub fn until_waiting(&self, resource: impl Into<Resource>) -> impl Future<Output = ()> {
+        self.until(resource.into(), "is not waited for", |of| {
+            let mut outcomes = of.iter().map(|acquisition| &acquisition.outcome);
+            outcomes.any(|outcome| matches!(outcome, Outcome::Waiting))
+        })
+    }
+
+    /// Waits until every call that held `resource` has let go of it.
+    ///
+    /// # Panics
+    /// As [`until_held`](Self::until_held).
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    #[track_caller]
+    pub fn until_released(&self, resource: impl Into<Resource>) -> impl Future<Output = ()> {
+        self.until(resource.into(), "is still held", |of| {
+            !of.iter().any(Acquisition::is_held)
+        })
+    }
+
+    #[track_caller]
+    fn until(
+        &self,
+        resource: Resource,
+        otherwise: &'static str,
+        is_so: impl Fn(&[Acquisition]) -> bool,
+    ) -> impl Future<Output = ()> {
+        let (locks, caller) = (self.clone(), Location::caller());
+        async move {
+            let began = Instant::now();
+            let mut pause = Duration::from_secs(1);
+            loop {
+                let mut changed = pin!(locks.inner.journal.changed.notified());
+                changed.as_mut().enable();
+                if is_so(&locks.acquisitions_of(resource.clone())) {
+                    return;
+                }
+                if tokio::time::timeout(pause, changed).await.is_err() {
+                    // A paused clock gets here in no time, and others may have to do something yet.
+                    pause = pause.saturating_mul(2);
+                }
+                assert!(
+                    began.elapsed() < PATIENCE && pause < PAUSED_PATIENCE,
+                    "`{resource}` {otherwise}, at {caller}; {}",
+                    locks.journal(),
+                );
+            }
+        }
+    }
+}

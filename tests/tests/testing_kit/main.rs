@@ -1,0 +1,10 @@
+//! The kit that users test with.
+
+mod assertions;
+mod elsewhere;
+mod frameworks;
+mod nodes;
+mod readme;
+mod registries;
+mod time;
+mod waiting;

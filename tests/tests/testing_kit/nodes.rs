@@ -1,0 +1,106 @@
+//! Nodes that misbehave on demand.
+
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{LockError, NodeStatus, lock, redlock};
+
+#[redlock(resource = "order:{id}", retry_count = 0)]
+async fn charge(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+#[tokio::test]
+async fn a_dead_minority_changes_nothing_and_a_dead_majority_is_told_apart() {
+    let locks = TestLocks::new();
+    locks.node("a").cut();
+    charge(1).await.unwrap();
+    locks.node("b").cut();
+    let error = charge(1).await.unwrap_err();
+    assert!(
+        error.is_unavailable() && error.to_string().contains("cut off"),
+        "{error}"
+    );
+    locks.restore_all();
+    charge(1).await.unwrap();
+    locks.cut_all();
+    assert!(charge(1).await.unwrap_err().is_unavailable());
+    locks.assert_all_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_hang_cost_the_node_timeout_and_leave_nothing_behind() {
+    let locks = TestLocks::new();
+    let began = tokio::time::Instant::now();
+    locks.node("a").hang();
+    charge(1).await.unwrap();
+    assert!(began.elapsed().is_zero(), "a minority costs nothing");
+    locks.node("b").hang();
+    let error = charge(1).await.unwrap_err();
+    assert!(
+        error.is_unavailable() && error.to_string().contains("no answer"),
+        "{error}"
+    );
+    assert!(!began.elapsed().is_zero());
+    locks.restore_all();
+    locks.assert_all_free();
+    charge(1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_node_that_fails_is_named_with_what_it_says() {
+    let locks = TestLocks::new();
+    locks
+        .node("a")
+        .fail("OOM command not allowed when used memory > 'maxmemory'.");
+    charge(1).await.unwrap();
+    locks
+        .node("b")
+        .fail("READONLY You can't write against a read only replica.");
+    let error = charge(1).await.unwrap_err().to_string();
+    assert!(error.contains("a: OOM command not allowed"), "{error}");
+    assert!(error.contains("b: READONLY"), "{error}");
+    locks.node("a").restore();
+    charge(1).await.unwrap();
+    locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn the_health_of_nodes_is_what_is_wrong_with_them() {
+    let locks = TestLocks::new();
+    locks.node("a").hang();
+    locks
+        .node("b")
+        .fail("LOADING Redis is loading the dataset in memory");
+    let health = locks.registry().health();
+    let of = |pool: &str| {
+        health
+            .iter()
+            .find(|it| it.pool == pool)
+            .unwrap()
+            .status
+            .clone()
+    };
+    assert!(matches!(of("a"), NodeStatus::Abstaining(_)));
+    assert!(
+        matches!(of("b"), NodeStatus::Abstaining(error) if error.to_string().starts_with("LOADING"))
+    );
+    assert!(matches!(of("c"), NodeStatus::Voting));
+}
+
+#[tokio::test]
+#[should_panic(expected = "there is no pool `d`; there are a, b, c")]
+async fn a_node_that_is_not_there_is_named_with_those_that_are() {
+    TestLocks::with_pools(["a", "b", "c"]).node("d").cut();
+}
+
+#[tokio::test]
+async fn a_seed_makes_the_same_tokens() {
+    let tokens = async |seed| {
+        let locks = TestLocks::new();
+        locks.seed(seed);
+        let lease = lock("r").acquire().await.unwrap();
+        lease.token_id().to_owned()
+    };
+    let (one, same, other) = (tokens(7).await, tokens(7).await, tokens(8).await);
+    assert_eq!(one, same);
+    assert_ne!(one, other);
+}
