@@ -41,13 +41,6 @@ pub(crate) struct Shared {
     pub(crate) recorder: Recorder,
 }
 
-impl Shared {
-    /// Whether there is a pool that is not in this process.
-    pub(crate) fn has_servers(&self) -> bool {
-        self.pools.values().any(|pool| pool.memory.is_none())
-    }
-}
-
 /// One configured node.
 pub(crate) struct Pool {
     pub(crate) node: Arc<dyn Node>,

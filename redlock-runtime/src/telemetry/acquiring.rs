@@ -31,7 +31,7 @@ impl<'a> Acquiring<'a> {
         Self {
             registry,
             site,
-            span: span::acquire(registry, site, request, nodes),
+            span: span::acquire(site, request, nodes),
             waiting: registry.shared.telemetry.metrics.waiting(site),
         }
     }

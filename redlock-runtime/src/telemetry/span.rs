@@ -2,7 +2,7 @@
 //! release is confirmed. They are siblings, so that a trace shows the one beside the other.
 //!
 //! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
-//! `db.system.name`, `error.type`); our own begin with `redlock.`, and times are in seconds.
+//! `error.type`); our own begin with `redlock.`, and times are in seconds.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,6 @@ use tracing::{Span, info_span};
 use super::outcome::{Outcome, reason};
 use crate::error::LockError;
 use crate::lease::LeaseHandle;
-use crate::registry::Registry;
 use crate::site::Site;
 
 /// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
@@ -29,12 +28,7 @@ pub(crate) fn within<F: Future>(
 }
 
 /// An acquisition, from the call on.
-pub(crate) fn acquire(
-    registry: &Registry,
-    site: Option<&'static Site>,
-    request: &Request,
-    nodes: &NodeSet,
-) -> Span {
+pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &NodeSet) -> Span {
     info_span!(
         "redlock.acquire",
         otel.kind = "client",
@@ -43,7 +37,6 @@ pub(crate) fn acquire(
         code.function.name = site.map(|site| display(site.path())),
         code.file.path = site.map(Site::file),
         code.line.number = site.map(Site::line),
-        db.system.name = registry.shared.has_servers().then_some("redis"),
         redlock.site = name_of(site),
         redlock.resource = %request.resource,
         redlock.pools = %Names(nodes),

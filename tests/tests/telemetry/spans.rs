@@ -36,7 +36,6 @@ async fn a_call_is_two_spans_side_by_side_and_its_body_is_below_the_second() {
     let expected = [
         ("otel.kind", "client"),
         ("code.function.name", "telemetry::spans::work"),
-        ("db.system.name", "redis"),
         ("redlock.site", "spans::work"),
         ("redlock.pools", "a,b,c"),
         ("redlock.outcome", "acquired"),
