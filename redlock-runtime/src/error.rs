@@ -168,6 +168,15 @@ impl LockError {
         }
     }
 
+    /// How often the nodes were asked, and for how long, where the lock was tried for.
+    pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
+        match self.kind() {
+            LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
+            LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
+            _ => None,
+        }
+    }
+
     #[cfg(any(feature = "axum", feature = "actix"))]
     pub(crate) fn http(&self) -> HttpSettings {
         self.inner.http

@@ -40,6 +40,7 @@ mod nothing {
 
         pub(crate) fn held(&self, _: &LeaseHandle) {}
 
-        pub(crate) fn ends(&self, _: Option<Over>, _: bool) {}
+        /// Why it is over is asked only where somebody records it: that reads a clock.
+        pub(crate) fn ends(&self, _: impl FnOnce() -> Option<Over>, _: bool) {}
     }
 }

@@ -14,6 +14,7 @@ use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
 use crate::record::Recorder;
 use crate::shutdown::Shutdown;
+use crate::telemetry::Telemetry;
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) telemetry: Telemetry,
     pub(crate) recorder: Recorder,
 }
 
@@ -97,6 +99,7 @@ impl Registry {
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            telemetry: Telemetry::default(),
             recorder: Recorder::default(),
         };
         Self {
