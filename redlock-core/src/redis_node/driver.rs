@@ -98,7 +98,9 @@ impl Driver {
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
         };
-        let connecting = async { connect(&locate(&self.address).await?, curiosity).await };
+        let fleet = self.options.fleet.as_ref();
+        let prefix = fleet.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let connecting = async { connect(&locate(&self.address).await?, curiosity, prefix).await };
         let connected = tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| {

@@ -155,13 +155,14 @@ pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Which commands the user may not run, asked on a key that is never there. Only what a lock does
+/// Which commands the user may not run, asked on a key that is never there, behind the prefix in ARGV
+/// (a key in KEYS would have to be in a Cluster node's slots). Only what a lock does
 /// shows it otherwise: without DEL, all goes well until a release leaves the key where it is. That
 /// the user may not touch this key is no answer, and neither is an error of another kind. Redis up to
 /// 7.0 says it in other words than later ones and Valkey.
 static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "local key, missing = 'redlock:permissions', '' \
+        "local key, missing = ARGV[1] .. 'redlock:permissions', '' \
          for _, call in ipairs({ \
            {'TIME'}, {'GET', key}, {'PTTL', key}, {'DEL', key}, {'PEXPIRE', key, '1'}, \
            {'SET', key, '', 'XX', 'PX', '1'}, \
@@ -182,7 +183,7 @@ static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
 /// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
 /// before it would not be undone. It also shows whether the server's ACL allows scripts, and what
 /// is in them.
-pub(super) fn introductions() -> impl Iterator<Item = Vec<u8>> {
+pub(super) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let scripts = [
         &ACQUIRE_ALL,
         &ACQUIRE_FENCED,
@@ -206,7 +207,8 @@ pub(super) fn introductions() -> impl Iterator<Item = Vec<u8>> {
         ];
         pack(words.into_iter())
     };
-    let asked = run(b"EVAL", PERMISSIONS.text);
+    let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
+    let asked = pack(asked.into_iter());
     let known = scripts.map(|script| run(b"EVAL", script.text));
     let called = run(b"EVALSHA", &RELEASE.sha);
     [asked].into_iter().chain(known).chain([called])

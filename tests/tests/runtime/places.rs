@@ -111,6 +111,22 @@ async fn processes_do_not_meet_under_another_prefix_or_in_another_database() {
 }
 
 #[tokio::test]
+async fn a_user_that_may_touch_nothing_but_the_prefix_is_denied_nothing() {
+    let node = RedisNode::start().await;
+    let user = ["ACL", "SETUSER", "shop", "on", ">pw", "~shop:*", "+@all"];
+    node.command(user);
+    node.command(["ACL", "LOG", "RESET"]);
+    let urls = [format!("redis://shop:pw@{}", node.addr())];
+    let (one, other) = (start(&urls, "shop:").await, start(&urls, "shop:").await);
+    one_waits_for_the_other(&[&node], &one, &other).await;
+    for redlock in [one, other] {
+        redlock.shutdown().await;
+    }
+    let denials = node.command(["ACL", "LOG"]);
+    assert_eq!(format!("{denials:?}"), "array([])");
+}
+
+#[tokio::test]
 async fn a_prefix_is_text_and_no_pattern() {
     let node = RedisNode::start().await;
     for prefix in ["*", "{tag}", "a b\n", "%s", "é:"] {
