@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Each critical section is a line `enter <id>` and a line `leave <id>`, with an id that no other
-/// section of the fleet has. If the lock works, each `enter` is followed by its own `leave`.
+/// Each critical section is a line `enter <id> <resource>` and a line `leave <id> <resource>`, with an
+/// id that no other section of the fleet has, and `done …` in between where the work was not cut
+/// off. If the lock works, each `enter` is followed by its own `leave`, for each resource.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
@@ -23,9 +24,9 @@ impl Journal {
 
     /// Writes `enter`; the returned value writes `leave` when it is dropped, whether the section
     /// came to its end or was cancelled.
-    pub(crate) fn enter(&self) -> io::Result<Section<'_>> {
+    pub(crate) fn enter(&self, resource: &str) -> io::Result<Section<'_>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let id = format!("{}-{number}", std::process::id());
+        let id = format!("{}-{number} {resource}", std::process::id());
         self.append("enter", &id)?;
         Ok(Section { journal: self, id })
     }
@@ -47,7 +48,15 @@ impl Journal {
 #[derive(Debug)]
 pub(crate) struct Section<'a> {
     journal: &'a Journal,
+    /// And the resource.
     id: String,
+}
+
+impl Section<'_> {
+    /// Writes `done`: nothing of the work is left to do.
+    pub(crate) fn done(&self) -> io::Result<()> {
+        self.journal.append("done", &self.id)
+    }
 }
 
 impl Drop for Section<'_> {

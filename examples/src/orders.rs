@@ -71,7 +71,7 @@ impl Orders {
     /// # Cancellation
     /// Dropping the future leaves the critical section.
     pub async fn charge(&self, lease: &LeaseHandle) -> io::Result<Receipt> {
-        self.work(lease, self.shared.work).await
+        self.work(lease, tokio::time::sleep(self.shared.work)).await
     }
 
     /// The same for a job that takes much longer: something to shut down, or to hang up on.
@@ -82,16 +82,35 @@ impl Orders {
     /// # Cancellation
     /// Dropping the future leaves the critical section.
     pub async fn slow(&self, lease: &LeaseHandle) -> io::Result<Receipt> {
-        self.work(lease, self.shared.slow_work).await
+        self.work(lease, tokio::time::sleep(self.shared.slow_work))
+            .await
     }
 
-    async fn work(&self, lease: &LeaseHandle, duration: Duration) -> io::Result<Receipt> {
-        let section = self.shared.journal.as_ref().map(Journal::enter);
-        let _section = section.transpose()?;
-        tokio::time::sleep(duration).await;
+    /// As slow, but ends early when it is asked to: work in small steps that stops after the one at
+    /// hand when the process is about to end.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the critical section.
+    pub async fn batch(&self, lease: &LeaseHandle) -> io::Result<Receipt> {
+        let steps = tokio::time::timeout(self.shared.slow_work, lease.expiring());
+        self.work(lease, steps).await
+    }
+
+    async fn work(&self, lease: &LeaseHandle, work: impl Future) -> io::Result<Receipt> {
+        let resource = lease.resource().to_string();
+        let journal = self.shared.journal.as_ref();
+        let section = journal.map(|journal| journal.enter(&resource));
+        let section = section.transpose()?;
+        work.await;
+        if let Some(section) = section {
+            section.done()?;
+        }
         let left = lease.validity().as_millis();
         Ok(Receipt {
-            resource: lease.resource().to_string(),
+            resource,
             validity_left_ms: u64::try_from(left).unwrap_or(u64::MAX),
         })
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
@@ -80,6 +80,7 @@ pub(crate) struct State {
     /// A release before this leaves the keys until then.
     pub(crate) kept_until: Moment,
     pub(crate) over: Option<Over>,
+    pub(crate) extensions: u32,
     /// The turn of this lease's line, until the lease is over.
     pub(crate) tenure: Option<Tenure>,
 }
@@ -109,6 +110,7 @@ impl Lease {
                 is_winding_down: false,
                 kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
+                extensions: 0,
                 tenure: Some(tenure),
             }),
             changed: Notify::new(),
@@ -165,6 +167,33 @@ impl LeaseHandle {
         self.shared.now().saturating_since(self.shared.acquired_at)
     }
 
+    /// When the winning attempt began, by this host's wall clock as it is now.
+    pub fn held_since(&self) -> SystemTime {
+        let since = self.shared.clock().wall().saturating_sub(self.held_for());
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// The ttl that the lock was asked for with. An extension may have had another one.
+    pub fn ttl(&self) -> Duration {
+        self.shared.ttl
+    }
+
+    /// How often the lease was extended, renewals included.
+    pub fn extensions(&self) -> u32 {
+        self.shared.lock().extensions
+    }
+
+    /// How many holders share the lock: one, and those that [joined](Self::join) it. Zero once all
+    /// have left.
+    pub fn holders(&self) -> usize {
+        self.shared.joined.load(Ordering::Acquire)
+    }
+
+    /// How many callers of this client stand in line for the lock.
+    pub fn waiting(&self) -> usize {
+        self.shared.client.lines.waiting_at(&self.shared.place())
+    }
+
     /// The fencing token that came with the lock, where one was asked for. Hand it to the store
     /// with every write; it stays the same when the lease is extended.
     pub fn fencing_token(&self) -> Option<FencingToken> {
@@ -213,6 +242,7 @@ impl LeaseHandle {
             if self.shared.now() >= state.deadline {
                 return Err(Over::Expired);
             }
+            state.extensions = state.extensions.saturating_add(1);
             if deadline > state.deadline {
                 state.deadline = deadline;
                 state.expiring = third_left(granted, deadline);

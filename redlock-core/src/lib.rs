@@ -79,12 +79,12 @@ pub use lease::{Lease, LeaseHandle};
 pub use leave::Released;
 pub use memory::MemoryNode;
 pub use node::{
-    Answer, EpochListener, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Remaining, Reply,
-    ask,
+    Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
+    NodeErrorKind, NodeStatus, NodeVitals, Remaining, Reply, ask,
 };
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use quorum::majority;
-pub use redis_node::{RedisAddress, RedisNode, RedisOptions, Vetting};
+pub use redis_node::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
 pub use request::{MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
 pub use resource::{MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use token::OwnerToken;

@@ -1,5 +1,7 @@
 //! The seam between the algorithm and a node.
 
+mod vitals;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use crate::resource::Shown;
 use crate::round::{Goal, Round};
 use crate::token;
 use crate::vigil::{Sighting, Watch};
+pub use vitals::{ClockOffset, ErrorCounts, LastError, Latency, NodeVitals};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
@@ -30,6 +33,11 @@ pub trait Node: Send + Sync + 'static {
 
     /// Whether the node would vote now.
     fn status(&self) -> NodeStatus;
+
+    /// How the node has been doing, for whoever looks after it.
+    fn vitals(&self) -> NodeVitals {
+        NodeVitals::of_status(&self.status())
+    }
 
     /// Tells `watch` what becomes of its keys, for as long as it is wanted: whether they are there,
     /// for how much longer, and each change of that, whoever makes it. Returns at once, never

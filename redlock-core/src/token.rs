@@ -64,6 +64,12 @@ impl TokenSource {
         }
     }
 
+    /// `host/pid`.
+    pub(crate) fn owner(&self) -> &str {
+        let owner = self.prefix.strip_suffix(b"/").unwrap_or_default();
+        std::str::from_utf8(owner).unwrap_or_default()
+    }
+
     pub(crate) fn fresh(&self, entropy: &dyn Entropy) -> OwnerToken {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut random = [0; RANDOM_BYTES];

@@ -192,14 +192,13 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         Resource::Expression(expression) => expression.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
+    let at_call = plan.at_call();
     let at_mixed_site = Span::mixed_site();
     let settings = [
         plan.name
             .as_ref()
             .map(|name| quote_spanned!(at_mixed_site=> .name(#name))),
         literal("ttl", plan.ttl.as_ref(), |ttl| duration(*ttl)),
-        matches!(plan.ttl, Some(Setting::Expression(_)))
-            .then(|| quote_spanned!(at_mixed_site=> .ttl_at_call())),
         plan.pools
             .as_ref()
             .map(|names| quote_spanned!(at_mixed_site=> .pools(&[#(#names),*]))),
@@ -263,6 +262,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         }),
         (plan.if_locked == Some(IfLocked::Skip))
             .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked())),
+        (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*]))),
     ];
     quote_spanned! {at_mixed_site=>
         {

@@ -38,6 +38,36 @@ pub(crate) enum Setting<T> {
     Expression(Expr),
 }
 
+impl<T> Setting<T> {
+    fn is_expression(&self) -> bool {
+        matches!(self, Self::Expression(_))
+    }
+}
+
+impl Plan {
+    /// The parameters whose values only the call knows, for the site to name.
+    pub(crate) fn at_call(&self) -> Vec<&'static str> {
+        fn is_at_call<T>(setting: Option<&Setting<T>>) -> bool {
+            setting.is_some_and(Setting::is_expression)
+        }
+        let settings = [
+            ("ttl", is_at_call(self.ttl.as_ref())),
+            ("retry_count", is_at_call(self.retry_count.as_ref())),
+            ("wait", is_at_call(self.wait.as_ref())),
+            ("retry_delay", is_at_call(self.retry_delay.as_ref())),
+            (
+                "clock_drift_factor",
+                is_at_call(self.clock_drift_factor.as_ref()),
+            ),
+            ("min_validity", is_at_call(self.min_validity.as_ref())),
+            ("max_hold", is_at_call(self.max_hold.as_ref())),
+            ("min_hold", is_at_call(self.min_hold.as_ref())),
+        ];
+        let at_call = settings.into_iter().filter(|(_, is_at_call)| *is_at_call);
+        at_call.map(|(name, _)| name).collect()
+    }
+}
+
 /// What names the lock.
 pub(crate) enum Resource {
     Template(Template),

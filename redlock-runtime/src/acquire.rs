@@ -96,7 +96,12 @@ impl Wanted {
 
     fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
-        let parameters = self.parameters.above(shared.defaults);
+        let over = shared.overrides.of(self.holder.site);
+        let own = match over {
+            Some(over) => over.parameters.above(self.parameters),
+            None => self.parameters,
+        };
+        let parameters = own.above(shared.defaults);
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
@@ -105,7 +110,10 @@ impl Wanted {
             request.split_retries = SPLIT_RETRIES;
         }
         check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
-        let nodes = registry.node_set(&self.pools)?;
+        let nodes = match over.and_then(|over| over.nodes.as_ref()) {
+            Some(nodes) => Arc::clone(nodes),
+            None => registry.node_set(&self.pools)?,
+        };
         let above = match chain::current() {
             None => None,
             Some(chain) => {

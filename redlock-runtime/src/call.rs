@@ -23,11 +23,6 @@ pub struct Call {
 impl Call {
     /// A call of the function at `site`, for a resource that is made already.
     pub fn new(site: &'static Site, resource: impl Into<Resource>) -> Self {
-        let mut parameters = site.parameters;
-        if site.skips {
-            // Whoever skips the work does not wait for it, unless the attribute says so itself.
-            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
-        }
         let pools = site.pool_names();
         let wanted = Wanted {
             holder: Holder {
@@ -36,7 +31,7 @@ impl Call {
             },
             resource: resource.into(),
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
-            parameters,
+            parameters: site.own_parameters(),
         };
         Self { wanted }
     }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use redlock_core::{LeaseHandle, Resource};
+use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
 use crate::acquire::Holder;
+use crate::registry::names_of;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
@@ -55,12 +56,28 @@ pub struct HeldLease {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style.
     pub site: Option<&'static Site>,
+    /// Since when it has been held, by this host's wall clock.
+    pub since: SystemTime,
     /// How long it has been held.
     pub held_for: Duration,
     /// For how much longer it is valid.
     pub validity: Duration,
-    /// A few digits of its owner token.
+    /// The ttl that it was asked for with.
+    pub ttl: Duration,
+    /// How often it was extended, renewals included.
+    pub extensions: u32,
+    /// The number that came with it, where one was asked for.
+    pub fencing_token: Option<FencingToken>,
+    /// A few digits of its owner token. Those that share a lock have the same.
     pub token_id: String,
+    /// The pools that it is locked on.
+    pub pools: Vec<String>,
+    /// How many share the lock: one, and those below that joined it. Each is listed by itself.
+    pub sharers: usize,
+    /// Whether it is held for a body, and not as a bare lease.
+    pub has_body: bool,
+    /// How many callers of this process stand in line for the lock.
+    pub waiting: usize,
 }
 
 /// A place in the table. Dropping it takes the lease out.
@@ -185,6 +202,10 @@ impl HeldTable {
         self.lock().under_way
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.lock().entries.len()
+    }
+
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.lock().entries.values().cloned().collect()
     }
@@ -205,9 +226,17 @@ impl Entry {
         HeldLease {
             resource: self.lease.resource().clone(),
             site: self.site,
+            since: self.lease.held_since(),
             held_for: self.lease.held_for(),
             validity: self.lease.validity(),
+            ttl: self.lease.ttl(),
+            extensions: self.lease.extensions(),
+            fencing_token: self.lease.fencing_token(),
             token_id: self.lease.token_id().to_owned(),
+            pools: names_of(self.lease.nodes()),
+            sharers: self.lease.holders(),
+            has_body: self.has_body,
+            waiting: self.lease.waiting(),
         }
     }
 }

@@ -11,15 +11,20 @@ use redlock_core::{
     Brief, IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
 };
 
-use crate::config::{Config, PoolAddress, no_pools};
+use crate::check_sites::{check_overridden, check_sites};
+use crate::config::{Config, Name, PoolAddress, did_you_mean, no_pools};
 use crate::lease::check_max_ttl;
+use crate::overrides::{Overridden, resolve};
 use crate::registry::{Pool, Registry};
 use crate::scope;
-use crate::shutdown::{CONFIRMING, ShutdownReport};
-use crate::site::{Site, sites};
+use crate::shutdown::CONFIRMING;
 
 /// No timeout is longer: sums of such never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a lock may have, whatever is configured.
+const MIN_TTL: Duration = Duration::from_millis(10);
+const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The library's I/O thread, one for the process.
 static IO: OnceCell<IoThread> = OnceCell::new();
@@ -62,7 +67,7 @@ impl std::error::Error for InitError {}
 /// The running registry. Keep it in `main`: dropping it shuts down.
 #[must_use = "dropping it shuts down; keep it until the end of `main`"]
 pub struct Redlock {
-    registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 /// Starts the global registry: connects to the pools and checks every annotated function of the
@@ -76,13 +81,14 @@ pub struct Redlock {
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits, a function that names a pool which is not configured
-/// or a ttl above `max_ttl`; and where a registry is running already.
+/// or a ttl above `max_ttl`, an override that fits no function or several; and where a registry is
+/// running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
 pub async fn init(config: Config) -> Result<Redlock, InitError> {
-    check_sites(&config)?;
-    let redlock = Redlock::start(config).await?;
+    let plan = Plan::checked_with_sites(&config)?;
+    let redlock = Redlock::start_checked(config, plan).await?;
     match scope::set_global(redlock.registry.clone()) {
         Ok(()) => Ok(redlock),
         Err(_) => Err(InitError::one(
@@ -94,19 +100,23 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
 
 impl Redlock {
     /// Starts a registry that is not the global one: calls find it through [`Registry::scope`] or
-    /// [`Registry::enter`]. The program's annotated functions are not checked against it; one that
-    /// names an unknown pool says so when it is called.
+    /// [`Registry::enter`]. The program's annotated functions are not checked against it, but for
+    /// those that the configuration [overrides](Config::site); one that names an unknown pool says so
+    /// when it is called.
     ///
     /// # Errors
-    /// [`InitError`], as [`init`], but for what concerns functions.
+    /// [`InitError`], as [`init`], but for what concerns functions that are not overridden.
     ///
     /// # Cancellation
     /// Dropping the future starts nothing.
     pub async fn start(config: Config) -> Result<Self, InitError> {
-        let addresses = check(&config)?;
-        let io = IO
-            .get_or_try_init(IoThread::start)
-            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let plan = Plan::checked(&config)?;
+        Self::start_checked(config, plan).await
+    }
+
+    async fn start_checked(config: Config, plan: Plan) -> Result<Self, InitError> {
+        let io =
+            io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let environment = io.environment();
 
         let mut options = RedisOptions::default();
@@ -116,7 +126,7 @@ impl Redlock {
         options.dead_after = options.dead_after.max(options.suspect_after * 4);
 
         let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
-        let servers = addresses.values().filter(is_remote).count();
+        let servers = plan.addresses.values().filter(is_remote).count();
         let guard = config
             .restart_guard
             .unwrap_or(RestartGuard::default_for(servers));
@@ -133,7 +143,7 @@ impl Redlock {
 
         let mut pools = BTreeMap::new();
         let mut remote = Vec::new();
-        for (name, address) in addresses {
+        for (name, address) in plan.addresses {
             let (node, memory): (Arc<dyn Node>, _) = match address {
                 PoolAddress::Memory(_) => {
                     tracing::warn!(
@@ -144,7 +154,7 @@ impl Redlock {
                     (Arc::new(node.clone()), Some(node))
                 }
                 PoolAddress::Redis(address) => {
-                    let settings = config.pool_settings.get(&name).copied();
+                    let settings = config.pool_settings.get(&name).cloned();
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
@@ -173,7 +183,7 @@ impl Redlock {
         if !refused.is_empty() {
             return Err(InitError { problems: refused });
         }
-        let registry = Registry::new(&config, environment, pools);
+        let registry = Registry::new(&config, &plan.overridden, environment, pools);
         registry.recheck_at_new_epochs();
         Ok(Self { registry })
     }
@@ -181,30 +191,6 @@ impl Redlock {
     /// The registry, to look at or to scope calls to.
     pub fn registry(&self) -> &Registry {
         &self.registry
-    }
-
-    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
-    /// grace period, cancels those that still run, releases everything that is held, and reports.
-    ///
-    /// A lock is never released under a body that still runs: one that does not yield keeps its
-    /// key until the ttl, and is reported.
-    ///
-    /// # Cancellation
-    /// The shutdown goes on in the background; dropping the future gives up the report only.
-    pub async fn shutdown(self) -> ShutdownReport {
-        self.registry.begin_shutdown();
-        self.registry.shutdown_report().await
-    }
-}
-
-/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
-/// inside, it goes on in the background.
-impl Drop for Redlock {
-    fn drop(&mut self) {
-        self.registry.begin_shutdown();
-        if tokio::runtime::Handle::try_current().is_err() {
-            self.registry.block_on_shutdown();
-        }
     }
 }
 
@@ -214,9 +200,49 @@ impl fmt::Debug for Redlock {
     }
 }
 
-/// Everything about a configuration that needs no network.
-pub(crate) fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
-    let mut problems = Vec::new();
+/// What a configuration comes to, before anything is started.
+pub(crate) struct Plan {
+    pub(crate) addresses: BTreeMap<String, PoolAddress>,
+    pub(crate) overridden: Vec<Overridden>,
+}
+
+impl Plan {
+    /// Without the functions that the configuration does not override.
+    pub(crate) fn checked(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
+    /// With all functions of the program.
+    pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        check_sites(config, &plan.overridden, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
+    fn of(config: &Config, problems: &mut Vec<String>) -> Self {
+        let addresses = check(config, problems);
+        let overridden = resolve(config, problems);
+        check_overridden(config, &overridden, problems);
+        Self {
+            addresses,
+            overridden,
+        }
+    }
+}
+
+fn none_of(problems: Vec<String>) -> Result<(), InitError> {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(InitError { problems })
+    }
+}
+
+/// Everything about a configuration that needs neither network nor functions.
+fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
     if config.pools.is_empty() {
         problems.push(no_pools());
     }
@@ -230,30 +256,31 @@ pub(crate) fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, In
         {
             problems.push(format!(
                 "the pool name `{}` is not made of letters, digits, `-` and `_`",
-                name.escape_debug(),
+                Name(name),
             ));
         }
-        match url.address() {
+        let tls = config
+            .pool_settings
+            .get(name)
+            .map(|settings| settings.tls.clone());
+        let address = url.address();
+        match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(format!(
-                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
-                         an independent node, or a majority means nothing",
+                        "the pools `{}` and `{}` are one server, {}; each pool has to be an \
+                         independent node, or a majority means nothing",
+                        Name(other),
+                        Name(name),
                         address.server(),
                     ));
                 }
                 addresses.insert(name.clone(), address);
             }
-            Err(invalid) => problems.push(format!("pool `{name}`: {invalid}")),
+            Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),
         }
     }
-    for name in config.pool_settings.keys() {
-        if !config.pools.contains_key(name) {
-            problems.push(format!(
-                "`vetting` or `trust_aof` is set for the pool `{name}`, which is not configured"
-            ));
-        }
-    }
+    check_settings(config, &addresses, problems);
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -261,13 +288,20 @@ pub(crate) fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, In
         for (index, name) in defaults.iter().enumerate() {
             if !config.pools.contains_key(name) {
                 problems.push(format!(
-                    "`default_pools` names the pool `{name}`, which is not configured"
+                    "`default_pools` names the pool `{}`, which is not configured{}",
+                    Name(name),
+                    did_you_mean(name, config.pools.keys().map(String::as_str)),
                 ));
             }
             if defaults[..index].contains(name) {
+                let name = Name(name);
                 problems.push(format!("`default_pools` names the pool `{name}` twice"));
             }
         }
+    }
+    if config.max_ttl < MIN_TTL || config.max_ttl > LONGEST_TTL {
+        problems
+            .push("`max_ttl` is not from 10 ms to a year; no lock could have such a ttl".into());
     }
     if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
         problems.push("`key_prefix` is longer than 1024 bytes".into());
@@ -303,79 +337,44 @@ pub(crate) fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, In
             config.http.contended_status,
         ));
     }
-    if let Err(invalid) = check_values(config, None) {
+    if let Err(invalid) = check_defaults(config) {
         problems.push(format!("defaults: {invalid}"));
     }
-    if problems.is_empty() {
-        Ok(addresses)
-    } else {
-        Err(InitError { problems })
+    addresses
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    for (name, settings) in &config.pool_settings {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
+                Name(name),
+            ));
+        }
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
     }
 }
 
-/// The values that a lock of `site`, or one without a site, would have.
-fn check_values(config: &Config, site: Option<&Site>) -> Result<(), redlock_core::Invalid> {
-    let own = site.map_or(crate::parameters::Parameters::NONE, |site| site.parameters);
-    let request = own.above(config.defaults).request("check".into())?;
+/// The values that a lock without a site would have.
+fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
+    let request = config.defaults.request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
     request.check()
 }
 
-/// Every annotated function of the program against the configuration.
-pub(crate) fn check_sites(config: &Config) -> Result<(), InitError> {
-    let mut problems = Vec::new();
-    let configured: Vec<_> = config.pools.keys().map(String::as_str).collect();
-    let sites = sites();
-    for site in &sites {
-        for name in site.pool_names().unwrap_or_default() {
-            if !config.pools.contains_key(*name) {
-                problems.push(format!(
-                    "{site} names the pool `{name}`, which is not configured; configured: {}",
-                    configured.join(", "),
-                ));
-            }
-        }
-        if !site.has_own_ttl
-            && let Err(invalid) = check_values(config, Some(site))
-        {
-            problems.push(format!("{site}: {invalid}"));
-        }
-    }
-    warn_of_split_templates(config, &sites);
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(InitError { problems })
-    }
-}
-
-/// Two functions that lock the same template on different pools do not exclude each other.
-fn warn_of_split_templates(config: &Config, sites: &[&Site]) {
-    let pools_of = |site: &Site| -> Vec<String> {
-        let mut names = match (site.pool_names(), &config.default_pools) {
-            (Some(names), _) => names.iter().map(|&name| name.to_owned()).collect(),
-            (None, Some(names)) => names.clone(),
-            (None, None) => config.pools.keys().cloned().collect::<Vec<_>>(),
-        };
-        names.sort_unstable();
-        names
-    };
-    for (index, one) in sites.iter().enumerate() {
-        for other in &sites[index + 1..] {
-            if one.resource_template() == other.resource_template()
-                && pools_of(one) != pools_of(other)
-            {
-                tracing::warn!(
-                    template = one.resource_template(),
-                    "{one} and {other} lock the same resource on different pools: they do not \
-                     exclude each other",
-                );
-            }
-        }
-    }
-}
-
-/// The library's I/O thread, where a registry was started.
-pub(crate) fn io() -> Option<&'static IoThread> {
-    IO.get()
+/// The library's I/O thread. The first call starts it.
+pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+    IO.get_or_try_init(IoThread::start)
 }

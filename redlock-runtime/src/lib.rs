@@ -33,12 +33,15 @@
 //!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
 //!   handler is dropped and the lock released, as axum does.
+//! * `inspect`: what is held and how the nodes are doing, as JSON and as a page, over HTTP: see
+//!   `inspect`.
 //! * `testing`: a kit for tests of code that locks, in the module `testing`. For
 //!   `[dev-dependencies]`.
 
 mod acquire;
 mod call;
 mod chain;
+mod check_sites;
 mod config;
 mod error;
 mod from_lock_error;
@@ -47,29 +50,34 @@ mod held;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
 mod init;
+#[cfg(feature = "inspect")]
+pub mod inspect;
 mod lease;
 mod lock;
 mod name;
+mod overrides;
+mod overview;
 mod parameters;
 mod record;
 mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
+mod shutdown_report;
 mod signal;
 mod site;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use redlock_core::{
-    Brief, Contended, FencingToken, Holding, Invalid, MemoryNode, NodeError, NodeErrorKind,
-    NodeOutcome, NodeReport, NodeStatus, OnLost, Over, Remaining, Renewal, Resource, TooLate,
-    Unavailable, Vetting, guard::RestartGuard,
+    Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,
+    MemoryNode, NodeError, NodeErrorKind, NodeOutcome, NodeReport, NodeStatus, NodeVitals, OnLost,
+    Over, Remaining, Renewal, Resource, TooLate, Unavailable, Vetting, guard::RestartGuard,
 };
 pub use redlock_macros::redlock;
 
 pub use chain::{assert_held, current_lease as current, is_held};
-pub use config::{Config, ConfigError, PoolUrl};
+pub use config::{Config, ConfigError, PoolUrl, SiteConfig};
 pub use error::{LockError, LockErrorKind};
 pub use from_lock_error::FromLockError;
 pub use from_skip::FromSkip;
@@ -77,10 +85,12 @@ pub use held::HeldLease;
 pub use init::{InitError, Redlock, init};
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
+pub use overview::{PoolHealth, SiteParameters, SiteReport, Votes};
 pub use parameters::{MinValidity, OnCancel, Wait};
-pub use registry::{PoolHealth, Registry};
+pub use registry::Registry;
 pub use scope::Entered;
-pub use shutdown::{ShutdownReport, shutdown_signal};
+pub use shutdown::shutdown_signal;
+pub use shutdown_report::ShutdownReport;
 pub use site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, NodeStatus, Settings};
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
 
-use crate::config::{Config, HttpSettings};
+use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
 use crate::held::{Entry, HeldLease, HeldTable};
 use crate::lease::Limits;
+use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
 use crate::record::Recorder;
 use crate::shutdown::Shutdown;
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: Parameters,
+    pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
@@ -44,19 +46,10 @@ pub(crate) struct Pool {
     pub(crate) memory: Option<MemoryNode>,
 }
 
-/// Whether a node votes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PoolHealth {
-    /// The pool's name.
-    pub pool: String,
-    /// Whether it votes, and why not.
-    pub status: NodeStatus,
-}
-
 impl Registry {
     pub(crate) fn new(
         config: &Config,
+        overridden: &[Overridden],
         environment: Environment,
         pools: BTreeMap<String, Pool>,
     ) -> Self {
@@ -88,6 +81,11 @@ impl Registry {
                 known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
             }
         }
+        let overrides = Overrides::new(overridden, |names| {
+            let known = known_sets.iter().find(|(known, _)| known == names);
+            let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
+            known.map(|(_, set)| Arc::clone(set)).or_else(own)
+        });
         let shared = Shared {
             environment,
             client,
@@ -95,6 +93,7 @@ impl Registry {
             known_sets,
             default_set,
             defaults: config.defaults,
+            overrides,
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
@@ -115,15 +114,9 @@ impl Registry {
             .collect()
     }
 
-    /// Each pool in the order of its name, and whether it votes.
-    pub fn health(&self) -> Vec<PoolHealth> {
-        let pools = self.shared.pools.iter();
-        pools
-            .map(|(pool, it)| PoolHealth {
-                pool: pool.clone(),
-                status: it.node.status(),
-            })
-            .collect()
+    /// How many leases are held.
+    pub fn held_count(&self) -> usize {
+        self.shared.held.count()
     }
 
     /// The in-process node behind a `memory://` pool, to look into or to cut off.
@@ -158,6 +151,11 @@ impl Registry {
     }
 }
 
+/// The pools of a set.
+pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
+    nodes.iter().map(|node| node.name().to_owned()).collect()
+}
+
 pub(crate) fn set_of<'a>(
     pools: &BTreeMap<String, Pool>,
     names: impl Iterator<Item = &'a str>,
@@ -166,7 +164,8 @@ pub(crate) fn set_of<'a>(
         .map(|name| match pools.get(name) {
             Some(pool) => Ok(Arc::clone(&pool.node)),
             None => Err(LockErrorKind::UnknownPool {
-                pool: name.to_owned(),
+                // It may be a URL in the wrong place.
+                pool: Name(name).to_string(),
                 configured: pools.keys().cloned().collect(),
             }),
         })
@@ -183,7 +182,7 @@ pub(crate) fn set_of<'a>(
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Registry")
-            .field("health", &self.health())
+            .field("votes", &self.votes())
             .finish_non_exhaustive()
     }
 }

@@ -1,18 +1,68 @@
 //! The end of a registry.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
-use redlock_core::Moment;
+use redlock_core::{Brief, Moment};
 use tokio::sync::Notify;
 
-use crate::held::{Entry, HeldLease};
-use crate::registry::Registry;
+use crate::held::Entry;
+use crate::init::Redlock;
+use crate::registry::{Registry, Shared};
+use crate::shutdown_report::ShutdownReport;
+
+impl Redlock {
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    ///
+    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(self) -> ShutdownReport {
+        self.registry.begin_shutdown();
+        self.registry.shutdown_report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns what the server returned, or `None` where the deadline came first; the server has
+    /// been dropped then.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let output = self.registry.until_deadline(server.into_future()).await;
+        (output, self.shutdown().await)
+    }
+}
+
+/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
+/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
+/// polls its bodies while this thread waits, so that they are stuck until the deadline.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        self.registry.begin_shutdown();
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.registry.block_on_shutdown();
+        }
+    }
+}
 
 /// Sends the releases of all of them, and waits for them together.
 async fn surrendered(leases: &[Entry]) {
@@ -23,9 +73,9 @@ async fn surrendered(leases: &[Entry]) {
     std::future::poll_fn(|context| {
         waiting.retain_mut(|surrender| surrender.as_mut().poll(context).is_pending());
         if waiting.is_empty() {
-            std::task::Poll::Ready(())
+            Poll::Ready(())
         } else {
-            std::task::Poll::Pending
+            Poll::Pending
         }
     })
     .await;
@@ -34,57 +84,14 @@ async fn surrendered(leases: &[Entry]) {
 /// How much of the deadline is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
-/// What a shutdown did.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ShutdownReport {
-    /// What was held when it began and ended by itself during the grace period.
-    pub finished: Vec<HeldLease>,
-    /// Bodies that were cancelled at the end of the grace period; their locks are released, but for
-    /// those that were to be left to their ttl.
-    pub cancelled: Vec<HeldLease>,
-    /// Leases without a body that were released at the end of the grace period.
-    pub released: Vec<HeldLease>,
-    /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
-    /// never released under a running body.
-    pub stuck: Vec<HeldLease>,
-    /// Acquisitions that had begun and did not end before the deadline, because nobody polled
-    /// them. What they may have on the nodes stays until the ttl.
-    pub under_way: usize,
-    /// Pools that did not confirm in time that everything sent to them was served. A node that
-    /// cannot be reached frees itself at the ttl.
-    pub unconfirmed: Vec<String>,
-}
-
-/// `2 finished, 1 cancelled, 0 released, 0 stuck`, and what should not be.
-impl fmt::Display for ShutdownReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} finished, {} cancelled, {} released, {} stuck",
-            self.finished.len(),
-            self.cancelled.len(),
-            self.released.len(),
-            self.stuck.len(),
-        )?;
-        for lease in &self.stuck {
-            write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
-        }
-        if self.under_way > 0 {
-            write!(f, "; {} acquisitions still under way", self.under_way)?;
-        }
-        if !self.unconfirmed.is_empty() {
-            write!(f, "; not confirmed by {}", self.unconfirmed.join(", "))?;
-        }
-        Ok(())
-    }
-}
-
 /// A shutdown's settings and progress.
 pub(crate) struct Shutdown {
     grace: Duration,
     deadline: Duration,
-    has_begun: AtomicBool,
+    /// When it began.
+    began: OnceCell<Moment>,
+    /// Tells servers that their time is limited from now on.
+    begun: Notify,
     report: OnceCell<ShutdownReport>,
     done: Notify,
     /// Wakes a thread that waits in `block_on_shutdown`.
@@ -96,7 +103,8 @@ impl Shutdown {
         Self {
             grace,
             deadline,
-            has_begun: AtomicBool::new(false),
+            began: OnceCell::new(),
+            begun: Notify::new(),
             report: OnceCell::new(),
             done: Notify::new(),
             blocked: Mutex::default(),
@@ -122,16 +130,52 @@ impl Registry {
     /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
     /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
     pub(crate) fn begin_shutdown(&self) {
-        self.shared.held.close();
-        if self.shared.shutdown.has_begun.swap(true, Ordering::AcqRel) {
+        let Shared {
+            held,
+            shutdown,
+            environment,
+            ..
+        } = &*self.shared;
+        held.close();
+        let began = environment.clock.now();
+        if shutdown.began.set(began).is_err() {
             return;
         }
+        shutdown.begun.notify_waiters();
+        tracing::info!(
+            held = held.entries().len(),
+            "redlock shuts down: no new locks; bodies have {} to finish",
+            Brief(shutdown.grace),
+        );
         let registry = self.clone();
-        self.shared.environment.spawner.spawn(Box::pin(async move {
-            let report = registry.wind_down().await;
-            tracing::info!(%report, "redlock has shut down");
+        environment.spawner.spawn(Box::pin(async move {
+            let report = registry.wind_down(began).await;
+            report.log();
             registry.shared.shutdown.finish(report);
         }));
+    }
+
+    /// Runs `work`; once a shutdown has begun, not beyond its deadline.
+    pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
+        let shutdown = &self.shared.shutdown;
+        let mut work = pin!(work);
+        let mut out_of_time = pin!(async {
+            let beginning = shutdown.begun.notified();
+            if shutdown.began.get().is_none() {
+                beginning.await;
+            }
+            let clock = &self.shared.environment.clock;
+            let since = shutdown.began.get().copied();
+            let since = since.unwrap_or_else(|| clock.now());
+            clock
+                .sleep_until(since.saturating_add(shutdown.deadline))
+                .await;
+        });
+        std::future::poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => out_of_time.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 
     /// The report, once the shutdown that has begun is over.
@@ -159,10 +203,9 @@ impl Registry {
         }
     }
 
-    async fn wind_down(&self) -> ShutdownReport {
+    async fn wind_down(&self, began: Moment) -> ShutdownReport {
         let held = &self.shared.held;
         let clock = &*self.shared.environment.clock;
-        let began = clock.now();
         let deadline = began.saturating_add(self.shared.shutdown.deadline);
         let grace = began
             .saturating_add(self.shared.shutdown.grace)
@@ -213,7 +256,7 @@ impl Registry {
         let mut timer = self.shared.environment.clock.sleep_until(until);
         std::future::poll_fn(|context| {
             if work.as_mut().poll(context).is_ready() {
-                return std::task::Poll::Ready(());
+                return Poll::Ready(());
             }
             Pin::new(&mut timer).poll(context)
         })
@@ -223,19 +266,94 @@ impl Registry {
 
 /// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
 /// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
-/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; call
-/// [`Redlock::shutdown`](crate::Redlock::shutdown) when the server has returned.
+/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
+/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
 ///
-/// A signal that comes before the first poll ends the process, as without this; from then on these
-/// signals no longer end the process by themselves, also where the future is dropped.
+/// Completes at once where the shutdown has begun already. Several may be awaited at once: one
+/// signal is for all of them.
+///
+/// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
+/// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
+/// One that comes less than 100 ms after the first is taken for its echo.
+///
+/// A signal that comes before the first poll ends the process, as without this; from then on the
+/// first one is kept for whoever awaits this next, also where the future is dropped.
 ///
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {
     // Found now, not when the signal comes: the caller's scope may be gone by then.
     let registry = crate::scope::current();
-    crate::signal::received().await;
-    if let Some(registry) = registry.or_else(crate::scope::current) {
-        registry.begin_shutdown();
+    if let Some(registry) = &registry
+        && registry.shared.held.is_closed()
+    {
+        return;
+    }
+    crate::signal::received(registry).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::{self, error::TryRecvError};
+
+    use super::*;
+    use crate::Config;
+
+    /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
+    /// `server` says.
+    fn serve<S: Future>(server: S) -> (Option<S::Output>, ShutdownReport) {
+        let config = Config::new()
+            .pool("a", "memory://a")
+            .shutdown_grace(Duration::ZERO)
+            .shutdown_deadline(CONFIRMING * 2);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            redlock
+                .shutdown_after(async {
+                    registry.begin_shutdown();
+                    server.await
+                })
+                .await
+        })
+    }
+
+    #[test]
+    fn a_server_that_ends_before_the_deadline_is_waited_for() {
+        let (served, report) = serve(async {
+            tokio::task::yield_now().await;
+            "served"
+        });
+        assert_eq!(served, Some("served"), "{report}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
+        let (server, mut is_dropped) = oneshot::channel::<()>();
+        let (served, report) = serve(async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert_eq!(served, None);
+        assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
+        assert!(report.unconfirmed.is_empty(), "{report}");
+    }
+
+    #[test]
+    fn the_signal_has_come_where_the_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            registry.begin_shutdown();
+            registry.scope(shutdown_signal()).await;
+            redlock.shutdown().await;
+        });
     }
 }

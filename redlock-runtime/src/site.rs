@@ -19,7 +19,9 @@ pub struct Site {
     resource: &'static str,
     name: Option<&'static str>,
     pools: Option<&'static [&'static str]>,
-    /// The ttl is an expression, known at the call only.
+    /// The parameters whose values are expressions, known at the call only.
+    at_call: &'static [&'static str],
+    /// The ttl is one of them.
     pub(crate) has_own_ttl: bool,
     /// `if_locked = "skip"`.
     pub(crate) skips: bool,
@@ -48,6 +50,7 @@ impl Site {
             resource,
             name,
             pools,
+            at_call: &[],
             has_own_ttl: false,
             skips: false,
             parameters,
@@ -66,10 +69,15 @@ impl Site {
         self
     }
 
-    /// The ttl is given at the call.
+    /// The values of these parameters are given at the call.
     #[must_use]
-    pub const fn ttl_at_call(mut self) -> Self {
-        self.has_own_ttl = true;
+    pub const fn at_call(mut self, names: &'static [&'static str]) -> Self {
+        self.at_call = names;
+        let mut index = 0;
+        while index < names.len() {
+            self.has_own_ttl |= matches!(names[index].as_bytes(), b"ttl");
+            index += 1;
+        }
         self
     }
 
@@ -146,7 +154,21 @@ impl Site {
     }
 }
 
+/// Where a site is: the same for all instances of a generic function. Numbers come first, as they are
+/// quick to compare.
+pub(crate) type Place = (u32, u32, &'static str, &'static str, &'static str);
+
 impl Site {
+    pub(crate) fn place(&self) -> Place {
+        (
+            self.line,
+            self.column,
+            self.file,
+            self.function,
+            self.module,
+        )
+    }
+
     /// The site's name, as configuration and logs have it: what the attribute's `name` says, or
     /// `module_path::function`.
     pub fn site_name(&self) -> Cow<'static, str> {
@@ -171,9 +193,26 @@ impl Site {
         self.resource
     }
 
+    /// The parameters whose values are expressions, which are evaluated at each call.
+    pub fn names_at_call(&self) -> &'static [&'static str] {
+        self.at_call
+    }
+
     /// The pools that the attribute names; `None` means the default pools.
     pub fn pool_names(&self) -> Option<&'static [&'static str]> {
         self.pools
+    }
+}
+
+impl Site {
+    /// What the attribute says.
+    pub(crate) fn own_parameters(&self) -> Parameters {
+        let mut parameters = self.parameters;
+        if self.skips {
+            // Whoever skips the work does not wait for it, unless the attribute says so itself.
+            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
+        }
+        parameters
     }
 }
 
@@ -213,16 +252,8 @@ pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<_> = inventory::iter::<Registration>()
         .map(|site| site.0)
         .collect();
-    sites.sort_by_key(|site| (site.file, site.line, site.column));
+    sites.sort_by_key(|site| (site.file, site.place()));
     // A generic function registers once for each instance that the compiler makes of it.
-    sites.dedup_by_key(|site| {
-        (
-            site.module,
-            site.function,
-            site.file,
-            site.line,
-            site.column,
-        )
-    });
+    sites.dedup_by_key(|site| site.place());
     sites
 }

@@ -1,10 +1,14 @@
 //! Who was in the critical section, and when: a log that several processes share.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
 /// A file to which each holder of a lock appends `enter <id>` and `leave <id>`.
+///
+/// A log may be about several locks: then each line has the lock's resource behind the id. It may
+/// say `done <id>` in between, where the work was not cut off.
 ///
 /// Each line is one `write` on a file opened for appending, so that lines of several processes
 /// neither mix nor overwrite each other, and their order in the file is the order in time.
@@ -41,45 +45,72 @@ impl CriticalLog {
     }
 }
 
-/// Checks that no two critical sections overlapped: each `enter` is followed by the `leave` of the
-/// same id. Returns how many sections there were, or what was wrong, with the line.
+/// One critical section of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Who was inside.
+    pub id: String,
+    /// Under which lock; empty where the log does not say.
+    pub resource: String,
+    /// The work was not cut off.
+    pub is_done: bool,
+}
+
+/// Checks that no two critical sections of one lock overlapped: each `enter` is followed by the
+/// `leave` of the same id. Returns how many sections there were, or what was wrong, with the line.
 pub fn check_no_overlap(path: impl AsRef<Path>) -> Result<usize, String> {
+    sections(path).map(|sections| sections.len())
+}
+
+/// The same, with the sections in the order in which they ended.
+pub fn sections(path: impl AsRef<Path>) -> Result<Vec<Section>, String> {
+    let (ended, inside) = sections_so_far(path)?;
+    match inside.first() {
+        Some(section) => Err(format!("the log ends while {} is inside", section.id)),
+        None => Ok(ended),
+    }
+}
+
+/// The same while there are still some inside: those that have ended, and those that have not.
+pub fn sections_so_far(path: impl AsRef<Path>) -> Result<(Vec<Section>, Vec<Section>), String> {
     let path = path.as_ref();
     let log = std::fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     check(&log)
 }
 
-fn check(log: &str) -> Result<usize, String> {
-    let mut inside: Option<&str> = None;
-    let mut sections = 0;
+fn check(log: &str) -> Result<(Vec<Section>, Vec<Section>), String> {
+    let mut inside: BTreeMap<&str, Section> = BTreeMap::new();
+    let mut ended = Vec::new();
     for (line, number) in log.lines().zip(1..) {
-        match (line.split_once(' '), inside) {
-            (Some(("enter", id)), None) => inside = Some(id),
-            (Some(("enter", id)), Some(holder)) => {
-                return Err(format!(
-                    "line {number}: {id} entered while {holder} was inside"
-                ));
+        let (event, who) = line.split_once(' ').unwrap_or((line, ""));
+        let (id, resource) = who.split_once(' ').unwrap_or((who, ""));
+        let wrong = |what: String| Err(format!("line {number}: {what}"));
+        match (event, inside.get_mut(resource)) {
+            (_, _) if id.is_empty() => return wrong(format!("not a line of this log: {line:?}")),
+            ("enter", None) => {
+                let section = Section {
+                    id: id.into(),
+                    resource: resource.into(),
+                    is_done: false,
+                };
+                inside.insert(resource, section);
             }
-            (Some(("leave", id)), Some(holder)) if id == holder => {
-                inside = None;
-                sections += 1;
+            ("enter", Some(holder)) => {
+                return wrong(format!("{id} entered while {} was inside", holder.id));
             }
-            (Some(("leave", id)), Some(holder)) => {
-                return Err(format!(
-                    "line {number}: {id} left while {holder} was inside"
-                ));
+            ("done", Some(holder)) if holder.id == id => holder.is_done = true,
+            ("leave", Some(holder)) if holder.id == id => ended.extend(inside.remove(resource)),
+            ("done" | "leave", Some(holder)) => {
+                return wrong(format!("{id}: {event} while {} was inside", holder.id));
             }
-            (Some(("leave", id)), None) => {
-                return Err(format!("line {number}: {id} left without having entered"));
+            ("done" | "leave", None) => {
+                return wrong(format!("{id}: {event} without having entered"));
             }
-            _ => return Err(format!("line {number}: not a line of this log: {line:?}")),
+            _ => return wrong(format!("not a line of this log: {line:?}")),
         }
     }
-    match inside {
-        Some(id) => Err(format!("the log ends while {id} is inside")),
-        None => Ok(sections),
-    }
+    Ok((ended, inside.into_values().collect()))
 }
 
 #[cfg(test)]
@@ -87,11 +118,36 @@ mod tests {
     use super::*;
     use crate::temp_dir::TempDir;
 
+    /// Who was inside and has left.
+    fn ids(log: &str) -> Vec<String> {
+        let (ended, inside) = check(log).unwrap();
+        assert_eq!(inside, []);
+        ended.into_iter().map(|section| section.id).collect()
+    }
+
     #[test]
     fn sections_one_after_the_other_are_counted() {
         let log = "enter a\nleave a\nenter b\nleave b\nenter a\nleave a\n";
-        assert_eq!(check(log), Ok(3));
-        assert_eq!(check(""), Ok(0));
+        assert_eq!(ids(log), ["a", "b", "a"]);
+        assert!(ids("").is_empty());
+    }
+
+    #[test]
+    fn sections_of_different_locks_may_overlap_and_those_of_one_may_not() {
+        assert_eq!(
+            ids("enter a r\nenter b s\nleave a r\nleave b s\n"),
+            ["a", "b"]
+        );
+        assert!(check("enter a r\nenter b s\nenter c r\n").is_err());
+        assert!(check("enter a r\nleave a s\n").is_err());
+    }
+
+    #[test]
+    fn work_that_was_not_cut_off_is_told_apart() {
+        let (ended, inside) = check("enter a\ndone a\nleave a\nenter b\n").unwrap();
+        assert!(ended[0].is_done && !inside[0].is_done);
+        assert!(check("enter a\ndone b\n").is_err());
+        assert!(check("done a\n").is_err());
     }
 
     #[test]
@@ -115,7 +171,7 @@ mod tests {
     fn unpaired_and_foreign_lines_are_found() {
         assert!(check("leave a\n").is_err());
         assert!(check("enter a\nleave b\n").is_err());
-        assert!(check("enter a\n").is_err());
+        assert!(check("entered a\n").is_err());
         assert!(check("entered\n").is_err());
     }
 
@@ -129,6 +185,9 @@ mod tests {
         two.enter("2");
         two.leave("2");
         assert_eq!(check_no_overlap(&path), Ok(2));
+        one.enter("0");
+        assert!(check_no_overlap(&path).is_err(), "somebody is inside");
+        one.leave("0");
         one.enter("3");
         two.enter("4");
         one.leave("3");

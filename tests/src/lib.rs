@@ -24,6 +24,8 @@
 //!
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
+//! * [`Authority`]: certificates for servers and clients, good and bad.
+//! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
@@ -36,6 +38,7 @@
 // A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
 #![allow(clippy::missing_panics_doc)]
 
+mod authority;
 mod drop_after;
 mod eventually;
 mod history;
@@ -45,19 +48,22 @@ mod nodes;
 mod ports;
 mod process;
 mod proxy;
+mod sentinels;
 mod service;
 mod spawner;
 mod temp_dir;
 
+pub use authority::{Authority, Identity};
 pub use drop_after::drop_after;
 pub use eventually::eventually;
-pub use history::{CriticalLog, check_no_overlap};
+pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
 pub use node::{NodeOptions, Pttl, RedisNode};
 pub use nodes::Nodes;
 pub use proxy::Proxy;
 pub use redis;
 pub use rustix::process::Signal;
+pub use sentinels::{SentinelGroup, SentinelOptions};
 pub use service::Service;
 
 /// The README's examples are tests.

@@ -140,6 +140,52 @@ async fn no_line_has_a_password_or_a_whole_token() {
 }
 
 #[tokio::test]
+async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.heartbeat = Duration::from_millis(10);
+    options.suspect_after = Duration::from_millis(50);
+    options.dead_after = SOON * 2;
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let frozen = redlock_core::RedisNode::start("frozen", address, options, &io);
+    frozen.settled().await;
+    let told = |what: &str| {
+        let text = lines.text();
+        let of_it = |line: &&str| line.contains("pool=frozen") && line.contains(what);
+        text.lines().filter(of_it).count()
+    };
+    // A busy machine may be as slow as that by itself.
+    let (quiet, again) = ("node does not answer", "node answers again");
+    let before = told(quiet);
+    node.freeze();
+    let overdue = async |ms: u64| {
+        eventually("an overdue answer", SOON, async || {
+            let error = frozen.vitals().last_error.map(|it| it.error.to_string());
+            let digits = error.as_deref().and_then(|text| text.split(' ').nth(3));
+            let overdue = digits.and_then(|digits| digits.parse::<u64>().ok());
+            overdue
+                .is_some_and(|it| it >= ms)
+                .then_some(())
+                .ok_or(format!("{error:?}"))
+        })
+        .await;
+    };
+    overdue(50).await;
+    // It was looked at several times since.
+    overdue(300).await;
+    let told_of = told(quiet);
+    assert!((before.max(1)..=before + 1).contains(&told_of), "{told_of}");
+    let before = told(again);
+    node.thaw();
+    eventually("an answer", SOON, async || {
+        (told(again) > before).then_some(()).ok_or(lines.text())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     let lines = lines();
     let node = RedisNode::start().await;

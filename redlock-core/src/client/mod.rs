@@ -111,6 +111,16 @@ impl Client {
     pub fn now(&self) -> Moment {
         self.shared.environment.now()
     }
+
+    /// `host/pid`, as others see who holds a lock of this client.
+    pub fn owner(&self) -> &str {
+        self.shared.tokens.owner()
+    }
+
+    /// How many callers stand in line: each waits for another one of this client, and asks no node.
+    pub fn waiting(&self) -> usize {
+        self.shared.lines.waiting()
+    }
 }
 
 impl ClientShared {

@@ -147,6 +147,16 @@ impl Lines {
         }
     }
 
+    /// How many callers stand in all lines.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// How many callers stand in line at `place`.
+    pub(crate) fn waiting_at(&self, place: &Place) -> usize {
+        self.lock().lines.get(place).map_or(0, Line::waiting)
+    }
+
     /// Comes to `place`. `due` is by when a caller whose turn it is has to have done something.
     fn enter(&self, place: &Place, now: Moment, due: Moment) -> Entered {
         // Dropped outside of the lock: it may hold the last of a node, or of a task.

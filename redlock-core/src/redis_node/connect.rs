@@ -2,59 +2,20 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use ::redis::ConnectionAddr;
 use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpStream, tcp};
-#[cfg(unix)]
-use tokio::net::{UnixStream, unix};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::node::{NodeError, NodeErrorKind};
 
-use super::address::RedisAddress;
+use super::address::{Login, Server};
 use super::command::Dialect;
 use super::scripts::introductions;
+use super::socket::{Reader, Socket, Stream, Writer};
+#[cfg(feature = "tls")]
+use super::tls::explain;
 use super::vetting::Facts;
 use super::wire::{Value, decode, pack};
-
-/// The bytes to and from a server, over whatever carries them.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// The half of a connection that the driver reads.
-pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-
-/// The half of a connection that driver and callers write to, one at a time.
-pub(super) trait Writer: Send + Sync {
-    /// Writes what the socket takes right now; `WouldBlock` where that is nothing.
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
-
-    /// Arranges for the driver to be woken when the socket takes more.
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-}
-
-impl Writer for tcp::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.as_ref().poll_write_ready(context)
-    }
-}
-
-#[cfg(unix)]
-impl Writer for unix::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.as_ref().poll_write_ready(context)
-    }
-}
 
 /// A connection that is logged in and understood.
 pub(super) struct Connected {
@@ -78,12 +39,9 @@ pub(super) enum Curiosity {
 /// Connects, logs in and learns the server's version.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn connect(
-    address: &RedisAddress,
-    curiosity: Curiosity,
-) -> Result<Connected, NodeError> {
-    let mut socket = Socket::open(address).await?;
-    let (dialect, facts) = handshake(socket.stream(), address, curiosity).await?;
+pub(super) async fn connect(server: &Server, curiosity: Curiosity) -> Result<Connected, NodeError> {
+    let mut socket = Socket::open(server).await?;
+    let (dialect, facts) = handshake(socket.stream(), server, curiosity).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -96,95 +54,23 @@ pub(super) async fn connect(
 /// A socket to the server, before anything was said.
 ///
 /// Dropping it closes it.
-pub(super) async fn dial(address: &RedisAddress) -> Result<Box<dyn Stream>, NodeError> {
-    Ok(match Socket::open(address).await? {
-        Socket::Tcp(stream) => Box::new(stream),
-        #[cfg(unix)]
-        Socket::Unix(stream) => Box::new(stream),
-    })
-}
-
-enum Socket {
-    Tcp(TcpStream),
-    #[cfg(unix)]
-    Unix(UnixStream),
-}
-
-impl Socket {
-    async fn open(address: &RedisAddress) -> Result<Self, NodeError> {
-        match address.info.addr() {
-            ConnectionAddr::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port))
-                    .await
-                    .map_err(|error| broken(&error))?;
-                // A lock is one small message each way; waiting to fill a packet would cost 40 ms.
-                stream.set_nodelay(true).map_err(|error| broken(&error))?;
-                Ok(Self::Tcp(stream))
-            }
-            #[cfg(unix)]
-            ConnectionAddr::Unix(path) => {
-                let stream = UnixStream::connect(path).await;
-                Ok(Self::Unix(stream.map_err(|error| broken(&error))?))
-            }
-            _ => Err(not_connected("this kind of address is not supported")),
-        }
-    }
-
-    fn stream(&mut self) -> &mut dyn Stream {
-        match self {
-            Self::Tcp(stream) => stream,
-            #[cfg(unix)]
-            Self::Unix(stream) => stream,
-        }
-    }
-
-    fn split(self) -> (Reader, Arc<dyn Writer>) {
-        match self {
-            Self::Tcp(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
-            #[cfg(unix)]
-            Self::Unix(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
-        }
-    }
+pub(super) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> {
+    Ok(Socket::open(server).await?.into_stream())
 }
 
 /// Before the node may vote: credentials, database, version, and what it is like.
 async fn handshake(
     stream: &mut dyn Stream,
-    address: &RedisAddress,
+    server: &Server,
     curiosity: Curiosity,
 ) -> Result<(Dialect, Facts), NodeError> {
-    let settings = address.info.redis_settings();
-    let user = settings.username().unwrap_or("default");
-    let password = settings.password();
+    let login = &server.login;
     let mut buffer = BytesMut::new();
-
-    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
-    if let Some(password) = password {
-        hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
-    }
-    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read).await?;
-    let hello = match hello {
-        Ok(hello) => hello,
-        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
-        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
-            if let Some(password) = password {
-                let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, &mut buffer, &pack(old.into_iter()), |_| ())
-                    .await?
-                    .map_err(not_connected)?;
-            }
-            Hello::default()
-        }
-        Err(error) => return Err(not_connected(error)),
-    };
-    if settings.db() != 0 {
-        let db = settings.db().to_string();
+    let hello = greet(stream, &mut buffer, login)
+        .await
+        .map_err(|error| perhaps_tls(error, server))?;
+    if login.db != 0 {
+        let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
         exchange(stream, &mut buffer, &pack(select.into_iter()), |_| ())
             .await?
@@ -212,6 +98,38 @@ async fn handshake(
         Dialect::Plain
     };
     Ok((dialect, facts))
+}
+
+/// Logs in, and hears who answers.
+pub(super) async fn greet(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    login: &Login,
+) -> Result<Hello, NodeError> {
+    let password = login.password.as_deref();
+    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
+    if let Some(password) = password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
+    }
+    let hello = exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await?;
+    match hello {
+        Ok(hello) => Ok(hello),
+        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
+        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
+            if let Some(password) = password {
+                let old = [b"AUTH".as_slice(), password.as_bytes()];
+                exchange(stream, buffer, &pack(old.into_iter()), |_| ())
+                    .await?
+                    .map_err(not_connected)?;
+            }
+            Ok(Hello::default())
+        }
+        Err(error) => Err(not_connected(error)),
+    }
 }
 
 /// Asks the server about itself. What its ACL hides is left open.
@@ -248,7 +166,8 @@ async fn inquire(
     Ok(facts)
 }
 
-fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// The names and values of a flat list of them.
+pub(super) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let Value::Array(words) = value else {
         return Vec::new();
     };
@@ -261,7 +180,7 @@ fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// What the reply to HELLO says: a flat list of names and values.
 #[derive(Default)]
-struct Hello {
+pub(super) struct Hello {
     /// The major one.
     version: u32,
     is_replica: bool,
@@ -288,18 +207,21 @@ fn major(version: &[u8]) -> u32 {
 }
 
 /// Sends one command and reads its reply: what `read` makes of it, or the server's error text.
-async fn exchange<T>(
+pub(super) async fn exchange<T>(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
     command: &[u8],
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
-    stream
-        .write_all(command)
-        .await
-        .map_err(|error| broken(&error))?;
+    if let Err(error) = send(stream, command).await {
+        // Why the server hung up may be there to read: TLS servers say so first.
+        return Err(match stream.read_buf(buffer).await {
+            Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
+            _ => broken(&error),
+        });
+    }
     loop {
-        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis())? {
+        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis(buffer))? {
             let result = match &value {
                 Value::Error(text) => Err(NodeError::server(text).to_string()),
                 value => Ok(read(value)),
@@ -313,27 +235,54 @@ async fn exchange<T>(
             .map_err(|error| broken(&error))?
             == 0
         {
-            return Err(not_connected("the server closed the connection"));
+            return Err(not_connected(CLOSED));
         }
     }
 }
 
-fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
+async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
+    stream.write_all(command).await?;
+    stream.flush().await
+}
+
+pub(super) const CLOSED: &str = "the server closed the connection";
+
+pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
-fn not_redis() -> NodeError {
+fn not_redis(answer: &[u8]) -> NodeError {
+    // How an alert begins.
+    if answer.starts_with(b"\x15\x03") {
+        return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
+    }
     not_connected("what answered does not speak the Redis protocol")
 }
 
-fn broken(error: &io::Error) -> NodeError {
+/// Of a server that hung up at the first word.
+fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
+    let reset = io::ErrorKind::ConnectionReset.to_string();
+    let detail = error.to_string();
+    if server.tls.is_none() && (detail == CLOSED || detail == reset) {
+        return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
+    }
+    error
+}
+
+pub(super) fn broken(error: &io::Error) -> NodeError {
     not_connected(describe(error))
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(super) fn describe(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(_) => error.kind().to_string(),
-        None => error.to_string(),
+    #[cfg(feature = "tls")]
+    if let Some(reason) = explain(error) {
+        return reason;
+    }
+    match (error.raw_os_error(), error.kind()) {
+        // Also where TLS has a word of its own for it, and it was not said.
+        (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
+        (Some(_), kind) => kind.to_string(),
+        (None, _) => error.to_string(),
     }
 }

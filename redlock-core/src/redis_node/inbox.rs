@@ -12,22 +12,29 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
 
 use super::command::Tongue;
-use super::connect::Writer;
+use super::pulse::Pulse;
+use super::socket::Writer;
 use state::{Direct, Gate, State, Written};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
+    /// The pool's name, for the log.
+    pub(super) name: Arc<str>,
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
+    /// Told when an answer is overdue, again and again while it is, and by whoever else has a
+    /// reason to ask whether the server is the one that is meant.
+    doubts: Arc<Notify>,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+    pub(super) pulse: Pulse,
 }
 
 pub(super) struct Submission {
@@ -59,9 +66,10 @@ impl Owed {
 }
 
 impl Inbox {
-    pub(super) fn new(max_in_flight: usize) -> Self {
+    pub(super) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
+            name,
             state: Mutex::new(State {
                 gate: Gate::Closed(connecting),
                 is_connected: false,
@@ -79,7 +87,9 @@ impl Inbox {
             }),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
+            pulse: Pulse::new(),
             settled: Notify::new(),
+            doubts: Arc::default(),
             max_in_flight,
         }
     }
@@ -101,6 +111,7 @@ impl Inbox {
                 state.owe(owed);
             }
             drop(state);
+            self.pulse.failed(error.kind(), 1);
             reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
@@ -138,6 +149,13 @@ impl Inbox {
                 NodeStatus::Abstaining(error.clone())
             }
         }
+    }
+
+    /// What is known here of how the node has been doing.
+    pub(super) fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.pulse.vitals();
+        vitals.in_flight = self.lock().outstanding;
+        vitals
     }
 
     pub(super) async fn settled(&self) {
@@ -183,6 +201,7 @@ impl Inbox {
         quarantine: Option<NodeError>,
     ) -> Vec<Owed> {
         let now = Instant::now();
+        self.pulse.connected(now);
         let owed = {
             let mut state = self.lock();
             state.is_connected = true;
@@ -206,6 +225,7 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
+        self.pulse.ails(&error);
         {
             let mut state = self.lock();
             state.suspicion = Some(error);
@@ -213,6 +233,12 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
+        self.doubts.notify_one();
+    }
+
+    /// See the field. For one task to wait on.
+    pub(super) fn doubts(&self) -> &Arc<Notify> {
+        &self.doubts
     }
 
     /// The overdue answer came.
@@ -249,6 +275,7 @@ impl Inbox {
 
     /// There is no connection, for this reason. What is queued was never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+        self.pulse.disconnected(error);
         let (written, queue) = {
             let mut state = self.lock();
             state.gate = Gate::Closed(error.clone());
@@ -270,6 +297,7 @@ impl Inbox {
             (written, queue)
         };
         self.settled.notify_waiters();
+        self.pulse.failed(error.kind(), written.len() + queue.len());
         // What a caller wrote by itself may have been served, and is to be undone.
         let sent = error.clone().into_sent();
         for submission in written {

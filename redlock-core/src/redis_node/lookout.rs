@@ -14,6 +14,7 @@ mod roll;
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -26,10 +27,12 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::vigil::Watch;
 
 use super::RedisOptions;
-use super::address::RedisAddress;
-use super::connect::{Stream, dial};
+use super::address::{Login, RedisAddress};
+use super::connect::dial;
 use super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use super::inbox::HasEnded;
+use super::locate::locate;
+use super::socket::Stream;
 use post::{Ended, Post};
 use roll::Roll;
 
@@ -48,6 +51,8 @@ pub(super) struct Lookout {
     times: Times,
     /// Where the task runs, and whose clock remaining times are counted on.
     io: IoThread,
+    /// The server that the connection is to may not be the one that is meant any more.
+    has_moved: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -92,6 +97,7 @@ impl Lookout {
                 idle: options.watch_idle.min(LONGEST_IDLE),
             },
             io,
+            has_moved: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -123,6 +129,11 @@ impl Lookout {
         }
     }
 
+    /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
+    pub(super) fn is_staffed(&self) -> bool {
+        self.lock().is_staffed
+    }
+
     /// Nobody waits for this node any more.
     pub(super) fn end(&self) {
         let task = {
@@ -130,6 +141,15 @@ impl Lookout {
             state.has_ended = true;
             state.task.take()
         };
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// The node has left its server: a connection that tells of keys there is made anew.
+    pub(super) fn moved(&self) {
+        self.has_moved.store(true, Ordering::Release);
+        let task = self.lock().task.take();
         if let Some(task) = task {
             task.wake();
         }
@@ -145,9 +165,14 @@ impl Lookout {
         HasEnded(state.has_ended)
     }
 
-    async fn connect(&self) -> Result<Box<dyn Stream>, NodeError> {
+    async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
         let timeout = self.times.connect_timeout;
-        tokio::time::timeout(timeout, dial(&self.address))
+        self.has_moved.store(false, Ordering::Release);
+        let connecting = async {
+            let server = locate(&self.address, timeout).await?.server;
+            Ok((dial(&server).await?, server.login))
+        };
+        tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| {
                 let detail = format!("no connection within {}", Brief(timeout));
@@ -195,7 +220,7 @@ impl Shift {
         loop {
             let since = Instant::now();
             let error = match lookout.connect().await {
-                Ok(stream) => match Post::new(stream, lookout, &mut roll).await {
+                Ok((stream, login)) => match Post::new(stream, &login, lookout, &mut roll).await {
                     Ended::Dropped => return,
                     Ended::Idle => {
                         if self.may_leave() {

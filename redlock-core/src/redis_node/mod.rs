@@ -9,9 +9,14 @@ mod command;
 mod connect;
 mod driver;
 mod inbox;
+mod locate;
 mod lookout;
+mod pulse;
 mod scripts;
+mod sentinel;
 mod serve;
+mod socket;
+mod tls;
 mod vetting;
 mod warden;
 mod wire;
@@ -21,11 +26,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+pub use tls::TlsOptions;
 pub use vetting::Vetting;
 
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{EpochListener, Node, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -57,7 +63,8 @@ pub struct RedisOptions {
     /// What becomes of a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
-    /// promoted. Then a restart needs no quarantine.
+    /// promoted. Then a restart needs no quarantine. Means nothing for an address that
+    /// [fails over](RedisAddress::fails_over).
     pub trust_aof: bool,
 }
 
@@ -91,28 +98,31 @@ impl RedisNode {
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,
-        options: RedisOptions,
+        mut options: RedisOptions,
         io: &IoThread,
     ) -> Self {
         let name = name.into();
+        // The file of a promoted replica lacks what the replica lacked.
+        options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
-        let inbox = Arc::new(Inbox::new(options.max_in_flight));
+        let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
         let clock = io.environment().clock;
         let warden = options
             .fleet
             .as_ref()
             .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
-        let lookout = Lookout::new(
+        let lookout = Arc::new(Lookout::new(
             Arc::clone(&name),
             Arc::clone(&address),
             &options,
             io.clone(),
-        );
+        ));
         let driver = driver::Driver {
             name: Arc::clone(&name),
             address: Arc::clone(&address),
             inbox: Arc::clone(&inbox),
+            lookout: Arc::clone(&lookout),
             options,
             warden,
             // Keeps the thread alive until the last release has been sent.
@@ -123,7 +133,7 @@ impl RedisNode {
             name,
             address,
             inbox,
-            lookout: Arc::new(lookout),
+            lookout,
         }
     }
 
@@ -157,6 +167,13 @@ impl Node for RedisNode {
 
     fn status(&self) -> NodeStatus {
         self.inbox.status()
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.inbox.vitals();
+        vitals.server = Some(self.address.to_string());
+        vitals.is_watched = self.lookout.is_staffed();
+        vitals
     }
 
     fn epoch(&self) -> u32 {

@@ -18,9 +18,12 @@ use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
-use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
-use super::connect::{Connected, Reader, Writer, describe};
+use super::command::{
+    Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript, is_of_replica,
+};
+use super::connect::{CLOSED, Connected, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::socket::{Reader, Writer};
 use super::warden::Warden;
 use super::wire::{Value, decode};
 
@@ -58,6 +61,8 @@ pub(super) struct Serve<'a> {
     /// Answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
+    /// See [`leave_a_replica`](Self::leave_a_replica).
+    leaves_a_replica: bool,
     /// For how many looks into the inbox in a row there was hardly anything to do.
     quiet_takes: u32,
     /// When the server was last heard of.
@@ -126,6 +131,7 @@ impl<'a> Serve<'a> {
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
+            leaves_a_replica: false,
             quiet_takes: 0,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
@@ -138,6 +144,18 @@ impl<'a> Serve<'a> {
             serve.push(Instant::now(), Purpose::Owed(owed));
         }
         serve
+    }
+
+    /// From here on, a server that answers as a replica does is not the one that is meant any more,
+    /// and the connection to it ends.
+    pub(super) fn leave_a_replica(&mut self) {
+        self.leaves_a_replica = true;
+    }
+
+    /// Ends the connection from outside.
+    pub(super) fn end(&mut self, error: NodeError) -> Ended {
+        self.give_up(&error);
+        Ended::Broken(error)
     }
 
     fn push(&mut self, since: Instant, purpose: Purpose) {
@@ -155,9 +173,10 @@ impl<'a> Serve<'a> {
             let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection")),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
+                    self.inbox.pulse.heard(self.heard);
                     // An answer may be to what a caller wrote by itself.
                     self.hear_of_written();
                     self.answer_all()?;
@@ -194,27 +213,52 @@ impl<'a> Serve<'a> {
     }
 
     fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+        if self.leaves_a_replica && is_of_replica(value) {
+            // Nobody served it. If it is a release, it is owed to the next master.
+            self.in_flight.push_front(in_flight);
+            return Err(lost("the server is a replica now"));
+        }
         let operation = match &in_flight.purpose {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Heartbeat => return Ok(()),
-            Purpose::Check => return self.checked(value),
+            Purpose::Heartbeat => {
+                self.count(&in_flight);
+                return Ok(());
+            }
+            Purpose::Check => {
+                self.count(&in_flight);
+                return self.checked(value);
+            }
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
             self.output
                 .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
-        } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
+            return Ok(());
+        }
+        self.count(&in_flight);
+        if let Purpose::Operation { operation, reply } = in_flight.purpose {
             self.answered += 1;
             if is_marker_gone(value) {
                 self.doubt();
             }
             let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
-            reply.answer(self.as_far_as_it_counts(&operation, answer));
+            let answer = self.as_far_as_it_counts(&operation, answer);
+            if let Answer::Failed(error) = &answer {
+                self.inbox.pulse.failed(error.kind(), 1);
+                self.inbox.pulse.ails(error);
+            }
+            reply.answer(answer);
         }
         Ok(())
+    }
+
+    /// How long the answer took, by when the bytes were read: no clock is asked for each.
+    fn count(&self, in_flight: &InFlight) {
+        let after = self.heard.saturating_duration_since(in_flight.since);
+        self.inbox.pulse.answered(after);
     }
 
     /// Whether what undoes an operation that sets a key was sent already, its release or what it
@@ -268,18 +312,17 @@ impl<'a> Serve<'a> {
 
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
-            match self.writer.try_write(&self.output) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.output.advance(written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.writer.poll_ready(context)?.is_pending() {
-                        break;
-                    }
-                }
-                Err(error) => return Err(error),
+            match self.writer.poll_write(context, &self.output)? {
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(written) => self.output.advance(written),
+                Poll::Pending => return Ok(()),
             }
         }
-        Ok(())
+        // What is pending wakes the driver, and comes by here again.
+        match self.writer.poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.
@@ -300,6 +343,7 @@ impl<'a> Serve<'a> {
         self.inbox.close(error, owed);
         // Whatever ends the connection: these may have been served, and have to be undone.
         let unknown = error.clone().into_sent();
+        self.inbox.pulse.failed(error.kind(), replies.len());
         for reply in replies {
             reply.answer(Answer::Failed(unknown.clone()));
         }
@@ -335,10 +379,7 @@ impl Future for Serve<'_> {
         match self.step(context) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => Poll::Ready(Ended::Dropped),
-            Err(error) => {
-                self.give_up(&error);
-                Poll::Ready(Ended::Broken(error))
-            }
+            Err(error) => Poll::Ready(self.end(error)),
         }
     }
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::environment::{Clock, Moment};
 use crate::guard::{Action, CLOCK_WINDOW, Check, Fleet, RestartGuard, Sentry, SentryOptions};
 use crate::node::{NodeError, NodeErrorKind};
 
+use super::pulse::ClockReading;
 use super::vetting::{Facts, refused};
 use super::wire::{Digits, Value, pack};
 
@@ -60,6 +63,7 @@ pub(super) struct Outcome {
     pub(super) is_new_epoch: bool,
     /// When to check again.
     pub(super) look_again: Option<Duration>,
+    pub(super) clock: ClockReading,
 }
 
 impl Warden {
@@ -86,9 +90,14 @@ impl Warden {
         }
     }
 
+    /// Whether anything is done about a node that may have forgotten locks.
+    pub(super) fn is_on(&self) -> bool {
+        self.fleet.guard() != RestartGuard::Off
+    }
+
     /// The marker's key, where the node has one.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        (self.fleet.guard() != RestartGuard::Off).then(|| self.fleet.marker_key().into())
+        self.is_on().then(|| self.fleet.marker_key().into())
     }
 
     /// A connection is there, to a server like that.
@@ -118,7 +127,7 @@ impl Warden {
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.fleet.doubts();
         self.asked = self.clock.now();
-        if self.fleet.guard() == RestartGuard::Off {
+        if !self.is_on() {
             // No marker, and nobody who needs to be allowed to look for one.
             return pack([&b"TIME"[..]].into_iter());
         }
@@ -143,7 +152,8 @@ impl Warden {
     pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<Outcome, NodeError> {
         let (time, marker) = self.read(value)?;
         let answered = self.clock.now();
-        self.compare_with_wall(time, answered.saturating_since(self.asked));
+        let round_trip = answered.saturating_since(self.asked);
+        let clock = self.compare_with_wall(time, round_trip);
         let verdict = self.sentry.check(&Check {
             run_id: self.run_id.as_deref(),
             marker,
@@ -163,6 +173,7 @@ impl Warden {
             is_settled: true,
             is_new_epoch: verdict.is_new_epoch,
             look_again: None,
+            clock,
         };
         match verdict.action {
             Action::Vote => self.log_vote(),
@@ -238,7 +249,7 @@ impl Warden {
     }
 
     /// Warns where the node's clock is not that of this host, once until that changes.
-    fn compare_with_wall(&mut self, theirs: Duration, round_trip: Duration) {
+    fn compare_with_wall(&mut self, theirs: Duration, round_trip: Duration) -> ClockReading {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
         let is_off = off > CLOCK_WINDOW + round_trip;
@@ -250,6 +261,14 @@ impl Warden {
             );
         }
         self.is_off = is_off;
+        // The server read its clock at some point of the round trip, most likely in the middle.
+        let middle = ours.saturating_sub(round_trip / 2);
+        let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        ClockReading {
+            ahead_us: micros(theirs).saturating_sub(micros(middle)),
+            within: round_trip / 2,
+            at: Instant::now(),
+        }
     }
 
     fn log_vote(&mut self) {

@@ -198,7 +198,7 @@ fn expressions_are_evaluated_at_the_call() {
                                 column!(),
                                 "format ! (\"{}\" , key)",
                             )
-                            .ttl_at_call();
+                            .at_call(&["ttl", "retry_count"]);
                         crate::locks::__private::inventory::submit! {
                             crate ::locks::__private::Registration(& SITE)
                         }

@@ -4,46 +4,18 @@ use std::ffi::OsString;
 
 use redlock_core::Vetting;
 
-use super::file::{CancelPolicy, File, Guard, LostPolicy, Pool};
+use super::file::{File, Guard, Pool};
+use super::keys::{self, OF_A_POOL, OF_A_SITE, PARAMETERS};
+use super::layer::{flag, names, number, one_of};
 use super::pool::PoolUrl;
-use super::span::{Hold, Least, Span, Waiting};
+use super::shown::Name;
+use super::span::Span;
+use super::suggest::{did_you_mean, nearest};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 
 const PREFIX: &str = "REDLOCK_";
-
-/// Every variable that there is, for the error about one that there is not.
-const KNOWN: [&str; 28] = [
-    CONFIG_FILE,
-    "REDLOCK_POOLS_<NAME>_URL",
-    "REDLOCK_POOLS_<NAME>_VETTING",
-    "REDLOCK_POOLS_<NAME>_TRUST_AOF",
-    "REDLOCK_RESTART_GUARD",
-    "REDLOCK_DEFAULT_POOLS",
-    "REDLOCK_KEY_PREFIX",
-    "REDLOCK_MAX_TTL",
-    "REDLOCK_NODE_TIMEOUT",
-    "REDLOCK_CONNECT_TIMEOUT",
-    "REDLOCK_DEFAULTS_TTL",
-    "REDLOCK_DEFAULTS_RETRY_COUNT",
-    "REDLOCK_DEFAULTS_WAIT",
-    "REDLOCK_DEFAULTS_RETRY_DELAY",
-    "REDLOCK_DEFAULTS_CLOCK_DRIFT_FACTOR",
-    "REDLOCK_DEFAULTS_MIN_VALIDITY",
-    "REDLOCK_DEFAULTS_MAX_HOLD",
-    "REDLOCK_DEFAULTS_MIN_HOLD",
-    "REDLOCK_DEFAULTS_FENCING",
-    "REDLOCK_DEFAULTS_ON_LOST",
-    "REDLOCK_DEFAULTS_ON_CANCEL",
-    "REDLOCK_WAITING_HANDOVERS",
-    "REDLOCK_WAITING_HANDOVER_TIME",
-    "REDLOCK_WAITING_MAX_CALLERS_PER_LOCK",
-    "REDLOCK_WAITING_MAX_CALLERS",
-    "REDLOCK_SHUTDOWN_GRACE",
-    "REDLOCK_SHUTDOWN_DEADLINE",
-    "REDLOCK_HTTP_CONTENDED_STATUS",
-];
 
 /// What the variables say. Others than ours are passed over.
 pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<File, String> {
@@ -54,8 +26,8 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
         };
         let value = value
             .to_str()
-            .ok_or_else(|| format!("{name}: the value is not UTF-8"))?;
-        set(&mut file, name, value).map_err(|reason| format!("{name}: {reason}"))?;
+            .ok_or_else(|| format!("{}: the value is not UTF-8", Name(name)))?;
+        set(&mut file, name, value).map_err(|reason| format!("{}: {reason}", Name(name)))?;
     }
     if file.defaults.contradicts_itself() {
         return Err(
@@ -64,62 +36,34 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
             .to_owned(),
         );
     }
+    for (site, layer) in &file.spelled_sites {
+        if layer.contradicts_itself() {
+            let site = Name(site);
+            return Err(format!(
+                "REDLOCK_SITES_{site}_WAIT and REDLOCK_SITES_{site}_RETRY_COUNT answer the same \
+                 question; set one"
+            ));
+        }
+    }
     Ok(file)
 }
 
+/// What the variable says. The value is never repeated in an error: it may be a password.
 fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
     match &name[PREFIX.len()..] {
         "CONFIG" => {}
-        "DEFAULT_POOLS" => {
-            let names = value.split(',').map(|name| name.trim().to_owned());
-            file.default_pools = Some(names.filter(|name| !name.is_empty()).collect());
-        }
+        "DEFAULT_POOLS" => file.default_pools = Some(names(value)),
         "KEY_PREFIX" => file.key_prefix = Some(value.to_owned()),
         "MAX_TTL" => file.max_ttl = Some(Span::parse(value)?),
         "NODE_TIMEOUT" => file.node_timeout = Some(Span::parse(value)?),
         "CONNECT_TIMEOUT" => file.connect_timeout = Some(Span::parse(value)?),
-        "DEFAULTS_TTL" => file.defaults.ttl = Some(Span::parse(value)?),
-        "DEFAULTS_RETRY_COUNT" => file.defaults.retry_count = Some(number(value, "3")?),
-        "DEFAULTS_WAIT" => file.defaults.wait = Some(Waiting::parse(value)?),
-        "DEFAULTS_RETRY_DELAY" => file.defaults.retry_delay = Some(Span::parse(value)?),
-        "DEFAULTS_CLOCK_DRIFT_FACTOR" => {
-            file.defaults.clock_drift_factor = Some(number(value, "0.01")?);
-        }
-        "DEFAULTS_ON_LOST" => {
-            file.defaults.on_lost = Some(match value {
-                "cancel" => LostPolicy::Cancel,
-                "continue" => LostPolicy::Continue,
-                other => return Err(format!("`{other}` is neither `cancel` nor `continue`")),
-            });
-        }
-        "DEFAULTS_ON_CANCEL" => {
-            file.defaults.on_cancel = Some(match value {
-                "release" => CancelPolicy::Release,
-                "expire" => CancelPolicy::Expire,
-                other => return Err(format!("`{other}` is neither `release` nor `expire`")),
-            });
-        }
-        "DEFAULTS_MIN_VALIDITY" => file.defaults.min_validity = Some(Least::parse(value)?),
-        "DEFAULTS_MAX_HOLD" => file.defaults.max_hold = Some(Hold::parse(value)?),
-        "DEFAULTS_MIN_HOLD" => file.defaults.min_hold = Some(Span::parse(value)?),
-        "DEFAULTS_FENCING" => {
-            file.defaults.fencing = Some(match value {
-                "true" => true,
-                "false" => false,
-                other => return Err(format!("`{other}` is neither `true` nor `false`")),
-            });
-        }
         "RESTART_GUARD" => {
-            file.restart_guard = Some(match value {
-                "standard" => Guard::Standard,
-                "strict" => Guard::Strict,
-                "off" => Guard::Off,
-                other => {
-                    return Err(format!(
-                        "`{other}` is none of `standard`, `strict` and `off`"
-                    ));
-                }
-            });
+            let guards = [
+                ("standard", Guard::Standard),
+                ("strict", Guard::Strict),
+                ("off", Guard::Off),
+            ];
+            file.restart_guard = Some(one_of(value, &guards)?);
         }
         "WAITING_HANDOVERS" => file.waiting.handovers = Some(number(value, "32")?),
         "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Span::parse(value)?),
@@ -132,40 +76,103 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
         rest if is_of_a_service(rest) => {}
         rest => {
-            let of_pool = |end| {
-                let pool = rest.strip_prefix("POOLS_")?.strip_suffix(end)?;
-                (!pool.is_empty()).then(|| pool.to_ascii_lowercase())
-            };
-            if let Some(pool) = of_pool("_URL") {
-                let pool_of = Pool {
-                    url: PoolUrl::new(value),
-                    vetting: None,
-                    trust_aof: None,
+            if let Some(parameter) = rest.strip_prefix("DEFAULTS_") {
+                let Some(key) = key_named(parameter, &PARAMETERS) else {
+                    return Err(unknown(name));
                 };
-                file.pools.insert(pool, pool_of);
-            } else if let Some(pool) = of_pool("_VETTING") {
-                let vetting = match value {
-                    "refuse" => Vetting::Refuse,
-                    "warn" => Vetting::Warn,
-                    other => return Err(format!("`{other}` is neither `refuse` nor `warn`")),
+                file.defaults.set(key, value)?;
+            } else if let Some(rest) = rest.strip_prefix("SITES_") {
+                let Some((site, key)) = split(rest, &OF_A_SITE) else {
+                    return Err(unknown_of("SITES_", rest, &OF_A_SITE));
                 };
-                file.pool_settings.entry(pool).or_default().vetting = Some(vetting);
-            } else if let Some(pool) = of_pool("_TRUST_AOF") {
-                let trusts = match value {
-                    "true" => true,
-                    "false" => false,
-                    other => return Err(format!("`{other}` is neither `true` nor `false`")),
+                let layer = file.spelled_sites.entry(site.to_owned()).or_default();
+                layer.set(key, value)?;
+            } else if let Some(rest) = rest.strip_prefix("POOLS_") {
+                let Some((pool, key)) = split(rest, &OF_A_POOL) else {
+                    return Err(unknown_of("POOLS_", rest, &OF_A_POOL));
                 };
-                file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
+                set_of_pool(file, pool.to_ascii_lowercase(), key, value)?;
             } else {
-                return Err(format!(
-                    "there is no such variable; there are {}",
-                    KNOWN.join(", ")
-                ));
+                return Err(unknown(name));
             }
         }
     }
     Ok(())
+}
+
+fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<(), String> {
+    match key {
+        "url" => {
+            let pool_of = Pool {
+                url: PoolUrl::new(value),
+                vetting: None,
+                trust_aof: None,
+                tls_ca: None,
+                tls_cert: None,
+                tls_key: None,
+                tls_server_name: None,
+            };
+            file.pools.insert(pool, pool_of);
+        }
+        "vetting" => {
+            let choices = [("refuse", Vetting::Refuse), ("warn", Vetting::Warn)];
+            let vetting = one_of(value, &choices)?;
+            file.pool_settings.entry(pool).or_default().vetting = Some(vetting);
+        }
+        "trust_aof" => {
+            let trusts = flag(value)?;
+            file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
+        }
+        "tls_ca" => file.pool_settings.entry(pool).or_default().tls.ca = Some(value.into()),
+        "tls_cert" => {
+            file.pool_settings.entry(pool).or_default().tls.certificate = Some(value.into());
+        }
+        "tls_key" => file.pool_settings.entry(pool).or_default().tls.key = Some(value.into()),
+        "tls_server_name" => {
+            file.pool_settings.entry(pool).or_default().tls.server_name = Some(value.into());
+        }
+        _ => return Err("there is no such setting of a pool".to_owned()),
+    }
+    Ok(())
+}
+
+/// The key that a variable's part names.
+fn key_named<'a>(part: &str, keys: &[&'a str]) -> Option<&'a str> {
+    let is_named = |key: &&&str| part == key.to_ascii_uppercase();
+    keys.iter().find(is_named).copied()
+}
+
+/// `A_TRUST_AOF` as `A` and `trust_aof`. No key ends in `_` and another one.
+fn split<'a>(rest: &'a str, keys: &[&'static str]) -> Option<(&'a str, &'static str)> {
+    keys.iter().find_map(|key| {
+        let name = rest.strip_suffix(&key.to_ascii_uppercase())?;
+        let name = name.strip_suffix('_').filter(|name| !name.is_empty())?;
+        Some((name, *key))
+    })
+}
+
+fn unknown(name: &str) -> String {
+    let mut known = keys::variables();
+    known.push(CONFIG_FILE.to_owned());
+    let suggestion = did_you_mean(name, known.iter().map(String::as_str));
+    format!("there is no such variable{suggestion}")
+}
+
+/// The same for a variable about something that has a name: its last words are meant as a key.
+fn unknown_of(section: &str, rest: &str, keys: &[&str]) -> String {
+    let upper: Vec<String> = keys.iter().map(|key| key.to_ascii_uppercase()).collect();
+    let suggested = rest.match_indices('_').find_map(|(at, _)| {
+        let (name, typed) = (&rest[..at], &rest[at + 1..]);
+        let key = nearest(typed, upper.iter().map(String::as_str))?;
+        (!name.is_empty()).then(|| format!("{PREFIX}{section}{}_{key}", Name(name)))
+    });
+    match suggested {
+        Some(suggested) => format!("there is no such variable; did you mean `{suggested}`?"),
+        None => format!(
+            "there is no such variable; those of this kind end in {}",
+            upper.join(", ")
+        ),
+    }
 }
 
 /// Kubernetes gives every pod such variables for each Service of its namespace; one called
@@ -176,12 +183,6 @@ fn is_of_a_service(rest: &str) -> bool {
         || rest == "SERVICE_HOST"
         || rest == "SERVICE_PORT"
         || rest.starts_with("SERVICE_PORT_")
-}
-
-fn number<N: std::str::FromStr>(text: &str, example: &str) -> Result<N, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number such as {example}"))
 }
 
 #[cfg(test)]
@@ -200,6 +201,10 @@ mod tests {
                 ("REDLOCK_POOLS_EU_WEST_URL", "redis://h:2"),
                 ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
                 ("REDLOCK_POOLS_EU_WEST_TRUST_AOF", "true"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CA", "ca"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_CERT", "cert"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_KEY", "key"),
+                ("REDLOCK_POOLS_EU_WEST_TLS_SERVER_NAME", "name"),
                 ("REDLOCK_RESTART_GUARD", "strict"),
                 ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
                 ("REDLOCK_KEY_PREFIX", "env"),
@@ -212,9 +217,13 @@ mod tests {
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "eu_west"]);
         assert_eq!(config.default_pools.as_ref().unwrap(), &["a", "eu_west"]);
         assert_eq!(config.key_prefix, "env");
-        let settings = config.pool_settings["eu_west"];
+        let settings = &config.pool_settings["eu_west"];
         assert_eq!(settings.vetting, Some(Vetting::Warn));
         assert_eq!(settings.trust_aof, Some(true));
+        assert_eq!(settings.tls.ca, Some("ca".into()));
+        assert_eq!(settings.tls.certificate, Some("cert".into()));
+        assert_eq!(settings.tls.key, Some("key".into()));
+        assert_eq!(settings.tls.server_name, Some("name".into()));
         assert!(config.restart_guard.is_some());
         assert_eq!(
             config.max_ttl,
@@ -227,16 +236,17 @@ mod tests {
 
     #[test]
     fn every_name_in_the_list_is_accepted() {
-        for name in KNOWN {
-            let name = name.replace("<NAME>", "A");
-            let value = match &*name {
-                "REDLOCK_DEFAULTS_WAIT" => "forever",
-                "REDLOCK_DEFAULTS_ON_LOST" => "cancel",
-                "REDLOCK_DEFAULTS_ON_CANCEL" => "expire",
-                "REDLOCK_POOLS_A_VETTING" => "warn",
-                "REDLOCK_DEFAULTS_FENCING" | "REDLOCK_POOLS_A_TRUST_AOF" => "true",
-                "REDLOCK_RESTART_GUARD" => "off",
-                _ => "0",
+        for name in keys::variables() {
+            let name = name.replace("<NAME>", "A").replace("<SITE>", "A__B");
+            let ends_in = |end| name.ends_with(end);
+            let value = match () {
+                () if ends_in("_WAIT") => "forever",
+                () if ends_in("_ON_LOST") => "cancel",
+                () if ends_in("_ON_CANCEL") => "expire",
+                () if ends_in("_VETTING") => "warn",
+                () if ends_in("_FENCING") || ends_in("_TRUST_AOF") => "true",
+                () if ends_in("_GUARD") => "off",
+                () => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();
         }
@@ -276,9 +286,9 @@ mod tests {
             ("REDLOCK_DEFAULTS_TTL", "soon", "no duration"),
             ("REDLOCK_DEFAULTS_RETRY_COUNT", "-1", "not a number"),
             ("REDLOCK_DEFAULTS_WAIT", "x", "or `forever`"),
-            ("REDLOCK_DEFAULTS_ON_LOST", "x", "neither"),
-            ("REDLOCK_POOLS_A_VETTING", "x", "neither"),
-            ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "neither"),
+            ("REDLOCK_DEFAULTS_ON_LOST", "x", "none of"),
+            ("REDLOCK_POOLS_A_VETTING", "x", "none of"),
+            ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "none of"),
             ("REDLOCK_RESTART_GUARD", "x", "none of"),
         ] {
             let error = Config::new()

@@ -1,15 +1,17 @@
 //! The TOML file's shape.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use redlock_core::Vetting;
 use redlock_core::guard::RestartGuard;
-use redlock_core::{OnLost, RetryLimit, Vetting};
 use serde::Deserialize;
+use toml::de::DeTable;
 
-use super::Config;
+use super::layer::Layer;
 use super::pool::{PoolSettings, PoolUrl};
-use super::span::{Hold, Least, Span, Waiting};
-use crate::parameters::OnCancel;
+use super::span::Span;
+use super::{Config, keys};
 
 /// What one source says; `None` leaves it to the one below.
 #[derive(Debug, Default, Deserialize)]
@@ -25,7 +27,11 @@ pub(super) struct File {
     pub(super) max_ttl: Option<Span>,
     pub(super) node_timeout: Option<Span>,
     pub(super) connect_timeout: Option<Span>,
-    pub(super) defaults: Defaults,
+    pub(super) defaults: Layer,
+    pub(super) sites: BTreeMap<String, Layer>,
+    /// From variables, by the site's name as they have it.
+    #[serde(skip)]
+    pub(super) spelled_sites: BTreeMap<String, Layer>,
     pub(super) waiting: InLine,
     pub(super) shutdown: Shutdown,
     pub(super) http: Http,
@@ -39,6 +45,14 @@ pub(super) struct Pool {
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
     pub(super) trust_aof: Option<bool>,
+    #[serde(default)]
+    pub(super) tls_ca: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_cert: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_key: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) tls_server_name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -65,42 +79,6 @@ impl From<Vets> for Vetting {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Defaults {
-    pub(super) ttl: Option<Span>,
-    pub(super) retry_count: Option<u32>,
-    pub(super) wait: Option<Waiting>,
-    pub(super) retry_delay: Option<Span>,
-    pub(super) clock_drift_factor: Option<f64>,
-    pub(super) min_validity: Option<Least>,
-    pub(super) max_hold: Option<Hold>,
-    pub(super) min_hold: Option<Span>,
-    pub(super) fencing: Option<bool>,
-    pub(super) on_lost: Option<LostPolicy>,
-    pub(super) on_cancel: Option<CancelPolicy>,
-}
-
-impl Defaults {
-    pub(super) fn contradicts_itself(&self) -> bool {
-        self.wait.is_some() && self.retry_count.is_some()
-    }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum LostPolicy {
-    Cancel,
-    Continue,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CancelPolicy {
-    Release,
-    Expire,
-}
-
 /// Of callers of one process who wait for the same lock.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -125,24 +103,41 @@ pub(super) struct Http {
 }
 
 impl File {
+    /// What a TOML text says.
+    ///
+    /// # Errors
+    /// What is wrong with it, by line and key. What was written is never repeated: it may hold a
+    /// password, also in a place that is not made for one.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // A syntax error's own text, which names what it expected.
+        let syntax = |error: toml::de::Error| at_line(text, error.span(), error.message());
+        let table = DeTable::parse(text).map_err(syntax)?;
+        keys::check(text, table.get_ref())?;
         let file: Self = toml::from_str(text).map_err(|error| {
-            // The error's own display quotes the line, which may hold a password.
-            let line = error.span().map(|span| {
-                let before = text.get(..span.start).unwrap_or_default();
-                before.matches('\n').count() + 1
-            });
-            match line {
-                Some(line) => format!("line {line}: {}", error.message()),
-                None => error.message().to_owned(),
-            }
+            let at = error.span().map(|span| span.start);
+            let reason = without_value(error.message());
+            let reason = match at.and_then(|at| keys::key_at(table.get_ref(), at)) {
+                Some(key) => format!("{key}: {reason}"),
+                None => reason,
+            };
+            at_line(text, error.span(), &reason)
         })?;
-        if file.defaults.contradicts_itself() {
-            return Err(
-                "`defaults` has both `wait` and `retry_count`; they answer the same \
-                        question, so keep one"
-                    .to_owned(),
-            );
+        let layers = file
+            .sites
+            .iter()
+            .map(|(name, layer)| (Some(&**name), layer));
+        for (site, layer) in layers.chain([(None, &file.defaults)]) {
+            if layer.contradicts_itself() {
+                let (at, place) = match site {
+                    Some(name) => (["sites", name], keys::table_name("sites", name)),
+                    None => (["defaults", "wait"], "`[defaults]`".to_owned()),
+                };
+                let reason = format!(
+                    "{place} has both `wait` and `retry_count`; they answer the same question, so \
+                     keep one"
+                );
+                return Err(at_line(text, keys::place_of(table.get_ref(), at), &reason));
+            }
         }
         Ok(file)
     }
@@ -156,19 +151,24 @@ impl File {
         let span = |span: Option<Span>| span.map(|Span(duration)| duration);
         let mut settings = self.pool_settings;
         for (name, pool) in self.pools {
-            let own = PoolSettings {
+            let mut own = PoolSettings {
                 vetting: pool.vetting.map(Vetting::from),
                 trust_aof: pool.trust_aof,
+                ..PoolSettings::default()
             };
+            own.tls.ca = pool.tls_ca;
+            own.tls.certificate = pool.tls_cert;
+            own.tls.key = pool.tls_key;
+            own.tls.server_name = pool.tls_server_name;
             if own != PoolSettings::default() {
                 let settings = settings.entry(name.clone()).or_default();
-                *settings = settings.over(own);
+                *settings = std::mem::take(settings).over(own);
             }
             config.pools.insert(name, pool.url);
         }
         for (name, own) in settings {
             let settings = config.pool_settings.entry(name).or_default();
-            *settings = own.over(*settings);
+            *settings = own.over(std::mem::take(settings));
         }
         let guard = self.restart_guard.map(|guard| match guard {
             Guard::Standard => RestartGuard::Standard,
@@ -194,158 +194,34 @@ impl File {
             &mut config.http.contended_status,
             self.http.contended_status,
         );
-        let defaults = crate::parameters::Parameters {
-            ttl: span(self.defaults.ttl),
-            limit: match (self.defaults.wait, self.defaults.retry_count) {
-                (Some(Waiting(wait)), _) => Some(wait.limit()),
-                (None, count) => count.map(RetryLimit::Count),
-            },
-            retry_delay: span(self.defaults.retry_delay),
-            clock_drift_factor: self.defaults.clock_drift_factor,
-            min_validity: self.defaults.min_validity.map(|Least(least)| least),
-            max_hold: self.defaults.max_hold.map(|Hold(renewal)| renewal),
-            min_hold: span(self.defaults.min_hold),
-            fencing: self.defaults.fencing,
-            on_lost: self.defaults.on_lost.map(|policy| match policy {
-                LostPolicy::Cancel => OnLost::Cancel,
-                LostPolicy::Continue => OnLost::Continue,
-            }),
-            on_cancel: self.defaults.on_cancel.map(|policy| match policy {
-                CancelPolicy::Release => OnCancel::Release,
-                CancelPolicy::Expire => OnCancel::Expire,
-            }),
-        };
-        config.defaults = defaults.above(config.defaults);
+        config.defaults = self.defaults.parameters().above(config.defaults);
+        for (name, layer) in self.sites {
+            config.sites.add(name, layer.into());
+        }
+        for (name, layer) in self.spelled_sites {
+            config.sites.add_spelled(name, layer.into());
+        }
         config
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use redlock_core::Renewal;
-
-    use super::*;
-    use crate::parameters::MinValidity;
-
-    #[test]
-    fn every_key_of_the_file_arrives() {
-        let config = Config::from_toml(
-            r#"
-            default_pools = ["b", "a"]
-            key_prefix = "shop:"
-            max_ttl = "10m"
-            node_timeout = 75
-            connect_timeout = "2s"
-            restart_guard = "strict"
-            [pools.a]
-            url = "redis://h:1"
-            vetting = "warn"
-            trust_aof = true
-            [pools.b]
-            url = "memory://b"
-            [defaults]
-            ttl = "1m 30s"
-            retry_count = 5
-            retry_delay = "50ms"
-            clock_drift_factor = 0.02
-            min_validity = 0.5
-            max_hold = "unlimited"
-            min_hold = "5s"
-            fencing = true
-            on_lost = "continue"
-            on_cancel = "expire"
-            [waiting]
-            handovers = 8
-            handover_time = "20ms"
-            max_callers_per_lock = 9
-            max_callers = 90
-            [shutdown]
-            grace = "3s"
-            deadline = "4s"
-            [http]
-            contended_status = 409
-            "#,
-        )
-        .unwrap();
-        assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(
-            config.default_pools.as_deref(),
-            Some(&["b".to_owned(), "a".to_owned()][..])
-        );
-        assert_eq!(config.key_prefix, "shop:");
-        assert_eq!(config.max_ttl, Duration::from_secs(600));
-        assert_eq!(config.node_timeout, Duration::from_millis(75));
-        assert_eq!(config.connect_timeout, Duration::from_secs(2));
-        assert_eq!(config.handover.most, 8);
-        assert_eq!(config.handover.longest, Duration::from_millis(20));
-        assert_eq!(config.max_waiting, (9, 90));
-        assert_eq!(config.shutdown_grace, Duration::from_secs(3));
-        assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
-        assert_eq!(config.http.contended_status, 409);
-        assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
-        let settings = PoolSettings {
-            vetting: Some(Vetting::Warn),
-            trust_aof: Some(true),
-        };
-        assert_eq!(config.pool_settings["a"], settings);
-        assert_eq!(config.pool_settings.len(), 1);
-        assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
-        assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
-        assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
-        assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
-        assert_eq!(
-            config.defaults.min_validity,
-            Some(MinValidity::Fraction(0.5))
-        );
-        assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
-        assert_eq!(config.defaults.min_hold, Some(Duration::from_secs(5)));
-        assert_eq!(config.defaults.fencing, Some(true));
-        assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
-        assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
-    }
-
-    #[test]
-    fn a_wait_is_a_time_or_forever() {
-        for (text, expected) in [
-            ("wait = 1500", RetryLimit::Wait(Duration::from_millis(1500))),
-            ("wait = '5s'", RetryLimit::Wait(Duration::from_secs(5))),
-            ("wait = 'forever'", RetryLimit::Forever),
-        ] {
-            let config = Config::from_toml(&format!("[defaults]\n{text}")).unwrap();
-            assert_eq!(config.defaults.limit, Some(expected), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
-        for (text, line, hint) in [
-            (
-                "\n[pools.a]\nurl = \"redis://h\"\nttl = 3",
-                "line 4",
-                "unknown field `ttl`",
-            ),
-            ("pool = 3", "line 1", "unknown field `pool`"),
-            ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
-            ("[defaults]\nttl = -1", "line 2", "negative"),
-            ("[defaults]\nwait = 'always'", "line 2", "forever"),
-            ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
-            ("restart_guard = \"maybe\"", "line 1", "strict"),
-            (
-                "[pools.a]\nurl = \"redis://h\"\nvetting = \"ask\"",
-                "line 3",
-                "refuse",
-            ),
-            ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
-            ("[pools.a]", "line 1", "url"),
-        ] {
-            let error = Config::from_toml(text).unwrap_err().to_string();
-            assert!(
-                error.contains(line) && error.contains(hint),
-                "{text:?}: {error}"
-            );
-            assert!(!error.contains("s3cret"), "{error}");
-        }
+fn at_line(text: &str, place: Option<std::ops::Range<usize>>, reason: &str) -> String {
+    match place {
+        Some(place) => format!("line {}: {reason}", keys::line_of(text, place.start)),
+        None => reason.to_owned(),
     }
 }
+
+/// A message of serde's without the value that it quotes: what is expected, and nothing else.
+fn without_value(message: &str) -> String {
+    if let Some((_, expected)) = message.rsplit_once(", expected ") {
+        return format!("expected {expected}");
+    }
+    match message.strip_prefix("missing field ") {
+        Some(field) => format!("{field} is missing"),
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,17 @@
 //! Configuration: from code, a TOML file, and the environment.
 
+mod defaults;
 mod env;
 mod file;
+mod keys;
+mod layer;
 mod pool;
+mod shown;
+mod site;
 mod span;
+mod suggest;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +19,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
-use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover, OnLost, Renewal, RetryLimit, Vetting};
+use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover, Vetting};
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
+pub(crate) use shown::Name;
+pub use site::SiteConfig;
+pub(crate) use site::{SiteConfigs, spelled};
+pub(crate) use suggest::{did_you_mean, nearest};
 
-use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
+use crate::parameters::Parameters;
 use file::File;
+use shown::{NamedMap, Names};
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";
@@ -38,13 +51,14 @@ const MOST_WAITING: usize = 100_000;
 ///     .key_prefix("shop:");
 /// # assert!(!format!("{config:?}").is_empty());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     pub(crate) pools: BTreeMap<String, PoolUrl>,
     pub(crate) pool_settings: BTreeMap<String, PoolSettings>,
     pub(crate) restart_guard: Option<RestartGuard>,
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: Parameters,
+    pub(crate) sites: SiteConfigs,
     pub(crate) key_prefix: String,
     pub(crate) max_ttl: Duration,
     pub(crate) node_timeout: Duration,
@@ -101,6 +115,7 @@ impl Config {
             restart_guard: None,
             default_pools: None,
             defaults: Parameters::NONE,
+            sites: SiteConfigs::default(),
             key_prefix: String::new(),
             max_ttl: Duration::from_secs(5 * 60),
             node_timeout: DEFAULT_NODE_TIMEOUT,
@@ -149,7 +164,8 @@ impl Config {
     /// [`ConfigError`] where it cannot be read, and with the place in it otherwise.
     pub fn with_file(self, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path: PathBuf = path.as_ref().into();
-        let in_file = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
+        let shown = path.to_string_lossy();
+        let in_file = |reason: String| ConfigError(format!("{}: {reason}", Name(&shown)));
         let text = std::fs::read_to_string(&path).map_err(|error| in_file(error.to_string()))?;
         Ok(File::parse(&text).map_err(in_file)?.over(self))
     }
@@ -183,7 +199,8 @@ impl Config {
         Ok(read.over(self))
     }
 
-    /// Adds a pool, one independent node: `redis://`, `redis+unix://` or `memory://`.
+    /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`
+    /// or `memory://`.
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));
@@ -209,6 +226,37 @@ impl Config {
         self
     }
 
+    /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
+    /// place of the system's. For `rediss://` URLs, as the other settings of TLS.
+    #[must_use]
+    pub fn tls_ca(mut self, pool: impl Into<String>, file: impl Into<PathBuf>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.ca = Some(file.into());
+        self
+    }
+
+    /// The PEM files with the certificate that this pool's server is shown, and its private key.
+    #[must_use]
+    pub fn tls_cert(
+        mut self,
+        pool: impl Into<String>,
+        certificate: impl Into<PathBuf>,
+        key: impl Into<PathBuf>,
+    ) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.certificate = Some(certificate.into());
+        settings.tls.key = Some(key.into());
+        self
+    }
+
+    /// The name that the certificate of this pool's server is for, where the URL has another.
+    #[must_use]
+    pub fn tls_server_name(mut self, pool: impl Into<String>, name: impl Into<String>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.tls.server_name = Some(name.into());
+        self
+    }
+
     /// What is done about nodes that may have forgotten locks: [`RestartGuard::Standard`] for two
     /// or more Redis pools by default, [`RestartGuard::Off`] for one.
     #[must_use]
@@ -231,86 +279,25 @@ impl Config {
         self
     }
 
-    /// The ttl of a lock that names none: 60 s by default.
+    /// What is said of one annotated function, above its attribute, by the site's name: what the
+    /// attribute's `name` says, or `module_path::function`. Variables win over it.
+    ///
+    /// `init` and `Redlock::start` refuse it where no function of the program has the name, or
+    /// several have.
+    ///
+    /// # Example: a longer ttl for one function
+    /// ```
+    /// use std::time::Duration;
+    /// use redlock_runtime::{Config, SiteConfig};
+    ///
+    /// let config = Config::new()
+    ///     .pool("a", "redis://10.0.0.1:6379")
+    ///     .site("shop::orders::charge", SiteConfig::new().ttl(Duration::from_secs(10)));
+    /// # assert!(!format!("{config:?}").is_empty());
+    /// ```
     #[must_use]
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.defaults.ttl = Some(ttl);
-        self
-    }
-
-    /// The retries of a lock that names none: 2 by default.
-    #[must_use]
-    pub fn retry_count(mut self, count: u32) -> Self {
-        self.defaults.limit = Some(RetryLimit::Count(count));
-        self
-    }
-
-    /// How long a lock that names neither keeps trying, in the place of a number of retries: for
-    /// a [`Duration`], or [forever](Wait::Forever). The one that is said last counts.
-    #[must_use]
-    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
-        self.defaults.limit = Some(wait.into().limit());
-        self
-    }
-
-    /// The delay between attempts of a lock that names none: a random time between half of this
-    /// and this, 200 ms by default.
-    #[must_use]
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.defaults.retry_delay = Some(delay);
-        self
-    }
-
-    /// The drift factor of a lock that names none: 0.01 by default.
-    #[must_use]
-    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.defaults.clock_drift_factor = Some(factor);
-        self
-    }
-
-    /// What happens to a body whose lease ends, where the lock does not say: cancelled by default.
-    #[must_use]
-    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
-        self.defaults.on_lost = Some(on_lost);
-        self
-    }
-
-    /// The least validity that an acquisition has to leave, where the lock does not say: none by
-    /// default. A [`Duration`], or a part of the ttl such as `0.66`.
-    #[must_use]
-    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
-        self.defaults.min_validity = Some(least.into());
-        self
-    }
-
-    /// For how long leases are renewed by themselves, where the lock does not say: not at all by
-    /// default. A [`Duration`], or [`Renewal::Unlimited`].
-    #[must_use]
-    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
-        self.defaults.max_hold = Some(held.into());
-        self
-    }
-
-    /// How long locks are kept at least, where they do not say: not at all by default. A release
-    /// before then leaves the keys until then.
-    #[must_use]
-    pub fn min_hold(mut self, held: Duration) -> Self {
-        self.defaults.min_hold = Some(held);
-        self
-    }
-
-    /// Whether locks that do not say take a fencing token: no by default.
-    #[must_use]
-    pub fn fencing(mut self, fencing: bool) -> Self {
-        self.defaults.fencing = Some(fencing);
-        self
-    }
-
-    /// What happens to a lock whose body was cut off in the middle, where it does not say:
-    /// released at once by default.
-    #[must_use]
-    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
-        self.defaults.on_cancel = Some(on_cancel);
+    pub fn site(mut self, name: impl Into<String>, site: SiteConfig) -> Self {
+        self.sites.add(name.into(), site);
         self
     }
 
@@ -372,6 +359,46 @@ impl Config {
     pub fn contended_status(mut self, status: u16) -> Self {
         self.http.contended_status = status;
         self
+    }
+}
+
+/// Names are shown like those in errors: they may be URLs in the wrong place.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            pools,
+            pool_settings,
+            restart_guard,
+            default_pools,
+            defaults,
+            sites,
+            key_prefix,
+            max_ttl,
+            node_timeout,
+            connect_timeout,
+            handover,
+            max_waiting,
+            shutdown_grace,
+            shutdown_deadline,
+            http,
+        } = self;
+        f.debug_struct("Config")
+            .field("pools", &NamedMap(pools))
+            .field("pool_settings", &NamedMap(pool_settings))
+            .field("restart_guard", restart_guard)
+            .field("default_pools", &default_pools.as_deref().map(Names))
+            .field("defaults", defaults)
+            .field("sites", sites)
+            .field("key_prefix", &Name(key_prefix))
+            .field("max_ttl", max_ttl)
+            .field("node_timeout", node_timeout)
+            .field("connect_timeout", connect_timeout)
+            .field("handover", handover)
+            .field("max_waiting", max_waiting)
+            .field("shutdown_grace", shutdown_grace)
+            .field("shutdown_deadline", shutdown_deadline)
+            .field("http", http)
+            .finish()
     }
 }
 

@@ -15,8 +15,7 @@ pub(super) struct Span(pub(super) Duration);
 
 impl Span {
     fn of_millis<E: Error>(millis: i64) -> Result<Self, E> {
-        let millis =
-            u64::try_from(millis).map_err(|_| E::custom(format!("`{millis}` ms is negative")))?;
+        let millis = u64::try_from(millis).map_err(|_| E::custom("a time is not negative"))?;
         Ok(Self(Duration::from_millis(millis)))
     }
 
@@ -24,9 +23,9 @@ impl Span {
         if let Ok(millis) = text.parse() {
             return Ok(Self(Duration::from_millis(millis)));
         }
-        humantime::parse_duration(text).map(Self).map_err(|error| {
-            format!("`{text}` is no duration ({error}); write milliseconds, or `60s`, `1m 30s`")
-        })
+        // Neither the text nor its error, which quotes it: it may be a password in the wrong place.
+        let parsed = humantime::parse_duration(text).map(Self);
+        parsed.map_err(|_| "this is no duration; write milliseconds, or `60s`, `1m 30s`".to_owned())
     }
 }
 

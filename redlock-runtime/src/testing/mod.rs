@@ -95,9 +95,9 @@ pub use acquisition::{Acquisition, Outcome};
 pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
-use crate::init::{InitError, check, check_sites};
+use crate::init::{InitError, Plan};
 use crate::registry::{Pool, Registry};
-use crate::shutdown::ShutdownReport;
+use crate::shutdown_report::ShutdownReport;
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::{Journal, Recorder};
 
@@ -163,13 +163,13 @@ impl TestLocks {
             panic!("TestLocks need a tokio runtime; make them in a `#[tokio::test]`");
         };
         let config = nodes::in_memory(config);
-        let addresses = match check(&config) {
-            Ok(addresses) => addresses,
+        let plan = match Plan::checked(&config) {
+            Ok(plan) => plan,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
         let entropy = Arc::new(Seeded::new(0));
-        let pools = addresses.into_keys().map(|name| {
+        let pools = plan.addresses.into_keys().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
             let pool = Pool {
                 node: Arc::new(node.clone()),
@@ -182,7 +182,7 @@ impl TestLocks {
             entropy: Arc::clone(&entropy) as _,
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
-        let mut registry = Registry::new(&config, environment, pools.collect());
+        let mut registry = Registry::new(&config, &plan.overridden, environment, pools.collect());
         let journal = Arc::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.recorder = Recorder::new(&journal);
@@ -316,6 +316,5 @@ impl Drop for Inner {
 /// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
 /// `max_ttl`, and so on.
 pub fn check_config(config: &Config) -> Result<(), InitError> {
-    check(config)?;
-    check_sites(config)
+    Plan::checked_with_sites(config).map(|_| ())
 }

@@ -109,7 +109,11 @@ impl RedisNode {
         words: impl IntoIterator<Item = impl ToRedisArgs>,
     ) -> RedisResult<T> {
         // A connection of its own each time: none is left over from before a restart or a freeze.
-        let client = redis::Client::open(self.url())?;
+        let url = match self.options.tls {
+            Some(_) => self.unix_url(),
+            None => self.url(),
+        };
+        let client = redis::Client::open(url)?;
         let mut connection = client.get_connection_with_timeout(timeout)?;
         connection.set_read_timeout(Some(timeout))?;
         connection.set_write_timeout(Some(timeout))?;

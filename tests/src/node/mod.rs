@@ -82,23 +82,27 @@ impl RedisNode {
         panic!("no free port for a redis-server in {PORT_ATTEMPTS} attempts");
     }
 
-    /// `redis://127.0.0.1:PORT`, with the password if there is one.
+    /// `redis://127.0.0.1:PORT` or `rediss://…`, with the password if there is one.
     pub fn url(&self) -> String {
         self.url_at(self.addr())
     }
 
     /// The URL that reaches this node through another address, such as a proxy's.
     pub(crate) fn url_at(&self, addr: SocketAddr) -> String {
+        let scheme = match self.options.tls {
+            Some(_) => "rediss",
+            None => "redis",
+        };
         match &self.options.password {
-            Some(password) => format!("redis://:{password}@{addr}"),
-            None => format!("redis://{addr}"),
+            Some(password) => format!("{scheme}://:{password}@{addr}"),
+            None => format!("{scheme}://{addr}"),
         }
     }
 
     /// `redis+unix:///…`, for a node started with [`NodeOptions::unix_socket`].
     pub fn unix_url(&self) -> String {
         assert!(
-            self.options.unix_socket,
+            self.options.has_socket(),
             "the node was started without `unix_socket()`"
         );
         let socket = options::socket_path(self.dir.path());
@@ -251,7 +255,7 @@ fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, Launc
     let process = Process::start(command)
         .map_err(|error| LaunchError::Failed(format!("cannot start `{binary}`: {error}")))?;
     let ready = process.wait_for_line(START_STOP_TIMEOUT, |line| {
-        line.contains("Ready to accept connections")
+        line.contains(options.ready_line())
     });
     let Err(reason) = ready else {
         return Ok(process);

@@ -1,5 +1,6 @@
 //! How a server is started.
 
+use crate::{Authority, Identity};
 use std::path::{Path, PathBuf};
 
 /// What a server is started with. The default keeps nothing on disk and asks for no password.
@@ -14,7 +15,16 @@ pub struct NodeOptions {
     pub(super) unix_socket: bool,
     pub(super) movable_clock: bool,
     pub(super) password: Option<String>,
+    pub(super) tls: Option<ServerTls>,
+    watched: Option<String>,
     extra: Vec<(String, String)>,
+}
+
+/// What a server needs for TLS.
+#[derive(Clone, Debug)]
+pub(super) struct ServerTls {
+    identity: Identity,
+    clients_ca: PathBuf,
 }
 
 impl NodeOptions {
@@ -59,10 +69,42 @@ impl NodeOptions {
         self
     }
 
+    /// Speaks TLS on its port, and nothing else, with a certificate that `authority` issued for
+    /// 127.0.0.1 and localhost. It asks no client for a certificate.
+    #[must_use]
+    pub fn tls(self, authority: &Authority) -> Self {
+        let identity = authority.issue(&["127.0.0.1", "localhost"]);
+        self.tls_with(identity, authority)
+    }
+
+    /// The same with a certificate of the test's choice; `clients` issues those of clients.
+    #[must_use]
+    pub fn tls_with(mut self, identity: Identity, clients: &Authority) -> Self {
+        self.tls = Some(ServerTls {
+            identity,
+            clients_ca: clients.ca().to_owned(),
+        });
+        self.arg("tls-auth-clients", "no")
+    }
+
+    /// Takes TLS clients with a certificate only.
+    #[must_use]
+    pub fn wants_client_certificates(self) -> Self {
+        self.arg("tls-auth-clients", "yes")
+    }
+
     /// Makes the server a replica of another one.
     #[must_use]
     pub fn replica_of(self, primary: &crate::RedisNode) -> Self {
         self.arg("replicaof", &format!("127.0.0.1 {}", primary.port()))
+    }
+
+    /// Makes it a sentinel, with this configuration, which it rewrites as things change: a restart
+    /// goes on from there. It keeps no data and takes none of the other options but a password.
+    #[must_use]
+    pub(crate) fn sentinel(mut self, configuration: &str) -> Self {
+        self.watched = Some(configuration.to_owned());
+        self
     }
 
     /// Any other directive of `redis.conf`, given last: it wins over the harness's own.
@@ -72,7 +114,48 @@ impl NodeOptions {
         self
     }
 
+    /// The harness itself looks at a server with TLS through its socket.
+    pub(super) fn has_socket(&self) -> bool {
+        self.unix_socket || self.tls.is_some()
+    }
+
+    /// What the server says once it is there.
+    pub(super) fn ready_line(&self) -> &'static str {
+        match self.watched {
+            None => "Ready to accept connections",
+            Some(_) => "Sentinel ID is",
+        }
+    }
+
     pub(super) fn command_line(&self, port: u16, dir: &Path) -> Vec<String> {
+        let Some(configuration) = &self.watched else {
+            return self.server_line(port, dir);
+        };
+        let file = dir.join("sentinel.conf");
+        if !file.exists() {
+            std::fs::write(&file, configuration).expect("the node's directory can be written");
+        }
+        let (file, port, dir) = (
+            file.display().to_string(),
+            port.to_string(),
+            dir.display().to_string(),
+        );
+        let mut line = vec![file, "--sentinel".to_owned()];
+        let words = [
+            ["--bind", "127.0.0.1"],
+            ["--port", &port],
+            ["--daemonize", "no"],
+            ["--logfile", ""],
+            ["--dir", &dir],
+        ];
+        line.extend(words.into_iter().flatten().map(str::to_owned));
+        if let Some(password) = &self.password {
+            line.extend(["--requirepass".to_owned(), password.clone()]);
+        }
+        line
+    }
+
+    fn server_line(&self, port: u16, dir: &Path) -> Vec<String> {
         let mut line = Vec::new();
         let mut add = |directive: &str, value: &str| {
             line.push(format!("--{directive}"));
@@ -80,7 +163,12 @@ impl NodeOptions {
             line.extend(value.split(' ').map(str::to_owned));
         };
         add("bind", "127.0.0.1");
-        add("port", &port.to_string());
+        if self.tls.is_some() {
+            add("port", "0");
+            add("tls-port", &port.to_string());
+        } else {
+            add("port", &port.to_string());
+        }
         add("save", "");
         add("daemonize", "no");
         add("logfile", "");
@@ -96,7 +184,16 @@ impl NodeOptions {
         }
         // Not through `add`: a path may contain spaces.
         line.extend(["--dir".to_owned(), dir.display().to_string()]);
-        if self.unix_socket {
+        if let Some(tls) = &self.tls {
+            for (directive, path) in [
+                ("tls-cert-file", &tls.identity.certificate),
+                ("tls-key-file", &tls.identity.key),
+                ("tls-ca-cert-file", &tls.clients_ca),
+            ] {
+                line.extend([format!("--{directive}"), path.display().to_string()]);
+            }
+        }
+        if self.has_socket() {
             let socket = socket_path(dir).display().to_string();
             line.extend(["--unixsocket".to_owned(), socket]);
         }

@@ -16,4 +16,5 @@ mod pauses;
 mod renewal;
 mod servers;
 mod still_clock;
+mod vitals;
 mod wakeups;

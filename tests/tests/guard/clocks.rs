@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use redlock_core::NodeErrorKind::Quarantined;
 use redlock_core::{Node, Over};
-use redlock_tests::{NodeOptions, Nodes};
+use redlock_tests::{NodeOptions, Nodes, eventually};
 
-use crate::fixture::{MAX_TTL, Set, client, once};
+use crate::fixture::{MAX_TTL, SOON, Set, client, once};
 
 async fn movable(n: usize) -> Nodes {
     Nodes::start_with(n, NodeOptions::default().movable_clock()).await
@@ -56,4 +56,30 @@ async fn a_clock_that_was_always_off_is_none_that_stepped() {
     let set = Set::attentive(nodes.urls()).await;
     assert_eq!(set.votes(), [true]);
     assert_eq!(set.nodes[0].epoch(), 0);
+}
+
+#[tokio::test]
+async fn how_far_a_nodes_clock_is_off_is_known_and_follows_it() {
+    let nodes = movable(2).await;
+    nodes[1].advance_clock(JUMP);
+    let set = Set::attentive(nodes.urls()).await;
+    // The thread may be stopped between two looks at clocks; the next check has it right.
+    let until_off_by = |index: usize, expected_us: i64| {
+        let set = &set;
+        eventually("a check", SOON, move || async move {
+            let vitals = set.nodes[index].vitals();
+            let clock = vitals.clock.expect("it was checked");
+            // As exact as the round trip, and a server counts in whole µs.
+            let within = clock.within + Duration::from_millis(1);
+            let off = (clock.ahead_us - expected_us).unsigned_abs();
+            (Duration::from_micros(off) <= within)
+                .then_some(())
+                .ok_or_else(|| format!("{clock:?}"))
+        })
+    };
+    let jump = i64::try_from(JUMP.as_micros()).unwrap();
+    until_off_by(0, 0).await;
+    until_off_by(1, jump).await;
+    nodes[0].set_back_clock(JUMP);
+    until_off_by(0, -jump).await;
 }

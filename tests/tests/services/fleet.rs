@@ -14,31 +14,48 @@ pub(crate) const NODE_TIMEOUT: &str = "2s";
 pub(crate) struct Fleet {
     pub(crate) services: Vec<Service>,
     pub(crate) nodes: Nodes,
+    environment: Vec<(String, String)>,
 }
 
 impl Fleet {
     /// Starts three nodes and `size` processes of the example, with `settings` in their environment.
     pub(crate) async fn start(example: &str, size: usize, settings: &[(&str, &str)]) -> Self {
-        let program = Service::build_example(example).await;
         let nodes = Nodes::start(3).await;
         let mut environment = vec![
-            ("REDLOCK_NODE_TIMEOUT", NODE_TIMEOUT.to_owned()),
-            ("ORDERS_LOG", journal_of(&nodes).display().to_string()),
+            ("REDLOCK_NODE_TIMEOUT".to_owned(), NODE_TIMEOUT.to_owned()),
+            (
+                "ORDERS_LOG".to_owned(),
+                journal_of(&nodes).display().to_string(),
+            ),
         ];
         let names = ["A", "B", "C"].map(|name| format!("REDLOCK_POOLS_{name}_URL"));
-        for (name, url) in names.iter().zip(nodes.urls()) {
-            environment.push((name, url));
-        }
+        environment.extend(names.into_iter().zip(nodes.urls()));
         for &(name, value) in settings {
             environment.retain(|(set, _)| *set != name);
-            environment.push((name, value.to_owned()));
+            environment.push((name.to_owned(), value.to_owned()));
         }
-        let mut services = Vec::with_capacity(size);
+        let mut fleet = Self {
+            services: Vec::with_capacity(size),
+            nodes,
+            environment,
+        };
         for _ in 0..size {
-            let environment = environment.clone();
-            services.push(Service::spawn(&program, environment, "listening on ").await);
+            fleet.add(example, "listening on ").await;
         }
-        Self { services, nodes }
+        fleet
+    }
+
+    /// Starts one more process, of that example or another, and waits for its ready line.
+    pub(crate) async fn add(&mut self, example: &str, ready_line_prefix: &str) -> &Service {
+        let program = Service::build_example(example).await;
+        let service = Service::spawn(&program, self.environment(), ready_line_prefix).await;
+        self.services.push(service);
+        self.services.last().expect("it was added")
+    }
+
+    /// What tells a process of the nodes.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        self.environment.clone()
     }
 
     /// The address of the first process.

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use crate::node::NodeError;
 use crate::redis_node::command::{Tongue, encoded};
-use crate::redis_node::connect::Writer;
+use crate::redis_node::socket::Writer;
 
 use super::{Owed, Submission};
 

@@ -30,7 +30,7 @@ impl Writer for Socket {
         }
     }
 
-    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(&self, _context: &mut Context<'_>, _bytes: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Pending
     }
 }
@@ -46,7 +46,7 @@ fn writer(socket: &Arc<Socket>) -> Arc<dyn Writer> {
 
 /// An inbox with a calm driver on a socket that takes so many bytes a write.
 fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
-    let inbox = Inbox::new(100);
+    let inbox = Inbox::new("a".into(), 100);
     let socket = Arc::new(Socket {
         takes,
         taken: Mutex::default(),

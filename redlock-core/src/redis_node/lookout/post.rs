@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,9 +15,10 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis_node::address::RedisAddress;
-use crate::redis_node::connect::{Stream, describe};
+use crate::redis_node::address::Login;
+use crate::redis_node::connect::{CLOSED, describe};
 use crate::redis_node::inbox::HasEnded;
+use crate::redis_node::socket::Stream;
 use crate::redis_node::wire::{Value, decode_resp3, pack};
 use crate::vigil::Watch;
 
@@ -76,7 +78,12 @@ impl From<NodeError> for Ended {
 }
 
 impl<'a> Post<'a> {
-    pub(super) fn new(stream: Box<dyn Stream>, lookout: &'a Lookout, roll: &'a mut Roll) -> Self {
+    pub(super) fn new(
+        stream: Box<dyn Stream>,
+        login: &Login,
+        lookout: &'a Lookout,
+        roll: &'a mut Roll,
+    ) -> Self {
         let now = Instant::now();
         let look_at = now + look_every(lookout.times.idle);
         let mut post = Self {
@@ -92,7 +99,7 @@ impl<'a> Post<'a> {
             look_at,
             timer: Box::pin(tokio::time::sleep_until(look_at)),
         };
-        for words in greeting(&lookout.address) {
+        for words in greeting(login) {
             post.ask(Question::Greeting, &words);
         }
         post
@@ -111,7 +118,7 @@ impl<'a> Post<'a> {
             let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost("the server closed the connection").into()),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED).into()),
                 Poll::Ready(Ok(_)) => {
                     self.heard = Instant::now();
                     self.hear_all()?;
@@ -186,6 +193,9 @@ impl<'a> Post<'a> {
         if has_ended {
             return Err(Ended::Dropped);
         }
+        if self.lookout.has_moved.load(Ordering::Acquire) {
+            return Err(lost("the node has left this server").into());
+        }
         for key in self.roll.take_questions() {
             let command = pack([b"PTTL".as_slice(), &key].into_iter());
             self.ask(Question::Key(key), &command);
@@ -196,13 +206,16 @@ impl<'a> Post<'a> {
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while !self.output.is_empty() {
             match Pin::new(&mut *self.stream).poll_write(context, &self.output) {
-                Poll::Pending => break,
+                Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(written)) => self.output.advance(written),
                 Poll::Ready(Err(error)) => return Err(error),
             }
         }
-        Ok(())
+        match Pin::new(&mut *self.stream).poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where
@@ -266,18 +279,20 @@ impl Future for Post<'_> {
     }
 }
 
-/// The words that make a connection to `address` one that tells of keys. They all go out at once:
-/// where one is refused, so are the others.
-fn greeting(address: &RedisAddress) -> Vec<Vec<u8>> {
-    let settings = address.info.redis_settings();
-    let user = settings.username().unwrap_or("default");
+/// The words that make a connection one that tells of keys. They all go out at once: where one is
+/// refused, so are the others.
+fn greeting(login: &Login) -> Vec<Vec<u8>> {
     let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
-    if let Some(password) = settings.password() {
-        hello.extend([b"AUTH".as_slice(), user.as_bytes(), password.as_bytes()]);
+    if let Some(password) = &login.password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
     }
     let mut greeting = vec![pack(hello.into_iter())];
-    if settings.db() != 0 {
-        let db = settings.db().to_string();
+    if login.db != 0 {
+        let db = login.db.to_string();
         greeting.push(pack([b"SELECT".as_slice(), db.as_bytes()].into_iter()));
     }
     greeting.push(pack([b"CLIENT".as_slice(), b"TRACKING", b"ON"].into_iter()));

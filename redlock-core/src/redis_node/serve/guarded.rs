@@ -25,6 +25,7 @@ impl Serve<'_> {
             return Ok(());
         };
         let outcome = warden.answer(value)?;
+        self.inbox.pulse.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {
             // Closed first, and told with nothing locked: who rechecks a lease then finds a node

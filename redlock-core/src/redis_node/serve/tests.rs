@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -28,8 +29,8 @@ impl Writer for Socket {
         Ok(bytes.len())
     }
 
-    fn poll_ready(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.try_write(bytes))
     }
 }
 
@@ -79,7 +80,7 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ttl, 1));
     let mut warden = Warden::new(&"a".into(), &fleet, false, io.environment().clock);
     warden.connected(Facts::of_role(false), Vec::new());
-    let inbox = Inbox::new(100);
+    let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
@@ -133,7 +134,7 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let ttl = Duration::from_secs(1);
     let acquire = Want::Acquire { ttl, hint: 0 };
     let keys = Resource::all(["a", "b"]);
-    let inbox = Inbox::new(100);
+    let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
@@ -168,5 +169,62 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
             assert!(socket.take().is_empty());
             assert_eq!((round.tally().failed, behind.tally().granted), (1, 1));
         }
+    }
+}
+
+/// As TLS does: takes everything, and gets it out when it is flushed and the socket takes it.
+#[derive(Default)]
+struct Secured {
+    socket: Socket,
+    taken: Mutex<Vec<u8>>,
+    is_full: AtomicBool,
+}
+
+impl Writer for Secured {
+    fn try_write(&self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.taken.lock().unwrap().extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let taken = std::mem::take(&mut *self.taken.lock().unwrap());
+        Poll::Ready(self.socket.try_write(&taken).map(|_| ()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_connection_took_and_did_not_send_is_looked_after() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let secured = Arc::new(Secured::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&secured) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, None);
+    // Long enough for a driver that has nothing to do to let callers write by themselves.
+    for _ in 0..2 * CALM {
+        look(&mut serve);
+        let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+        secured.is_full.store(true, Ordering::Relaxed);
+        look(&mut serve);
+        assert!(secured.socket.take().is_empty(), "the socket is full");
+        secured.is_full.store(false, Ordering::Relaxed);
+        look(&mut serve);
+        assert!(secured.socket.take().contains("SET"), "and is so no more");
+        answer(&mut serve, &mut server, "$-1\r\n").await;
+        assert_eq!(round.tally().granted, 1);
     }
 }

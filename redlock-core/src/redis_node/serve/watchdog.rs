@@ -19,6 +19,7 @@ impl Serve<'_> {
         let waited = self.waited(now);
         if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
             self.is_suspect = false;
+            tracing::info!(pool = %self.inbox.name, "node answers again");
             self.inbox.trust();
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
@@ -37,7 +38,12 @@ impl Serve<'_> {
                     return Err(lost(format!("no answer for {}", Brief(waited))));
                 }
                 Some(waited) if waited >= self.options.suspect_after => {
-                    self.is_suspect = true;
+                    if !std::mem::replace(&mut self.is_suspect, true) {
+                        tracing::warn!(
+                            pool = %self.inbox.name, overdue = %Brief(waited),
+                            "node does not answer; it votes no until it does",
+                        );
+                    }
                     self.inbox.suspect(waited);
                     self.options
                         .suspect_after

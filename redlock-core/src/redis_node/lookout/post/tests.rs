@@ -10,7 +10,8 @@ use crate::environment::Clock;
 use crate::io_thread::IoThread;
 use crate::node::{Node, NodeStatus, Reply};
 use crate::operation::Operation;
-use crate::redis_node::RedisOptions;
+use crate::redis_node::address::Place;
+use crate::redis_node::{RedisAddress, RedisOptions};
 use crate::resource::Resource;
 use crate::still_clock::{StillClock, still_clock};
 use crate::vigil::Vigil;
@@ -78,7 +79,10 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn new(scene: &'a Scene, roll: &'a mut Roll) -> Self {
         let (server, stream) = tokio::io::duplex(1 << 16);
-        let post = Post::new(Box::new(stream), &scene.lookout, roll);
+        let Place::Server(server_of) = &scene.lookout.address.place else {
+            panic!("one server");
+        };
+        let post = Post::new(Box::new(stream), &server_of.login, &scene.lookout, roll);
         Self { post, server }
     }
 

@@ -1,0 +1,147 @@
+//! What is known of a node beyond whether it votes, for whoever looks after it.
+
+use std::time::Duration;
+
+use super::{NodeError, NodeErrorKind, NodeStatus};
+
+/// How a node has been doing. Figures for people and graphs: no vote depends on them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct NodeVitals {
+    /// Where the server is, without user and password; `None` for a node in this process.
+    pub server: Option<String>,
+    /// Whether there is a connection. It may still be looked at, or suspect.
+    pub is_connected: bool,
+    /// How long [`is_connected`](Self::is_connected) has been what it is, where that is known.
+    pub since: Option<Duration>,
+    /// How many connections have been made, the present one included.
+    pub connections: u64,
+    /// How many answers there have been: to operations, and to the checks of an idle connection.
+    pub answers: u64,
+    /// How long they took; `None` before the first.
+    pub latency: Option<Latency>,
+    /// Operations that were submitted and are not answered.
+    pub in_flight: usize,
+    /// Operations that the node did not serve, by reason.
+    pub errors: ErrorCounts,
+    /// What went wrong last with the connection, or on the server. Also where all is well by now.
+    pub last_error: Option<LastError>,
+    /// The node's clock against this host's, as of the last check of this connection.
+    pub clock: Option<ClockOffset>,
+    /// Whether the node is being watched for released locks, on a second connection.
+    pub is_watched: bool,
+}
+
+impl NodeVitals {
+    /// What the status alone says, of a node that keeps no figures.
+    pub fn of_status(status: &NodeStatus) -> Self {
+        Self {
+            is_connected: matches!(status, NodeStatus::Voting),
+            ..Self::default()
+        }
+    }
+}
+
+/// How long a node's answers take, from the submission to the answer: the time in the queue, on
+/// the way and in the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Latency {
+    /// Of the last answer.
+    pub last: Duration,
+    /// A moving average, to which an answer adds an eighth.
+    pub smoothed: Duration,
+    /// The longest of the last half minute to minute; `None` where there was no answer.
+    pub longest: Option<Duration>,
+    /// The sum over all answers, so that two readings have a mean between them.
+    pub total: Duration,
+}
+
+/// An error, and how long ago it was.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastError {
+    /// What went wrong.
+    pub error: NodeError,
+    /// How long ago.
+    pub ago: Duration,
+}
+
+/// A node's clock against this host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClockOffset {
+    /// By how many µs it is ahead; negative where it is behind.
+    pub ahead_us: i64,
+    /// By how much the figure may be wrong: half of the round trip.
+    pub within: Duration,
+    /// How long ago it was read.
+    pub ago: Duration,
+}
+
+/// How often each kind of error was an operation's answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorCounts([u64; NodeErrorKind::ALL.len()]);
+
+impl ErrorCounts {
+    /// How often it was this kind.
+    pub fn of(&self, kind: NodeErrorKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Each kind, also those that never came up.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeErrorKind, u64)> {
+        NodeErrorKind::ALL.into_iter().zip(self.0)
+    }
+
+    /// How often it was any.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    pub(crate) fn from_fn(mut count: impl FnMut(NodeErrorKind) -> u64) -> Self {
+        Self(NodeErrorKind::ALL.map(&mut count))
+    }
+}
+
+impl NodeErrorKind {
+    /// All there are.
+    pub const ALL: [Self; 8] = [
+        Self::NotConnected,
+        Self::Disconnected,
+        Self::TimedOut,
+        Self::Saturated,
+        Self::Server,
+        Self::Protocol,
+        Self::Quarantined,
+        Self::Refused,
+    ];
+
+    /// The kind as a word, for labels: `not_connected`, `timed_out` …
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotConnected => "not_connected",
+            Self::Disconnected => "disconnected",
+            Self::TimedOut => "timed_out",
+            Self::Saturated => "saturated",
+            Self::Server => "server",
+            Self::Protocol => "protocol",
+            Self::Quarantined => "quarantined",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_counted_in_its_own_place() {
+        for kind in NodeErrorKind::ALL {
+            let counts = ErrorCounts::from_fn(|it| u64::from(it == kind));
+            assert_eq!((counts.of(kind), counts.total()), (1, 1));
+            assert!(counts.iter().all(|(it, n)| n == u64::from(it == kind)));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+use super::*;
+
+#[test]
+fn good_urls_name_their_server() {
+    for (url, server) in [
+        ("redis://127.0.0.1:7001", "127.0.0.1:7001"),
+        ("redis://LocalHost", "localhost:6379"),
+        ("redis://user:pw@db.example:6380/3", "db.example:6380"),
+        ("rediss://user:pw@db.example/3", "db.example:6379"),
+        ("redis://[::1]:7001", "[::1]:7001"),
+        ("redis+unix:///run/redis.sock", "/run/redis.sock"),
+        (
+            "redis+sentinel://u:pw@h2:2,h1/shop/3",
+            "shop of h1:26379, h2:2",
+        ),
+        (
+            "rediss+sentinel://[::1],h:9/shop?sentinel_user=s&sentinel_pass=pw",
+            "shop of [::1]:26379, h:9",
+        ),
+        (
+            "redis+cluster://u:pw@h2:2,h1",
+            "the cluster of h1:6379, h2:2",
+        ),
+    ] {
+        if url.starts_with("rediss") && !cfg!(feature = "tls") {
+            continue;
+        }
+        assert_eq!(RedisAddress::parse(url).unwrap().server(), server);
+    }
+}
+
+#[test]
+fn bad_urls_are_refused_without_their_password() {
+    for url in [
+        "",
+        "nonsense",
+        "http://user:s3cret@host",
+        "redis://user:s3cret@",
+        "redis://user:s3cret@host:99999",
+        "redis://:s3cret@host:port",
+        "redis://host/s3cret?pass=s3cret",
+        "rediss://user:s3cret@host#insecure",
+        "rediss+unix:///s3cret",
+        "s3cret@host",
+        "redis://user:s3@cret@host:99999",
+        "redis://user:s3cret",
+        "redis://user:12#s3cret@host",
+        "redis://s3cret:12/34@host",
+        "redis://s3cret:12?34@host",
+        "redis://s3cret:12#34",
+        "s3cret://host",
+        "redis+cluster://user:12#s3cret@host",
+        "redis+cluster://user:12/s3cret@host",
+        "redis+sentinel://user:12#s3cret@host/shop",
+        "redis+sentinel://user:12?s3cret@host/shop",
+        "redis+sentinel://user:s3cret@host",
+        "redis+sentinel://user:s3cret@host/",
+        "redis+sentinel://user:s3cret@host,/shop",
+        "redis+sentinel://user:s3cret@host/shop/nine",
+        "redis+sentinel://host/shop?sentinel_pas=s3cret",
+        "redis+sentinel://host/shop?sentinel_user=s3cret",
+        "redis+cluster://user:s3cret@host:1,host:99999",
+        "redis+cluster://user:s3cret@host/3",
+        "redis+cluster://user:s3cret@",
+    ] {
+        let text = RedisAddress::parse(url).unwrap_err().to_string();
+        assert!(
+            !text.contains("s3") || url.starts_with("s3"),
+            "{url}: {text}"
+        );
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
+    for url in [
+        "rediss://h",
+        "rediss+sentinel://h/shop",
+        "rediss+cluster://h",
+    ] {
+        let error = RedisAddress::parse(url).unwrap_err().to_string();
+        assert!(error.contains("feature `tls`"), "{error}");
+    }
+}
+
+#[test]
+fn tls_options_of_a_url_without_tls_are_refused() {
+    let options = TlsOptions {
+        server_name: Some("h".into()),
+        ..TlsOptions::default()
+    };
+    for url in [
+        "redis://h",
+        "redis+sentinel://h/shop",
+        "redis+cluster://h",
+        "unix:///s",
+    ] {
+        let address = RedisAddress::parse(url).unwrap();
+        assert!(address.clone().with_tls(TlsOptions::default()).is_ok());
+        let error = address.with_tls(options.clone()).unwrap_err().to_string();
+        assert!(error.contains("rediss://"), "{error}");
+    }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn tls_options_reach_every_server_of_an_address() {
+    let name = "db.example";
+    let options = TlsOptions {
+        server_name: Some(name.into()),
+        ..TlsOptions::default()
+    };
+    let parse = |url| RedisAddress::parse(url).unwrap().with_tls(options.clone());
+    let expected = Some(Arc::new(Tls::load(options.clone()).unwrap()));
+    let servers = match parse("rediss+sentinel://h,i/shop").unwrap().place {
+        Place::Sentinel(Sentinel { sentinels, tls, .. }) if tls == expected => sentinels,
+        _ => panic!("not the master's"),
+    };
+    assert!(servers.iter().all(|server| server.tls == expected));
+    match parse("rediss+cluster://h,i").unwrap().place {
+        Place::Cluster(seeds) => assert!(seeds.iter().all(|seed| seed.tls == expected)),
+        _ => panic!("no cluster"),
+    }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn a_name_that_no_certificate_is_for_is_refused() {
+    let options = TlsOptions {
+        server_name: Some("no name".into()),
+        ..TlsOptions::default()
+    };
+    let address = RedisAddress::parse("rediss://h").unwrap();
+    let error = address.with_tls(options).unwrap_err().to_string();
+    assert!(
+        error.contains("`no name`") && error.contains("tls_server_name"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_masters_login_is_not_that_of_its_sentinels() {
+    let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_user=watch&sentinel_pass=t%20wo";
+    let Place::Sentinel(found) = RedisAddress::parse(url).unwrap().place else {
+        panic!("no sentinels");
+    };
+    assert_eq!(found.master, "shop");
+    let login = |login: &Login| (login.user().to_owned(), login.password.clone(), login.db);
+    assert_eq!(login(&found.login), ("app".into(), Some("one".into()), 3));
+    for sentinel in &found.sentinels {
+        assert_eq!(
+            login(&sentinel.login),
+            ("watch".into(), Some("t wo".into()), 0)
+        );
+    }
+    assert_eq!(found.sentinels.len(), 2);
+}
+
+#[test]
+fn debug_shows_no_password() {
+    let address = RedisAddress::parse("redis://user:s3cret@host:1").unwrap();
+    assert_eq!(
+        format!("{address:?} {address}"),
+        "RedisAddress(host:1) host:1"
+    );
+}

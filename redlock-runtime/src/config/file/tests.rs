@@ -1,0 +1,135 @@
+use std::time::Duration;
+
+use redlock_core::{OnLost, Renewal, RetryLimit};
+
+use super::*;
+use crate::parameters::{MinValidity, OnCancel};
+
+#[test]
+fn every_key_of_the_file_arrives() {
+    let config = Config::from_toml(
+        r#"
+        default_pools = ["b", "a"]
+        key_prefix = "shop:"
+        max_ttl = "10m"
+        node_timeout = 75
+        connect_timeout = "2s"
+        restart_guard = "strict"
+        [pools.a]
+        url = "redis://h:1"
+        vetting = "warn"
+        trust_aof = true
+        tls_ca = "ca.pem"
+        tls_cert = "client.pem"
+        tls_key = "client.key"
+        tls_server_name = "db.example"
+        [pools.b]
+        url = "memory://b"
+        [defaults]
+        ttl = "1m 30s"
+        retry_count = 5
+        retry_delay = "50ms"
+        clock_drift_factor = 0.02
+        min_validity = 0.5
+        max_hold = "unlimited"
+        min_hold = "5s"
+        fencing = true
+        on_lost = "continue"
+        on_cancel = "expire"
+        [waiting]
+        handovers = 8
+        handover_time = "20ms"
+        max_callers_per_lock = 9
+        max_callers = 90
+        [shutdown]
+        grace = "3s"
+        deadline = "4s"
+        [http]
+        contended_status = 409
+        "#,
+    )
+    .unwrap();
+    assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        config.default_pools.as_deref(),
+        Some(&["b".to_owned(), "a".to_owned()][..])
+    );
+    assert_eq!(config.key_prefix, "shop:");
+    assert_eq!(config.max_ttl, Duration::from_secs(600));
+    assert_eq!(config.node_timeout, Duration::from_millis(75));
+    assert_eq!(config.connect_timeout, Duration::from_secs(2));
+    assert_eq!(config.handover.most, 8);
+    assert_eq!(config.handover.longest, Duration::from_millis(20));
+    assert_eq!(config.max_waiting, (9, 90));
+    assert_eq!(config.shutdown_grace, Duration::from_secs(3));
+    assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
+    assert_eq!(config.http.contended_status, 409);
+    assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
+    let mut settings = PoolSettings {
+        vetting: Some(Vetting::Warn),
+        trust_aof: Some(true),
+        ..PoolSettings::default()
+    };
+    settings.tls.ca = Some("ca.pem".into());
+    settings.tls.certificate = Some("client.pem".into());
+    settings.tls.key = Some("client.key".into());
+    settings.tls.server_name = Some("db.example".into());
+    assert_eq!(config.pool_settings["a"], settings);
+    assert_eq!(config.pool_settings.len(), 1);
+    assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
+    assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
+    assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
+    assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
+    assert_eq!(
+        config.defaults.min_validity,
+        Some(MinValidity::Fraction(0.5))
+    );
+    assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
+    assert_eq!(config.defaults.min_hold, Some(Duration::from_secs(5)));
+    assert_eq!(config.defaults.fencing, Some(true));
+    assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
+    assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
+}
+
+#[test]
+fn a_wait_is_a_time_or_forever() {
+    for (text, expected) in [
+        ("wait = 1500", RetryLimit::Wait(Duration::from_millis(1500))),
+        ("wait = '5s'", RetryLimit::Wait(Duration::from_secs(5))),
+        ("wait = 'forever'", RetryLimit::Forever),
+    ] {
+        let config = Config::from_toml(&format!("[defaults]\n{text}")).unwrap();
+        assert_eq!(config.defaults.limit, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
+    for (text, line, hint) in [
+        (
+            "\n[pools.a]\nurl = \"redis://h\"\nttl = 3",
+            "line 4",
+            "unknown key `ttl`",
+        ),
+        ("pool = 3", "line 1", "unknown key `pool`"),
+        ("[defaults]\nttl = \"soon\"", "line 2", "no duration"),
+        ("[defaults]\nttl = -1", "line 2", "negative"),
+        ("[defaults]\nwait = 'always'", "line 2", "forever"),
+        ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
+        ("restart_guard = \"maybe\"", "line 1", "strict"),
+        (
+            "[pools.a]\nurl = \"redis://h\"\nvetting = \"ask\"",
+            "line 3",
+            "refuse",
+        ),
+        ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
+        ("[pools.a]", "line 1", "url"),
+    ] {
+        let error = Config::from_toml(text).unwrap_err().to_string();
+        assert!(
+            error.contains(line) && error.contains(hint),
+            "{text:?}: {error}"
+        );
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}

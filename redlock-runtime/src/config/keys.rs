@@ -1,0 +1,265 @@
+//! Every key of the configuration: what the file may say, and what the variables are called.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::shown::Name;
+use super::suggest::did_you_mean;
+
+/// The parameters that locks have defaults for, in `[defaults]`.
+pub(super) const PARAMETERS: [&str; 11] = [
+    "ttl",
+    "retry_count",
+    "wait",
+    "retry_delay",
+    "clock_drift_factor",
+    "min_validity",
+    "max_hold",
+    "min_hold",
+    "fencing",
+    "on_lost",
+    "on_cancel",
+];
+
+/// What can be said of a single function, in `[sites."…"]`.
+pub(super) const OF_A_SITE: [&str; 12] = [
+    "pools",
+    "ttl",
+    "retry_count",
+    "wait",
+    "retry_delay",
+    "clock_drift_factor",
+    "min_validity",
+    "max_hold",
+    "min_hold",
+    "fencing",
+    "on_lost",
+    "on_cancel",
+];
+
+/// What an attribute says and nobody else: it is part of what the function means, or of its type.
+const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
+
+/// What can be said of a pool, in `[pools.…]`.
+pub(super) const OF_A_POOL: [&str; 7] = [
+    "url",
+    "vetting",
+    "trust_aof",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_server_name",
+];
+
+/// Where a key may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Outside of any table.
+    Top,
+    /// In the table of that name.
+    Table(&'static str),
+    /// In each table below the one of that name: of a pool, of a site.
+    Each(&'static str),
+}
+
+/// All keys, section by section.
+pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
+    (
+        Section::Top,
+        &[
+            "restart_guard",
+            "default_pools",
+            "key_prefix",
+            "max_ttl",
+            "node_timeout",
+            "connect_timeout",
+        ],
+    ),
+    (Section::Each("pools"), &OF_A_POOL),
+    (Section::Table("defaults"), &PARAMETERS),
+    (Section::Each("sites"), &OF_A_SITE),
+    (
+        Section::Table("waiting"),
+        &[
+            "handovers",
+            "handover_time",
+            "max_callers_per_lock",
+            "max_callers",
+        ],
+    ),
+    (Section::Table("shutdown"), &["grace", "deadline"]),
+    (Section::Table("http"), &["contended_status"]),
+];
+
+impl Section {
+    /// The variable that says the same as `key` here.
+    pub(super) fn variable(self, key: &str) -> String {
+        let key = key.to_ascii_uppercase();
+        match self {
+            Self::Top => format!("REDLOCK_{key}"),
+            Self::Table(name) => format!("REDLOCK_{}_{key}", name.to_ascii_uppercase()),
+            Self::Each("pools") => format!("REDLOCK_POOLS_<NAME>_{key}"),
+            Self::Each(_) => format!("REDLOCK_SITES_<SITE>_{key}"),
+        }
+    }
+}
+
+/// Every variable that says what a key of the file could.
+pub(super) fn variables() -> Vec<String> {
+    let sections = SECTIONS.iter();
+    sections
+        .flat_map(|(section, keys)| keys.iter().map(|key| section.variable(key)))
+        .collect()
+}
+
+/// So many mistakes are told at once: a file of another kind is full of them.
+const MOST_TOLD: usize = 8;
+
+/// Looks for keys that there are not, all of them.
+///
+/// # Errors
+/// One text for all, each with its line.
+pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
+    let mut unknown = Vec::new();
+    let mut look = |section: Section, shown: &str, table: &DeTable<'_>| {
+        let keys = known_in(section);
+        for key in table.keys().filter(|key| !keys.contains(&&**key.get_ref())) {
+            let at = key.span().start;
+            unknown.push((at, about(key.get_ref(), section, shown, &keys)));
+        }
+    };
+    look(Section::Top, "", file);
+    for (name, value) in file {
+        let DeValue::Table(table) = value.get_ref() else {
+            continue;
+        };
+        for (section, _) in SECTIONS {
+            match section {
+                Section::Table(it) if it == name.get_ref() => {
+                    look(section, &format!("`[{it}]`"), table);
+                }
+                Section::Each(it) if it == name.get_ref() => {
+                    for (name, value) in table {
+                        if let DeValue::Table(table) = value.get_ref() {
+                            look(section, &table_name(it, name.get_ref()), table);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    unknown.sort_unstable();
+    let mut texts: Vec<String> = unknown
+        .iter()
+        .take(MOST_TOLD)
+        .map(|(at, what)| format!("line {}: {what}", line_of(text, *at)))
+        .collect();
+    if unknown.len() > MOST_TOLD {
+        texts.push(format!("and {} more", unknown.len() - MOST_TOLD));
+    }
+    Err(texts.join("; "))
+}
+
+/// `[pools.a]`, `[sites."shop::charge"]`, in backticks.
+pub(super) fn table_name(section: &str, name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.chars().all(is_bare) {
+        format!("`[{section}.{}]`", Name(name))
+    } else {
+        format!("`[{section}.\"{}\"]`", Name(name))
+    }
+}
+
+/// The keys of a section, and the names of the tables at the top.
+fn known_in(section: Section) -> Vec<&'static str> {
+    let own = SECTIONS.iter().filter(|(it, _)| *it == section);
+    let mut known: Vec<_> = own.flat_map(|(_, keys)| keys.iter().copied()).collect();
+    if section == Section::Top {
+        known.extend(SECTIONS.iter().filter_map(|(section, _)| match section {
+            Section::Top => None,
+            Section::Table(name) | Section::Each(name) => Some(*name),
+        }));
+    }
+    known
+}
+
+fn about(key: &str, section: Section, shown: &str, known: &[&str]) -> String {
+    let mut text = format!("unknown key `{}`", Name(key));
+    if !shown.is_empty() {
+        let _ = write!(text, " in {shown}");
+    }
+    let is_of_locks = [Section::Table("defaults"), Section::Each("sites")].contains(&section);
+    if section == Section::Table("defaults") && key == "pools" {
+        text.push_str(
+            "; the pools of a lock that names none are `default_pools`, above the tables",
+        );
+    } else if is_of_locks && OF_THE_ATTRIBUTE.contains(&key) {
+        text.push_str("; only the attribute can say it, as it is part of what the function means");
+    } else if let Some(home) = elsewhere(key, section) {
+        let _ = write!(text, "; it belongs {home}");
+    } else {
+        text.push_str(&did_you_mean(key, known.iter().copied()));
+    }
+    text
+}
+
+/// Where a key that stands in the wrong place belongs, if that is one place only.
+fn elsewhere(key: &str, section: Section) -> Option<String> {
+    let mut homes = SECTIONS
+        .iter()
+        .filter(|(it, keys)| *it != section && keys.contains(&key));
+    let (home, _) = homes.find(|(it, _)| *it != Section::Each("sites"))?;
+    Some(match home {
+        Section::Top => "above all tables".to_owned(),
+        Section::Table(name) => format!("in `[{name}]`"),
+        Section::Each(name) => format!("in the table of one of the {name}"),
+    })
+}
+
+/// The line of an offset, counted from one.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// The key whose value stands at an offset, and its table.
+pub(super) fn key_at(file: &DeTable<'_>, at: usize) -> Option<String> {
+    fn within(table: &DeTable<'_>, at: usize, path: &mut Vec<String>) -> bool {
+        for (key, value) in table {
+            path.push(key.get_ref().to_string());
+            let is_here = match value.get_ref() {
+                DeValue::Table(table) => within(table, at, path),
+                _ => value.span().contains(&at),
+            };
+            if is_here {
+                return true;
+            }
+            path.pop();
+        }
+        false
+    }
+    let mut path = Vec::new();
+    if !within(file, at, &mut path) {
+        return None;
+    }
+    let key = path.pop()?;
+    Some(match &*path {
+        [] => format!("`{}`", Name(&key)),
+        [table] => format!("`{}` in `[{}]`", Name(&key), Name(table)),
+        [section, name, ..] => format!("`{}` in {}", Name(&key), table_name(section, name)),
+    })
+}
+
+/// Where a value stands that is in a table.
+pub(super) fn place_of(file: &DeTable<'_>, [table, key]: [&str; 2]) -> Option<Range<usize>> {
+    match file.get(table)?.get_ref() {
+        DeValue::Table(table) => table.get(key).map(toml::Spanned::span),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! Names from outside, as errors show them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use redlock_core::Resource;
+
+/// A name that somebody wrote into a configuration. Shown on one short line; and not at all where it
+/// may be a URL in the wrong place, which may hold a password.
+pub(crate) struct Name<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.contains("://") || self.0.contains('@') {
+            return f.write_str("(a URL, which is not shown)");
+        }
+        // A resource's name is shown so that it is safe in a line of log.
+        Resource::from(self.0).fmt(f)
+    }
+}
+
+impl fmt::Debug for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{self}`")
+    }
+}
+
+/// Several of them, for `Debug`.
+pub(super) struct Names<'a>(pub(super) &'a [String]);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|name| Name(name));
+        f.debug_list().entries(names).finish()
+    }
+}
+
+/// What is kept by such names, for `Debug`.
+pub(super) struct NamedMap<'a, T>(pub(super) &'a BTreeMap<String, T>);
+
+impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.0.iter().map(|(name, value)| (Name(name), value));
+        f.debug_map().entries(entries).finish()
+    }
+}

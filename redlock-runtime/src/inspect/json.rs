@@ -1,0 +1,336 @@
+//! The documents as JSON. Times are whole ms or µs, as their names say.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use redlock_core::{NodeStatus, OnLost, Renewal, Resource};
+use serde::Serialize;
+
+use super::Document;
+use super::text::utc;
+use crate::held::HeldLease;
+use crate::overview::{PoolHealth, SiteReport};
+use crate::parameters::{MinValidity, OnCancel, Wait};
+use crate::registry::Registry;
+
+pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
+    // Strings, numbers and maps with names: nothing of it can fail.
+    let body = serde_json::to_string_pretty(of).unwrap_or_default();
+    Document {
+        status,
+        content_type: "application/json",
+        body,
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Health {
+    pub(super) ready: bool,
+    owner: String,
+    shutting_down: bool,
+    votes: Votes,
+    held: usize,
+    waiting: usize,
+    pools: Vec<PoolEntry>,
+}
+
+#[derive(Serialize)]
+struct Votes {
+    voting: usize,
+    needed: usize,
+    configured: usize,
+}
+
+#[derive(Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "answers to several questions"
+)]
+struct PoolEntry {
+    pool: String,
+    default: bool,
+    votes: bool,
+    /// Why it does not vote.
+    reason: Option<Reason>,
+    server: Option<String>,
+    connected: bool,
+    /// For how long it has been connected, or not.
+    since_ms: Option<u64>,
+    connections: u64,
+    epoch: u32,
+    answers: u64,
+    in_flight: usize,
+    latency_us: Option<Latency>,
+    /// Those that came up.
+    errors: BTreeMap<&'static str, u64>,
+    last_error: Option<LastError>,
+    clock: Option<Clock>,
+    watched: bool,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    kind: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Latency {
+    last: u64,
+    smoothed: u64,
+    longest: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct LastError {
+    kind: &'static str,
+    text: String,
+    ago_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Clock {
+    ahead_us: i64,
+    within_us: u64,
+    ago_ms: u64,
+}
+
+impl Health {
+    pub(super) fn of(registry: &Registry) -> Self {
+        let votes = registry.votes();
+        Self {
+            ready: registry.is_ready(),
+            owner: registry.owner().to_owned(),
+            shutting_down: registry.is_closing(),
+            votes: Votes {
+                voting: votes.voting,
+                needed: votes.needed,
+                configured: votes.configured,
+            },
+            held: registry.held_count(),
+            waiting: registry.waiting(),
+            pools: registry.health().into_iter().map(PoolEntry::from).collect(),
+        }
+    }
+}
+
+impl From<PoolHealth> for PoolEntry {
+    fn from(health: PoolHealth) -> Self {
+        let votes = health.is_voting();
+        let vitals = health.vitals;
+        let reason = match &health.status {
+            NodeStatus::Abstaining(error) => Some(Reason {
+                kind: error.kind().as_str(),
+                text: error.to_string(),
+            }),
+            _ => None,
+        };
+        Self {
+            pool: health.pool,
+            default: health.is_default,
+            votes,
+            reason,
+            server: vitals.server,
+            connected: vitals.is_connected,
+            since_ms: vitals.since.map(ms),
+            connections: vitals.connections,
+            epoch: health.epoch,
+            answers: vitals.answers,
+            in_flight: vitals.in_flight,
+            latency_us: vitals.latency.map(|latency| Latency {
+                last: us(latency.last),
+                smoothed: us(latency.smoothed),
+                longest: latency.longest.map(us),
+            }),
+            errors: (vitals.errors.iter())
+                .filter(|(_, count)| *count > 0)
+                .map(|(kind, count)| (kind.as_str(), count))
+                .collect(),
+            last_error: vitals.last_error.map(|last| LastError {
+                kind: last.error.kind().as_str(),
+                text: last.error.to_string(),
+                ago_ms: ms(last.ago),
+            }),
+            clock: vitals.clock.map(|clock| Clock {
+                ahead_us: clock.ahead_us,
+                within_us: us(clock.within),
+                ago_ms: ms(clock.ago),
+            }),
+            watched: vitals.is_watched,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Held {
+    held: Vec<Lease>,
+}
+
+#[derive(Serialize)]
+struct Lease {
+    /// For a person: escaped, and cut where it is long.
+    resource: String,
+    names: Vec<String>,
+    site: Option<Cow<'static, str>>,
+    since: String,
+    held_ms: u64,
+    validity_ms: u64,
+    ttl_ms: u64,
+    extensions: u32,
+    fencing_token: Option<u64>,
+    token_id: String,
+    pools: Vec<String>,
+    sharers: usize,
+    has_body: bool,
+    waiting: usize,
+}
+
+impl Held {
+    pub(super) fn of(registry: &Registry) -> Self {
+        let held = registry.held().into_iter().map(Lease::from).collect();
+        Self { held }
+    }
+}
+
+impl From<HeldLease> for Lease {
+    fn from(lease: HeldLease) -> Self {
+        let names = lease.resource.names();
+        Self {
+            resource: lease.resource.to_string(),
+            names: names.map(|name| Resource::from(name).to_string()).collect(),
+            site: lease.site.map(crate::site::Site::site_name),
+            since: utc(lease.since),
+            held_ms: ms(lease.held_for),
+            validity_ms: ms(lease.validity),
+            ttl_ms: ms(lease.ttl),
+            extensions: lease.extensions,
+            fencing_token: lease.fencing_token.map(u64::from),
+            token_id: lease.token_id,
+            pools: lease.pools,
+            sharers: lease.sharers,
+            has_body: lease.has_body,
+            waiting: lease.waiting,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Sites {
+    sites: Vec<SiteEntry>,
+}
+
+#[derive(Serialize)]
+struct SiteEntry {
+    site: Cow<'static, str>,
+    file: &'static str,
+    line: u32,
+    resource: &'static str,
+    pools: Vec<String>,
+    held: usize,
+    parameters: BTreeMap<&'static str, Value>,
+    /// What the configuration says for this function alone.
+    overridden: Vec<&'static str>,
+    /// The parameters that each call has a value of its own for.
+    at_call: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Value {
+    Ms(u64),
+    Count(u32),
+    Number(f64),
+    Is(bool),
+    Word(&'static str),
+}
+
+impl Sites {
+    pub(super) fn of(registry: &Registry) -> Self {
+        let sites = registry.sites().into_iter().map(SiteEntry::from).collect();
+        Self { sites }
+    }
+}
+
+impl From<SiteReport> for SiteEntry {
+    fn from(report: SiteReport) -> Self {
+        let site = report.site;
+        let mut parameters = values(&report);
+        // Their values are not those of any call.
+        parameters.retain(|name, _| {
+            let name = name.strip_suffix("_ms").unwrap_or(name);
+            // Either answers the same question.
+            let names = match name {
+                "wait" | "retry_count" => ["wait", "retry_count"],
+                name => [name; 2],
+            };
+            !names.iter().any(|name| report.at_call.contains(name))
+        });
+        Self {
+            site: site.site_name(),
+            file: site.file(),
+            line: site.line(),
+            resource: site.resource_template(),
+            pools: report.pools,
+            held: report.held,
+            parameters,
+            overridden: report.overridden,
+            at_call: report.at_call,
+        }
+    }
+}
+
+fn values(report: &SiteReport) -> BTreeMap<&'static str, Value> {
+    let of = &report.parameters;
+    let mut values = BTreeMap::from([
+        ("ttl_ms", Value::Ms(ms(of.ttl))),
+        ("retry_delay_ms", Value::Ms(ms(of.retry_delay))),
+        ("clock_drift_factor", Value::Number(of.clock_drift_factor)),
+        ("min_hold_ms", Value::Ms(ms(of.min_hold))),
+        ("fencing", Value::Is(of.fencing)),
+        (
+            "on_lost",
+            Value::Word(match of.on_lost {
+                OnLost::Continue => "continue",
+                OnLost::Cancel => "cancel",
+            }),
+        ),
+        (
+            "on_cancel",
+            Value::Word(match of.on_cancel {
+                OnCancel::Expire => "expire",
+                OnCancel::Release => "release",
+            }),
+        ),
+        (
+            "if_locked",
+            Value::Word(if of.skips { "skip" } else { "error" }),
+        ),
+    ]);
+    match of.min_validity {
+        MinValidity::Time(least) => values.insert("min_validity_ms", Value::Ms(ms(least))),
+        MinValidity::Fraction(part) => values.insert("min_validity", Value::Number(part)),
+    };
+    match of.max_hold {
+        Renewal::For(held) => values.insert("max_hold_ms", Value::Ms(ms(held))),
+        Renewal::Unlimited => values.insert("max_hold", Value::Word("unlimited")),
+        _ => None,
+    };
+    match of.wait {
+        Some(Wait::For(budget)) => values.insert("wait_ms", Value::Ms(ms(budget))),
+        Some(Wait::Forever) => values.insert("wait", Value::Word("forever")),
+        None => None,
+    };
+    if let Some(count) = of.retry_count {
+        values.insert("retry_count", Value::Count(count));
+    }
+    values
+}
+
+fn ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn us(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}

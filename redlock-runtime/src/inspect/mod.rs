@@ -1,0 +1,86 @@
+//! What is held and how the nodes are doing, over HTTP: for a person on call, a readiness probe or a
+//! script.
+//!
+//! | path | answers |
+//! |---|---|
+//! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
+//! | `/health` | each pool, as JSON. The status is 200 where [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
+//! | `/held` | each lease that is held, as JSON |
+//! | `/sites` | each annotated function with its parameters, as JSON |
+//!
+//! `/health` is for readiness, not for liveness: restarting a process does not bring its nodes back.
+//!
+//! **Mount it where only you get to**, on an internal port: it shows resource names, which may be
+//! personal data, and where the servers are. It never shows a password or an owner token. Nothing can
+//! be changed through it. It answers from memory and asks no node.
+//!
+//! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
+//! serve the [`Document`]s that [`page`], [`health`], [`held`] and [`sites`] make, with [`HEADERS`].
+
+#[cfg(feature = "actix")]
+mod actix;
+#[cfg(feature = "axum")]
+mod axum;
+mod json;
+mod page;
+mod text;
+
+#[cfg(feature = "actix")]
+pub use self::actix::actix_scope;
+#[cfg(feature = "axum")]
+pub use self::axum::axum_router;
+
+use crate::registry::Registry;
+
+/// What is to be sent with every [`Document`]: it is not to be kept, nothing but its own styles is to
+/// be loaded or run, and no other page is to show it in a frame.
+pub const HEADERS: [(&str, &str); 4] = [
+    ("cache-control", "no-store"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
+
+/// An answer to an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Document {
+    /// The status code.
+    pub status: u16,
+    /// The value of the header `Content-Type`.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: String,
+}
+
+/// Everything on one page. `path` and `query` are the request's, the path as the browser sees it:
+/// the page links to the others below it.
+pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
+    let is_live = query.is_some_and(|query| query.split('&').any(|part| part == "live"));
+    Document {
+        status: 200,
+        content_type: "text/html; charset=utf-8",
+        body: page::render(registry, path, is_live),
+    }
+}
+
+/// Each pool as JSON, with the status of a readiness probe.
+pub fn health(registry: &Registry) -> Document {
+    let health = json::Health::of(registry);
+    let status = if health.ready { 200 } else { 503 };
+    json::document(status, &health)
+}
+
+/// Each lease that is held, as JSON.
+pub fn held(registry: &Registry) -> Document {
+    json::document(200, &json::Held::of(registry))
+}
+
+/// Each annotated function as JSON.
+pub fn sites(registry: &Registry) -> Document {
+    json::document(200, &json::Sites::of(registry))
+}

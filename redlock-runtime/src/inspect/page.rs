@@ -1,0 +1,331 @@
+//! The page. What is put into it is escaped by the template: names of resources come from outside.
+
+use std::time::SystemTime;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use redlock_core::{NodeStatus, NodeVitals};
+
+use super::text::{Millis, Offset, Span, lives, tries, when};
+use crate::held::HeldLease;
+use crate::overview::{PoolHealth, SiteReport};
+use crate::registry::Registry;
+use crate::site::Site;
+
+const STYLE: &str = include_str!("style.css");
+
+/// More rows than this make no readable page. Those that have been held longest come first.
+const MOST_HELD: usize = 200;
+
+pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
+    let held = registry.held();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                @if is_live { meta http-equiv="refresh" content="5"; }
+                title { "redlock on " (registry.owner()) }
+                // A constant of this crate.
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { "redlock" }
+                    span.dim { (registry.owner()) ", " (when(SystemTime::now())) }
+                    nav {
+                        @for name in ["health", "held", "sites"] {
+                            a href=(below(path, name)) { (name) ".json" }
+                        }
+                        @if is_live { a href="?" { "stop reloading" } } @else { a href="?live" { "reload every 5 s" } }
+                    }
+                }
+                (state(registry))
+                (pools(&registry.health()))
+                (leases(&held, registry.waiting()))
+                (sites(&registry.sites()))
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// A link to what is below `path`, from there. Relative, for proxies that show it elsewhere.
+fn below(path: &str, name: &str) -> String {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    // With the dot nothing in `last` can be a scheme.
+    if last.is_empty() {
+        format!("./{name}")
+    } else {
+        format!("./{last}/{name}")
+    }
+}
+
+fn state(registry: &Registry) -> Markup {
+    let votes = registry.votes();
+    let (headline, class) = if registry.is_closing() {
+        ("Shutting down: no new locks", "bad")
+    } else if !votes.suffice() {
+        ("No locks can be had: too few nodes vote", "bad")
+    } else if votes.voting == votes.configured {
+        ("All is well", "")
+    } else if votes.voting == votes.needed {
+        ("Locks can be had, with no node to spare", "warn")
+    } else {
+        ("Locks can be had, but not all nodes vote", "warn")
+    };
+    html! {
+        p class={ "state " (class) } {
+            (headline) ". "
+            span {
+                (votes.voting) " of " (votes.configured) " default pools vote, "
+                (votes.needed) " needed."
+            }
+        }
+    }
+}
+
+/// A function's path, which may be broken behind each `::`.
+fn function(site: &Site) -> Markup {
+    let name = site.site_name();
+    html! {
+        code {
+            @for (index, part) in name.split("::").enumerate() {
+                @if index > 0 { "::" wbr; }
+                (part)
+            }
+        }
+    }
+}
+
+fn pools(pools: &[PoolHealth]) -> Markup {
+    html! {
+        h2 { "Pools " span { "(" (pools.len()) ")" } }
+        table {
+            thead {
+                tr {
+                    th { "Pool" } th { "Vote" } th.n { "Latency" } th.n { "Clock" }
+                    th { "Connection" } th { "Errors" }
+                }
+            }
+            tbody { @for pool in pools { (pool_row(pool)) } }
+        }
+    }
+}
+
+fn pool_row(health: &PoolHealth) -> Markup {
+    let vitals = &health.vitals;
+    html! {
+        tr {
+            td data-label="Pool" {
+                strong { (health.pool) }
+                @if !health.is_default { " " span.dim { "not a default pool" } }
+                small { (vitals.server.as_deref().unwrap_or("in this process")) }
+            }
+            td data-label="Vote" {
+                @if let NodeStatus::Abstaining(reason) = &health.status {
+                    span.tag.bad { "does not vote" }
+                    small { (reason) }
+                } @else {
+                    span.tag { "votes" }
+                }
+                @if health.epoch > 0 && health.is_voting() {
+                    small { "may have forgotten locks " (times(health.epoch.into())) " so far" }
+                }
+            }
+            td.n data-label="Latency" {
+                @if let Some(latency) = vitals.latency {
+                    (Millis(latency.smoothed))
+                    @if let Some(longest) = latency.longest { small { "longest " (Millis(longest)) } }
+                } @else { span.dim { "–" } }
+            }
+            td.n data-label="Clock" {
+                @if let Some(clock) = vitals.clock {
+                    (Offset(clock.ahead_us))
+                    small { "± " (Millis(clock.within)) }
+                } @else { span.dim { "–" } }
+            }
+            td data-label="Connection" { (connection(vitals)) }
+            td data-label="Errors" { (errors(vitals)) }
+        }
+    }
+}
+
+fn connection(vitals: &NodeVitals) -> Markup {
+    if vitals.server.is_none() {
+        return html! { span.dim { "–" } };
+    }
+    html! {
+        @if vitals.is_connected { "connected" } @else { "not connected" }
+        @if let Some(since) = vitals.since { " for " span.whole { (Span(since)) } }
+        small {
+            @if vitals.connections > 1 { "made anew " (times(vitals.connections - 1)) ", " }
+            (vitals.answers) " answers, " (vitals.in_flight) " out"
+        }
+    }
+}
+
+fn errors(vitals: &NodeVitals) -> Markup {
+    let counted = vitals.errors.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<_> = counted.collect();
+    html! {
+        @if counted.is_empty() && vitals.last_error.is_none() { span.dim { "none" } }
+        @for (index, (kind, count)) in counted.iter().enumerate() {
+            @if index > 0 { ", " }
+            (count) " " (kind.as_str().replace('_', " "))
+        }
+        @if let Some(last) = &vitals.last_error {
+            small { (Span(last.ago)) " ago: " (last.error) }
+        }
+    }
+}
+
+fn leases(held: &[HeldLease], waiting: usize) -> Markup {
+    html! {
+        h2 {
+            "Held " span {
+                "(" (held.len()) @if waiting > 0 { "; " (waiting) " in line" } ")"
+            }
+        }
+        @if held.is_empty() {
+            p.none { "Nothing is held by this process." }
+        } @else {
+            table {
+                thead {
+                    tr {
+                        th { "Resource" } th { "Site" } th.n { "Held" } th.n { "Valid" }
+                        th.n { "Extended" } th { "Token" } th { "Pools" }
+                    }
+                }
+                tbody { @for lease in held.iter().take(MOST_HELD) { (lease_row(lease)) } }
+            }
+            @if held.len() > MOST_HELD {
+                p.dim { "and " (held.len() - MOST_HELD) " that have not been held for so long" }
+            }
+        }
+    }
+}
+
+fn lease_row(lease: &HeldLease) -> Markup {
+    html! {
+        tr {
+            // Isolated, so that no name can turn the rest of the line around.
+            td data-label="Resource" { bdi { (lease.resource) } (company(lease)) }
+            td data-label="Site" {
+                @if let Some(site) = lease.site {
+                    (function(site))
+                } @else if lease.has_body {
+                    span.dim { "a body in the object style" }
+                } @else {
+                    span.dim { "a bare lease" }
+                }
+            }
+            td.n data-label="Held" {
+                (Span(lease.held_for))
+                small { (when(lease.since)) }
+            }
+            td.n data-label="Valid" {
+                @if lease.validity.is_zero() { span.tag.bad { "over" } }
+                @else { (Span(lease.validity)) }
+                small { "ttl " (Span(lease.ttl)) }
+            }
+            td.n data-label="Extended" {
+                @if lease.extensions == 0 { span.dim { "–" } } @else { (lease.extensions) "×" }
+            }
+            td data-label="Token" {
+                code { (lease.token_id) "…" }
+                @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
+            }
+            td data-label="Pools" { (lease.pools.join(", ")) }
+        }
+    }
+}
+
+/// Who else wants the lock, or has it.
+fn company(lease: &HeldLease) -> Markup {
+    html! {
+        @if lease.sharers > 1 { small { "shared by " (lease.sharers) } }
+        @if lease.waiting > 0 { small { (lease.waiting) " in line" } }
+    }
+}
+
+fn sites(sites: &[SiteReport]) -> Markup {
+    html! {
+        h2 { "Sites " span { "(" (sites.len()) ")" } }
+        @if sites.is_empty() {
+            p.none { "No function of this program is under " code { "#[redlock]" } "." }
+        } @else {
+            table {
+                thead {
+                    tr {
+                        th { "Function" } th { "Locks" } th { "Lives" } th { "Tries" } th { "Pools" }
+                        th.n { "Held now" }
+                    }
+                }
+                tbody { @for site in sites { (site_row(site)) } }
+            }
+        }
+    }
+}
+
+fn site_row(report: &SiteReport) -> Markup {
+    let site = report.site;
+    let at_call = |name: &&str| report.at_call.contains(name);
+    let (has_own_ttl, has_own_hold) = (at_call(&"ttl"), at_call(&"max_hold"));
+    let has_own_tries = at_call(&"wait") || at_call(&"retry_count");
+    html! {
+        tr {
+            td data-label="Function" {
+                (function(site))
+                small { (site.file()) ":" (site.line()) }
+            }
+            td data-label="Locks" {
+                code { (site.resource_template()) }
+                @if report.parameters.fencing { small { "with a fencing token" } }
+                @if !report.overridden.is_empty() {
+                    small { (report.overridden.join(", ")) " by the configuration" }
+                }
+            }
+            td data-label="Lives" {
+                @if has_own_ttl || has_own_hold { span.dim { "said by the call" } }
+                @else { (lives(&report.parameters)) }
+            }
+            td data-label="Tries" {
+                @if has_own_tries { span.dim { "said by the call" } }
+                @else { (tries(&report.parameters)) }
+            }
+            td data-label="Pools" { (report.pools.join(", ")) }
+            td.n data-label="Held now" {
+                @if report.held == 0 { span.dim { "–" } } @else { (report.held) }
+            }
+        }
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{count} times"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::below;
+
+    #[test]
+    fn links_work_wherever_the_page_is_mounted() {
+        for (path, link) in [
+            ("/", "./held"),
+            ("/locks", "./locks/held"),
+            ("/locks/", "./held"),
+            ("/a/b", "./b/held"),
+            ("", "./held"),
+            ("/javascript:x", "./javascript:x/held"),
+        ] {
+            assert_eq!(below(path, "held"), link, "{path}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What is held, and how the nodes are doing, as a registry says it and as it is served.
+
+mod fixture;
+mod overview;
+mod served;

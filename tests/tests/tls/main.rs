@@ -1,0 +1,9 @@
+//! Servers that speak TLS, with certificates good and bad.
+
+mod clients;
+mod configuration;
+mod faults;
+mod fixture;
+mod rotation;
+mod trust;
+mod works;
