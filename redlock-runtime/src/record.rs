@@ -16,7 +16,7 @@ mod nothing {
     use crate::site::Site;
 
     #[derive(Clone, Default)]
-    pub(crate) struct Recorder;
+    pub(crate) struct Recorder(());
 
     impl Recorder {
         pub(crate) fn begin(
@@ -26,14 +26,14 @@ mod nothing {
             _: &NodeSet,
             _: bool,
         ) -> Record {
-            Record
+            Record(())
         }
 
         pub(crate) fn refused(&self, _: Option<&'static Site>, _: &Resource, _: &LockError) {}
     }
 
     #[derive(Default)]
-    pub(crate) struct Record;
+    pub(crate) struct Record(());
 
     impl Record {
         pub(crate) fn refused(&self, _: &LockError) {}
