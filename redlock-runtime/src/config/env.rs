@@ -136,44 +136,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
         rest if is_of_a_service(rest) => {}
         rest => {
-            let of_pool = |end| {
-                let pool = rest.strip_prefix("POOLS_")?.strip_suffix(end)?;
-                (!pool.is_empty()).then(|| pool.to_ascii_lowercase())
-            };
-            if let Some(pool) = of_pool("_URL") {
-                let pool_of = Pool {
-                    url: PoolUrl::new(value),
-                    vetting: None,
-                    trust_aof: None,
-                    tls_ca: None,
-                    tls_cert: None,
-                    tls_key: None,
-                    tls_server_name: None,
-                };
-                file.pools.insert(pool, pool_of);
-            } else if let Some(pool) = of_pool("_VETTING") {
-                let vetting = match value {
-                    "refuse" => Vetting::Refuse,
-                    "warn" => Vetting::Warn,
-                    other => return Err(format!("`{other}` is neither `refuse` nor `warn`")),
-                };
-                file.pool_settings.entry(pool).or_default().vetting = Some(vetting);
-            } else if let Some(pool) = of_pool("_TRUST_AOF") {
-                let trusts = match value {
-                    "true" => true,
-                    "false" => false,
-                    other => return Err(format!("`{other}` is neither `true` nor `false`")),
-                };
-                file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
-            } else if let Some(pool) = of_pool("_TLS_CA") {
-                file.pool_settings.entry(pool).or_default().tls.ca = Some(value.into());
-            } else if let Some(pool) = of_pool("_TLS_CERT") {
-                file.pool_settings.entry(pool).or_default().tls.certificate = Some(value.into());
-            } else if let Some(pool) = of_pool("_TLS_KEY") {
-                file.pool_settings.entry(pool).or_default().tls.key = Some(value.into());
-            } else if let Some(pool) = of_pool("_TLS_SERVER_NAME") {
-                file.pool_settings.entry(pool).or_default().tls.server_name = Some(value.into());
-            } else {
+            if !set_of_pool(file, rest, value)? {
                 return Err(format!(
                     "there is no such variable; there are {}",
                     KNOWN.join(", ")
@@ -182,6 +145,43 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether it is a setting of a pool's.
+fn set_of_pool(file: &mut File, rest: &str, value: &str) -> Result<bool, String> {
+    let of_pool = |end| {
+        let pool = rest.strip_prefix("POOLS_")?.strip_suffix(end)?;
+        (!pool.is_empty()).then(|| pool.to_ascii_lowercase())
+    };
+    let settings = &mut file.pool_settings;
+    if let Some(pool) = of_pool("_URL") {
+        file.pools.insert(pool, Pool::at(PoolUrl::new(value)));
+    } else if let Some(pool) = of_pool("_VETTING") {
+        let vetting = match value {
+            "refuse" => Vetting::Refuse,
+            "warn" => Vetting::Warn,
+            other => return Err(format!("`{other}` is neither `refuse` nor `warn`")),
+        };
+        settings.entry(pool).or_default().vetting = Some(vetting);
+    } else if let Some(pool) = of_pool("_TRUST_AOF") {
+        let trusts = match value {
+            "true" => true,
+            "false" => false,
+            other => return Err(format!("`{other}` is neither `true` nor `false`")),
+        };
+        settings.entry(pool).or_default().trust_aof = Some(trusts);
+    } else if let Some(pool) = of_pool("_TLS_CA") {
+        settings.entry(pool).or_default().tls.ca = Some(value.into());
+    } else if let Some(pool) = of_pool("_TLS_CERT") {
+        settings.entry(pool).or_default().tls.certificate = Some(value.into());
+    } else if let Some(pool) = of_pool("_TLS_KEY") {
+        settings.entry(pool).or_default().tls.key = Some(value.into());
+    } else if let Some(pool) = of_pool("_TLS_SERVER_NAME") {
+        settings.entry(pool).or_default().tls.server_name = Some(value.into());
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
 }
 
 /// Kubernetes gives every pod such variables for each Service of its namespace; one called
