@@ -28,8 +28,8 @@ async fn what_a_password_may_be_made_of_is_percent_encoded() {
         let rules = ["ACL".into(), "SETUSER".into(), user.clone()];
         node.command(rules.into_iter().chain(grants));
         let encoded = |text: &str| -> String {
-            let bytes = text.bytes();
-            bytes.map(|byte| format!("%{byte:02X}")).collect()
+            let bytes: Vec<_> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            bytes.concat()
         };
         let (user, password) = (encoded(&user), encoded(password));
         let set = connect([format!("redis://{user}:{password}@{}", node.addr())]).await;
