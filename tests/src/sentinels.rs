@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::RedisResult;
 
-use crate::{NodeOptions, Nodes, RedisNode, eventually};
+use crate::{Authority, NodeOptions, Nodes, RedisNode, eventually};
 
 /// Three processes agree on a failover within seconds; this is for a busy machine.
 const SOON: Duration = Duration::from_secs(40);
@@ -36,6 +36,15 @@ impl SentinelOptions {
     #[must_use]
     pub fn sentinel_password(mut self, password: &str) -> Self {
         self.sentinels = self.sentinels.password(password);
+        self
+    }
+
+    /// All of them speak TLS, with each other too, and nothing else.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority) -> Self {
+        let speaking = |options: NodeOptions| options.tls(authority).arg("tls-replication", "yes");
+        self.servers = speaking(self.servers);
+        self.sentinels = speaking(self.sentinels);
         self
     }
 
@@ -113,11 +122,13 @@ impl SentinelGroup {
         group
     }
 
-    /// `redis+sentinel://…/shop`, with the passwords.
+    /// `redis+sentinel://…/shop`, or `rediss+sentinel`, with the passwords.
     pub fn url(&self) -> String {
+        let url = self.servers[0].url();
+        let (scheme, _) = url.split_once("://").expect("a URL");
         let login = |node: &RedisNode| {
             let url = node.url();
-            let rest = url.strip_prefix("redis://").expect("a URL of the harness");
+            let (_, rest) = url.split_once("://").expect("a URL");
             rest.split_once('@').map(|(login, _)| login.to_owned())
         };
         let hosts: Vec<_> = self
@@ -130,7 +141,7 @@ impl SentinelGroup {
             format!("?sentinel_pass={}", login.trim_start_matches(':'))
         });
         format!(
-            "redis+sentinel://{of_master}{}/shop{query}",
+            "{scheme}+sentinel://{of_master}{}/shop{query}",
             hosts.join(",")
         )
     }

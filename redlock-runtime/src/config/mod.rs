@@ -199,8 +199,8 @@ impl Config {
         Ok(read.over(self))
     }
 
-    /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`
-    /// or `memory://`.
+    /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
+    /// `redis+sentinel://` or `memory://`.
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));

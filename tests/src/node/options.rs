@@ -100,7 +100,7 @@ impl NodeOptions {
     }
 
     /// Makes it a sentinel, with this configuration, which it rewrites as things change: a restart
-    /// goes on from there. It keeps no data and takes none of the other options but a password.
+    /// goes on from there. It keeps no data.
     #[must_use]
     pub(crate) fn sentinel(mut self, configuration: &str) -> Self {
         self.watched = Some(configuration.to_owned());
@@ -128,35 +128,14 @@ impl NodeOptions {
     }
 
     pub(super) fn command_line(&self, port: u16, dir: &Path) -> Vec<String> {
-        let Some(configuration) = &self.watched else {
-            return self.server_line(port, dir);
-        };
-        let file = dir.join("sentinel.conf");
-        if !file.exists() {
-            std::fs::write(&file, configuration).expect("the node's directory can be written");
-        }
-        let (file, port, dir) = (
-            file.display().to_string(),
-            port.to_string(),
-            dir.display().to_string(),
-        );
-        let mut line = vec![file, "--sentinel".to_owned()];
-        let words = [
-            ["--bind", "127.0.0.1"],
-            ["--port", &port],
-            ["--daemonize", "no"],
-            ["--logfile", ""],
-            ["--dir", &dir],
-        ];
-        line.extend(words.into_iter().flatten().map(str::to_owned));
-        if let Some(password) = &self.password {
-            line.extend(["--requirepass".to_owned(), password.clone()]);
-        }
-        line
-    }
-
-    fn server_line(&self, port: u16, dir: &Path) -> Vec<String> {
         let mut line = Vec::new();
+        if let Some(configuration) = &self.watched {
+            let file = dir.join("sentinel.conf");
+            if !file.exists() {
+                std::fs::write(&file, configuration).expect("the node's directory can be written");
+            }
+            line.extend([file.display().to_string(), "--sentinel".to_owned()]);
+        }
         let mut add = |directive: &str, value: &str| {
             line.push(format!("--{directive}"));
             // Two values of one directive are two arguments; an empty one is an argument too.
@@ -169,10 +148,12 @@ impl NodeOptions {
         } else {
             add("port", &port.to_string());
         }
-        add("save", "");
         add("daemonize", "no");
         add("logfile", "");
-        add("appendonly", if self.append_only { "yes" } else { "no" });
+        if self.watched.is_none() {
+            add("save", "");
+            add("appendonly", if self.append_only { "yes" } else { "no" });
+        }
         if self.append_only {
             add("appendfsync", "always");
         }

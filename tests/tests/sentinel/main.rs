@@ -5,3 +5,4 @@ mod failover;
 mod fixture;
 mod forgotten;
 mod load;
+mod tls;
