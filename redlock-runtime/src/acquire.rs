@@ -109,6 +109,10 @@ impl Wanted {
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
         let error = self.holder.marked(error);
         telemetry::refused(registry, self.holder.site, &self.resource, &error);
+        if let Some(registry) = registry {
+            let recorder = &registry.shared.recorder;
+            recorder.refused(self.holder.site, &self.resource, &error);
+        }
         error
     }
 

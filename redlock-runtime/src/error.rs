@@ -195,6 +195,12 @@ impl fmt::Display for LockError {
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
             }
+            LockErrorKind::NotInitialized if cfg!(feature = "testing") => write!(
+                f,
+                "{subject} needs a lock, but redlock is not initialized; make a \
+                 `redlock_runtime::testing::TestLocks` at the start of the test, or call \
+                 `redlock_runtime::init(Config::load()?).await`, and keep what it returns",
+            ),
             LockErrorKind::NotInitialized => write!(
                 f,
                 "{subject} needs a lock, but redlock is not initialized; call \

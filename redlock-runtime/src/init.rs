@@ -17,7 +17,7 @@ use crate::lease::check_max_ttl;
 use crate::overrides::{Overridden, resolve};
 use crate::registry::{Pool, Registry};
 use crate::scope;
-use crate::shutdown::{CONFIRMING, ShutdownReport};
+use crate::shutdown::CONFIRMING;
 use crate::telemetry;
 
 /// No timeout is longer: sums of such never overflow.
@@ -68,7 +68,7 @@ impl std::error::Error for InitError {}
 /// The running registry. Keep it in `main`: dropping it shuts down.
 #[must_use = "dropping it shuts down; keep it until the end of `main`"]
 pub struct Redlock {
-    registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 /// Starts the global registry: connects to the pools and checks every annotated function of the
@@ -195,52 +195,6 @@ impl Redlock {
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
-
-    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
-    /// grace period, cancels those that still run, releases everything that is held, and reports.
-    ///
-    /// A lock is never released under a body that still runs: one that does not yield keeps its
-    /// key until the ttl, and is reported.
-    ///
-    /// # Cancellation
-    /// The shutdown goes on in the background; dropping the future gives up the report only.
-    pub async fn shutdown(self) -> ShutdownReport {
-        self.registry.begin_shutdown();
-        self.registry.shutdown_report().await
-    }
-
-    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
-    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
-    /// configured deadline: servers that drain gracefully wait for each open connection, and one
-    /// client that never hangs up, or a handler that never ends, would hold the process up.
-    ///
-    /// Returns what the server returned, or `None` where the deadline came first; the server has
-    /// been dropped then.
-    ///
-    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
-    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
-    ///
-    /// # Cancellation
-    /// Dropping the future drops the server and begins the shutdown, which goes on in the
-    /// background.
-    pub async fn shutdown_after<S: IntoFuture>(
-        self,
-        server: S,
-    ) -> (Option<S::Output>, ShutdownReport) {
-        let served = self.registry.until_deadline(server.into_future()).await;
-        (served, self.shutdown().await)
-    }
-}
-
-/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
-/// inside, it goes on in the background.
-impl Drop for Redlock {
-    fn drop(&mut self) {
-        self.registry.begin_shutdown();
-        if tokio::runtime::Handle::try_current().is_err() {
-            self.registry.block_on_shutdown();
-        }
-    }
 }
 
 impl fmt::Debug for Redlock {
@@ -317,8 +271,10 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(format!(
-                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
-                         an independent node, or a majority means nothing",
+                        "the pools `{}` and `{}` are one server, {}; each pool has to be an \
+                         independent node, or a majority means nothing",
+                        Name(other),
+                        Name(name),
                         address.server(),
                     ));
                 }
@@ -327,14 +283,7 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
             Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),
         }
     }
-    for name in config.pool_settings.keys() {
-        if !config.pools.contains_key(name) {
-            problems.push(format!(
-                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
-                Name(name),
-            ));
-        }
-    }
+    check_settings(config, &addresses, problems);
     if let Some(defaults) = &config.default_pools {
         if defaults.is_empty() {
             problems.push("`default_pools` is empty; name at least one, or leave it out".into());
@@ -395,6 +344,30 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
         problems.push(format!("defaults: {invalid}"));
     }
     addresses
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    for (name, settings) in &config.pool_settings {
+        if !config.pools.contains_key(name) {
+            problems.push(format!(
+                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
+                Name(name),
+            ));
+        }
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
+    }
 }
 
 /// The values that a lock without a site would have.

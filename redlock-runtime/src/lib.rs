@@ -64,6 +64,7 @@ mod reentrancy;
 mod registry;
 mod scope;
 mod shutdown;
+mod shutdown_report;
 mod signal;
 mod site;
 mod telemetry;
@@ -90,7 +91,8 @@ pub use overview::{PoolHealth, SiteParameters, SiteReport, Votes};
 pub use parameters::{MinValidity, OnCancel, Wait};
 pub use registry::Registry;
 pub use scope::Entered;
-pub use shutdown::{ShutdownReport, shutdown_signal};
+pub use shutdown::shutdown_signal;
+pub use shutdown_report::ShutdownReport;
 pub use site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without

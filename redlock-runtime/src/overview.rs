@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{
-    NodeSet, NodeStatus, NodeVitals, OnLost, Renewal, Request, RetryLimit, majority,
-};
+use redlock_core::{NodeStatus, NodeVitals, OnLost, Renewal, Request, RetryLimit, majority};
 
 use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 use crate::registry::{Registry, names_of};
@@ -63,6 +61,8 @@ pub struct SiteReport {
     pub pools: Vec<String>,
     /// With what it locks.
     pub parameters: SiteParameters,
+    /// Those that the configuration says for this function alone, `pools` among them.
+    pub overridden: Vec<&'static str>,
     /// Those of the parameters that are expressions of the function: each call has its own values,
     /// and what `parameters` has for them counts for none.
     pub at_call: Vec<&'static str>,
@@ -153,28 +153,44 @@ impl Registry {
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let reports = sites().into_iter().map(|site| {
-            let (parameters, pools) = self.layers(site);
-            let is_of_site = |of: Option<&Site>| of.is_some_and(|it| it.is_same(site));
-            SiteReport {
-                site,
-                pools,
-                parameters: SiteParameters::of(parameters, site),
-                at_call: site.names_at_call().to_vec(),
-                held: held.iter().filter(|entry| is_of_site(entry.site)).count(),
-            }
+            // A generic function may have several sites, one an instance.
+            let is_of_site = |of: Option<&Site>| of.is_some_and(|it| it.place() == site.place());
+            let held = held.iter().filter(|entry| is_of_site(entry.site)).count();
+            self.report(site, held)
         });
         reports.collect()
     }
 
-    /// What a call of `site` would have: the attribute above the defaults.
-    fn layers(&self, site: &Site) -> (Parameters, Vec<String>) {
-        let parameters = site.own_parameters().above(self.shared.defaults);
-        let defaults: &NodeSet = &self.shared.default_set;
-        let pools = match site.pool_names() {
-            Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
-            None => names_of(defaults),
+    /// What a call of `site` would have, layer by layer as it is put together for a call.
+    fn report(&self, site: &'static Site, held: usize) -> SiteReport {
+        let over = self.shared.overrides.of(Some(site));
+        let overriding = over.map_or(Parameters::NONE, |over| over.parameters);
+        let parameters = overriding.above(site.own_parameters());
+        let nodes = over.and_then(|over| over.nodes.as_ref());
+        let pools = match (nodes, site.pool_names()) {
+            (Some(nodes), _) => names_of(nodes),
+            (None, Some(names)) => names.iter().map(|&name| name.to_owned()).collect(),
+            (None, None) => names_of(&self.shared.default_set),
         };
-        (parameters, pools)
+        let mut overridden = overriding.names();
+        // An override is above what the call says.
+        let is_at_call = |name: &&str| match *name {
+            "wait" | "retry_count" => overriding.limit.is_none(),
+            name => !overridden.contains(&name),
+        };
+        let at_call = site.names_at_call().iter().copied().filter(is_at_call);
+        let at_call = at_call.collect();
+        if nodes.is_some() {
+            overridden.push("pools");
+        }
+        SiteReport {
+            site,
+            pools,
+            parameters: SiteParameters::of(parameters.above(self.shared.defaults), site),
+            overridden,
+            at_call,
+            held,
+        }
     }
 }
 

@@ -126,6 +126,28 @@ impl Parameters {
         }
     }
 
+    /// The names of what this layer says.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let limit = match self.limit {
+            None => None,
+            Some(RetryLimit::Count(_)) => Some("retry_count"),
+            Some(_) => Some("wait"),
+        };
+        let names = [
+            self.ttl.map(|_| "ttl"),
+            limit,
+            self.retry_delay.map(|_| "retry_delay"),
+            self.clock_drift_factor.map(|_| "clock_drift_factor"),
+            self.min_validity.map(|_| "min_validity"),
+            self.max_hold.map(|_| "max_hold"),
+            self.min_hold.map(|_| "min_hold"),
+            self.fencing.map(|_| "fencing"),
+            self.on_lost.map(|_| "on_lost"),
+            self.on_cancel.map(|_| "on_cancel"),
+        ];
+        names.into_iter().flatten().collect()
+    }
+
     /// This layer above the built-in values, as a request for `resource`.
     ///
     /// # Errors

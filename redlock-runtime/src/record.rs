@@ -10,13 +10,13 @@ pub(crate) use nothing::{Record, Recorder};
 mod nothing {
     #![allow(clippy::unused_self, reason = "the other one uses it")]
 
-    use redlock_core::{LeaseHandle, NodeSet, Over, Request};
+    use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;
 
-    #[derive(Default)]
-    pub(crate) struct Recorder;
+    #[derive(Clone, Default)]
+    pub(crate) struct Recorder(());
 
     impl Recorder {
         pub(crate) fn begin(
@@ -26,12 +26,14 @@ mod nothing {
             _: &NodeSet,
             _: bool,
         ) -> Record {
-            Record
+            Record(())
         }
+
+        pub(crate) fn refused(&self, _: Option<&'static Site>, _: &Resource, _: &LockError) {}
     }
 
     #[derive(Default)]
-    pub(crate) struct Record;
+    pub(crate) struct Record(());
 
     impl Record {
         pub(crate) fn refused(&self, _: &LockError) {}

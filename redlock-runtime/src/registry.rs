@@ -19,7 +19,8 @@ use crate::telemetry::Telemetry;
 /// Where calls find their pools. Clones are the same registry.
 ///
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
-/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made.
+/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made. In tests with the
+/// feature `testing`, what is attached to the runtime comes before that.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) shared: Arc<Shared>,

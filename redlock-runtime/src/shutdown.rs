@@ -1,6 +1,5 @@
 //! The end of a registry.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
@@ -11,8 +10,59 @@ use once_cell::sync::OnceCell;
 use redlock_core::{Brief, Moment};
 use tokio::sync::Notify;
 
-use crate::held::{Entry, HeldLease};
+use crate::held::Entry;
+use crate::init::Redlock;
 use crate::registry::{Registry, Shared};
+use crate::shutdown_report::ShutdownReport;
+
+impl Redlock {
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    ///
+    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(self) -> ShutdownReport {
+        self.registry.begin_shutdown();
+        self.registry.shutdown_report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns what the server returned, or `None` where the deadline came first; the server has
+    /// been dropped then.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let output = self.registry.until_deadline(server.into_future()).await;
+        (output, self.shutdown().await)
+    }
+}
+
+/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
+/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
+/// polls its bodies while this thread waits, so that they are stuck until the deadline.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        self.registry.begin_shutdown();
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.registry.block_on_shutdown();
+        }
+    }
+}
 
 /// Sends the releases of all of them, and waits for them together.
 async fn surrendered(leases: &[Entry]) {
@@ -33,78 +83,6 @@ async fn surrendered(leases: &[Entry]) {
 
 /// How much of the deadline is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
-
-/// What a shutdown did.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ShutdownReport {
-    /// What was held when it began and ended by itself during the grace period.
-    pub finished: Vec<HeldLease>,
-    /// Bodies that were cancelled at the end of the grace period; their locks are released, but for
-    /// those that were to be left to their ttl.
-    pub cancelled: Vec<HeldLease>,
-    /// Leases without a body that were released at the end of the grace period.
-    pub released: Vec<HeldLease>,
-    /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
-    /// never released under a running body.
-    pub stuck: Vec<HeldLease>,
-    /// Acquisitions that had begun and did not end before the deadline, because nobody polled
-    /// them. What they may have on the nodes stays until the ttl.
-    pub under_way: usize,
-    /// Pools that did not confirm in time that everything sent to them was served. A node that
-    /// cannot be reached frees itself at the ttl.
-    pub unconfirmed: Vec<String>,
-}
-
-/// `2 finished, 1 cancelled, 0 released, 0 stuck`, and what should not be.
-impl fmt::Display for ShutdownReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} finished, {} cancelled, {} released, {} stuck",
-            self.finished.len(),
-            self.cancelled.len(),
-            self.released.len(),
-            self.stuck.len(),
-        )?;
-        for lease in &self.stuck {
-            write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
-        }
-        if self.under_way > 0 {
-            write!(f, "; {} acquisitions still under way", self.under_way)?;
-        }
-        if !self.unconfirmed.is_empty() {
-            write!(f, "; not confirmed by {}", self.unconfirmed.join(", "))?;
-        }
-        Ok(())
-    }
-}
-
-impl ShutdownReport {
-    fn log(&self) {
-        macro_rules! log_at {
-            ($level:ident) => {
-                tracing::$level!(
-                    finished = self.finished.len(),
-                    cancelled = self.cancelled.len(),
-                    released = self.released.len(),
-                    stuck = self.stuck.len(),
-                    under_way = self.under_way,
-                    unconfirmed = self.unconfirmed.join(","),
-                    "redlock has shut down: {self}",
-                )
-            };
-        }
-        // What may be on the nodes until its ttl is worth a look.
-        if !self.stuck.is_empty() || self.under_way > 0 {
-            log_at!(error);
-        } else if !self.unconfirmed.is_empty() {
-            log_at!(warn);
-        } else {
-            log_at!(info);
-        }
-    }
-}
 
 /// A shutdown's settings and progress.
 pub(crate) struct Shutdown {
@@ -182,15 +160,15 @@ impl Registry {
         let shutdown = &self.shared.shutdown;
         let mut work = pin!(work);
         let mut out_of_time = pin!(async {
-            let begun = shutdown.begun.notified();
+            let beginning = shutdown.begun.notified();
             if shutdown.began.get().is_none() {
-                begun.await;
+                beginning.await;
             }
             let clock = &self.shared.environment.clock;
-            let began = shutdown.began.get().copied();
-            let began = began.unwrap_or_else(|| clock.now());
+            let since = shutdown.began.get().copied();
+            let since = since.unwrap_or_else(|| clock.now());
             clock
-                .sleep_until(began.saturating_add(shutdown.deadline))
+                .sleep_until(since.saturating_add(shutdown.deadline))
                 .await;
         });
         std::future::poll_fn(|context| match work.as_mut().poll(context) {
@@ -312,4 +290,70 @@ pub async fn shutdown_signal() {
         return;
     }
     crate::signal::received(registry).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::{self, error::TryRecvError};
+
+    use super::*;
+    use crate::Config;
+
+    /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
+    /// `server` says.
+    fn serve<S: Future>(server: S) -> (Option<S::Output>, ShutdownReport) {
+        let config = Config::new()
+            .pool("a", "memory://a")
+            .shutdown_grace(Duration::ZERO)
+            .shutdown_deadline(CONFIRMING * 2);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            redlock
+                .shutdown_after(async {
+                    registry.begin_shutdown();
+                    server.await
+                })
+                .await
+        })
+    }
+
+    #[test]
+    fn a_server_that_ends_before_the_deadline_is_waited_for() {
+        let (served, report) = serve(async {
+            tokio::task::yield_now().await;
+            "served"
+        });
+        assert_eq!(served, Some("served"), "{report}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
+        let (server, mut is_dropped) = oneshot::channel::<()>();
+        let (served, report) = serve(async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert_eq!(served, None);
+        assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
+        assert!(report.unconfirmed.is_empty(), "{report}");
+    }
+
+    #[test]
+    fn the_signal_has_come_where_the_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            registry.begin_shutdown();
+            registry.scope(shutdown_signal()).await;
+            redlock.shutdown().await;
+        });
+    }
 }

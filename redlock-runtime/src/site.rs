@@ -227,12 +227,6 @@ impl Site {
         }
         parameters
     }
-
-    /// Whether it is the same function. A generic one may have several sites, one an instance.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let place = |it: &Self| (it.line, it.column, it.file, it.function, it.module);
-        place(self) == place(other)
-    }
 }
 
 /// `shop::charge (src/orders.rs:12:1)`

@@ -25,6 +25,7 @@
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
 //! * [`Authority`]: certificates for servers and clients, good and bad.
+//! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
@@ -47,6 +48,7 @@ mod nodes;
 mod ports;
 mod process;
 mod proxy;
+mod sentinels;
 mod service;
 mod spawner;
 mod temp_dir;
@@ -61,6 +63,7 @@ pub use nodes::Nodes;
 pub use proxy::Proxy;
 pub use redis;
 pub use rustix::process::Signal;
+pub use sentinels::{SentinelGroup, SentinelOptions};
 pub use service::Service;
 
 /// The README's examples are tests.

@@ -112,6 +112,10 @@ impl Nodes {
         }
     }
 
+    pub(crate) fn into_nodes(self) -> Vec<RedisNode> {
+        self.0
+    }
+
     fn reachable(&self) -> impl Iterator<Item = &RedisNode> {
         self.iter().filter(|node| node.is_reachable())
     }

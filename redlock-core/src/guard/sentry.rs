@@ -58,6 +58,8 @@ pub struct Sentry {
     /// A step whose quarantine is not on the node yet.
     unwritten: Option<Unwritten>,
     clock: NodeClock,
+    /// Whose clock that is, as far as the server tells.
+    run_id: Option<String>,
 }
 
 #[derive(Debug)]
@@ -93,6 +95,7 @@ impl Sentry {
             suspicion: None,
             unwritten: None,
             clock: NodeClock::default(),
+            run_id: None,
         }
     }
 
@@ -105,6 +108,7 @@ impl Sentry {
 
     /// What a check comes to. The node must do nothing else than what the newest verdict says.
     pub fn check(&mut self, check: &Check<'_>) -> Verdict {
+        self.forget_the_clock_of_another(check);
         let (stepped, is_sharp) = self.clock.read(check);
         if is_sharp || stepped.is_some() {
             self.fleet.note_clock(self.seat, check, stepped);
@@ -144,6 +148,18 @@ impl Sentry {
             action,
             is_new_epoch,
             stepped_ms: stepped.map(|us| i64::try_from(us / 1000).unwrap_or(i64::MAX)),
+        }
+    }
+
+    /// A promoted replica is on another host, whose clock is not the one that was read before: the
+    /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
+    /// that a restart hides has to be seen.
+    fn forget_the_clock_of_another(&mut self, check: &Check<'_>) {
+        if check.run_id.is_some() && check.run_id != self.run_id.as_deref() {
+            if self.run_id.is_some() && !self.options.trust_aof {
+                self.clock = NodeClock::default();
+            }
+            self.run_id = check.run_id.map(str::to_owned);
         }
     }
 

@@ -8,7 +8,7 @@ use super::{NodeError, NodeErrorKind, NodeStatus};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeVitals {
-    /// The server's URL, without user and password; `None` for a node in this process.
+    /// Where the server is, without user and password; `None` for a node in this process.
     pub server: Option<String>,
     /// Whether there is a connection. It may still be looked at, or suspect.
     pub is_connected: bool,

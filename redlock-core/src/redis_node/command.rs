@@ -136,6 +136,18 @@ pub(super) fn is_marker_gone(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
 }
 
+/// Whether the server answered that it is a replica: nothing was written. A script's error had its
+/// cause inside before 7.0.
+pub(super) fn is_of_replica(value: &Value<'_>) -> bool {
+    let Value::Error(text) = value else {
+        return false;
+    };
+    let inside = b"-READONLY ";
+    text.starts_with(b"READONLY")
+        || text.starts_with(b"MASTERDOWN")
+        || text.windows(inside.len()).any(|part| part == inside)
+}
+
 /// What `value` means as the answer to `operation`, of a node in `epoch`.
 pub(super) fn interpret(
     operation: &Operation,

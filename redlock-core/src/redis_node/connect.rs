@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::node::{NodeError, NodeErrorKind};
 
-use super::address::Server;
+use super::address::{Login, Server};
 use super::command::Dialect;
 use super::scripts::introductions;
 use super::socket::{Reader, Socket, Stream, Writer};
@@ -39,9 +39,13 @@ pub(super) enum Curiosity {
 /// Connects, logs in and learns the server's version.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn connect(server: &Server, curiosity: Curiosity) -> Result<Connected, NodeError> {
+pub(super) async fn connect(
+    server: &Server,
+    curiosity: Curiosity,
+    key_prefix: &[u8],
+) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
-    let (dialect, facts) = handshake(socket.stream(), server, curiosity).await?;
+    let (dialect, facts) = handshake(socket.stream(), server, curiosity, key_prefix).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -63,36 +67,13 @@ async fn handshake(
     stream: &mut dyn Stream,
     server: &Server,
     curiosity: Curiosity,
+    key_prefix: &[u8],
 ) -> Result<(Dialect, Facts), NodeError> {
     let login = &server.login;
-    let password = login.password.as_deref();
     let mut buffer = BytesMut::new();
-
-    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
-    if let Some(password) = password {
-        hello.extend([
-            b"AUTH".as_slice(),
-            login.user().as_bytes(),
-            password.as_bytes(),
-        ]);
-    }
-    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read)
+    let hello = greet(stream, &mut buffer, login)
         .await
         .map_err(|error| perhaps_tls(error, server))?;
-    let hello = match hello {
-        Ok(hello) => hello,
-        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
-        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
-            if let Some(password) = password {
-                let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, &mut buffer, &pack(old.into_iter()), |_| ())
-                    .await?
-                    .map_err(not_connected)?;
-            }
-            Hello::default()
-        }
-        Err(error) => return Err(not_connected(error)),
-    };
     if login.db != 0 {
         let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
@@ -107,7 +88,7 @@ async fn handshake(
         Facts::of_role(hello.is_replica),
     )
     .await?;
-    for script in introductions() {
+    for script in introductions(key_prefix) {
         let refused = |error| {
             let what = "the server does not run the scripts that a release needs";
             not_connected(format!("{what}: {error}"))
@@ -122,6 +103,38 @@ async fn handshake(
         Dialect::Plain
     };
     Ok((dialect, facts))
+}
+
+/// Logs in, and hears who answers.
+pub(super) async fn greet(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    login: &Login,
+) -> Result<Hello, NodeError> {
+    let password = login.password.as_deref();
+    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
+    if let Some(password) = password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
+    }
+    let hello = exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await?;
+    match hello {
+        Ok(hello) => Ok(hello),
+        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
+        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
+            if let Some(password) = password {
+                let old = [b"AUTH".as_slice(), password.as_bytes()];
+                exchange(stream, buffer, &pack(old.into_iter()), |_| ())
+                    .await?
+                    .map_err(not_connected)?;
+            }
+            Ok(Hello::default())
+        }
+        Err(error) => Err(not_connected(error)),
+    }
 }
 
 /// Asks the server about itself. What its ACL hides is left open.
@@ -158,7 +171,8 @@ async fn inquire(
     Ok(facts)
 }
 
-fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// The names and values of a flat list of them.
+pub(super) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let Value::Array(words) = value else {
         return Vec::new();
     };
@@ -171,7 +185,7 @@ fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// What the reply to HELLO says: a flat list of names and values.
 #[derive(Default)]
-struct Hello {
+pub(super) struct Hello {
     /// The major one.
     version: u32,
     is_replica: bool,
@@ -198,7 +212,7 @@ fn major(version: &[u8]) -> u32 {
 }
 
 /// Sends one command and reads its reply: what `read` makes of it, or the server's error text.
-async fn exchange<T>(
+pub(super) async fn exchange<T>(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
     command: &[u8],

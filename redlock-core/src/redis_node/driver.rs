@@ -1,13 +1,13 @@
 //! The task that keeps a node connected.
 
-use std::future::poll_fn;
-use std::pin::pin;
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use rand::RngExt as _;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::Brief;
 use crate::io_thread::IoThread;
@@ -15,9 +15,10 @@ use crate::node::{NodeError, NodeErrorKind};
 
 use super::RedisOptions;
 use super::address::RedisAddress;
-use super::connect::{Connected, Curiosity, connect};
+use super::connect::{Connected, Curiosity, connect, not_connected};
 use super::inbox::{HasEnded, Inbox};
-use super::locate::locate;
+use super::locate::{Located, locate, moved};
+use super::lookout::Lookout;
 use super::serve::{Ended, Serve};
 use super::warden::Warden;
 
@@ -30,6 +31,8 @@ pub(super) struct Driver {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
+    /// Told where the node leaves a server that others may still tell of keys.
+    pub(super) lookout: Arc<Lookout>,
     pub(super) options: RedisOptions,
     /// The node's guard, where it belongs to a fleet.
     pub(super) warden: Option<Warden>,
@@ -45,15 +48,19 @@ impl Driver {
         let mut logged = String::new();
         loop {
             match self.connect().await {
-                Ok(connected) => {
-                    tracing::info!(pool = %self.name, server = %self.address, "node connected");
+                Ok((located, connected)) => {
+                    tracing::info!(
+                        pool = %self.name, server = %self.address, at = %located.server,
+                        "node connected",
+                    );
                     logged.clear();
                     let since = Instant::now();
-                    let warden = self.warden.as_mut();
-                    let ended = Serve::new(connected, &self.inbox, &self.options, warden).await;
-                    match ended {
+                    match self.serve(&located, connected).await {
                         Ended::Dropped => return,
                         Ended::Broken(error) => self.log(&error, &mut logged),
+                    }
+                    if self.address.fails_over() {
+                        self.lookout.moved();
                     }
                     self.unreachable();
                     if since.elapsed() > LONGEST_PAUSE {
@@ -71,6 +78,24 @@ impl Driver {
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Serves the connection for as long as it lasts, and is one to the server that is meant.
+    async fn serve(&mut self, located: &Located, connected: Connected) -> Ended {
+        let warden = self.warden.as_mut();
+        let mut serve = Serve::new(connected, &self.inbox, &self.options, warden);
+        if !self.address.fails_over() {
+            return serve.await;
+        }
+        serve.leave_a_replica();
+        let mut moved = pin!(moved(&self.address, located, &self.inbox, &self.options));
+        poll_fn(|context| {
+            if let Poll::Ready(ended) = Pin::new(&mut serve).poll(context) {
+                return Poll::Ready(ended);
+            }
+            moved.as_mut().poll(context).map(|error| serve.end(error))
+        })
+        .await
     }
 
     fn log(&self, error: &NodeError, logged: &mut String) {
@@ -91,27 +116,41 @@ impl Driver {
     }
 
     /// Connects to a server that may vote, for all that it says of itself.
-    async fn connect(&mut self) -> Result<Connected, NodeError> {
+    async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
         let curiosity = match (&self.warden, self.options.trust_aof) {
             (None, _) => Curiosity::None,
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
         };
-        let connecting = async { connect(&locate(&self.address).await?, curiosity).await };
-        let connected = tokio::time::timeout(timeout, connecting)
-            .await
-            .unwrap_or_else(|_| {
-                let silence = self.address.silence();
-                let detail = format!("no connection within {}{silence}", Brief(timeout));
-                Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
-            })?;
+        let fleet = self.options.fleet.as_ref();
+        let prefix = fleet.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let until = Instant::now() + timeout;
+        let late = || {
+            let silence = self.address.silence();
+            not_connected(format!("no connection within {}{silence}", Brief(timeout)))
+        };
+        let located = timeout_at(until, locate(&self.address, timeout)).await;
+        let located = located.unwrap_or_else(|_| Err(late()))?;
+        let connected = timeout_at(until, connect(&located.server, curiosity, prefix)).await;
+        let connected = connected.unwrap_or_else(|_| Err(late()));
+        let connected = connected.map_err(|error| located.blame(error))?;
+        let facts = &connected.facts;
+        if self.address.fails_over() && facts.is_replica() {
+            // Not refused: it is being promoted, or somebody else is.
+            let detail = format!("the sentinels name {}, which is a replica", located.server);
+            return Err(not_connected(detail));
+        }
         if let Some(warden) = &mut self.warden {
-            let judgement = connected.facts.judge(&self.name, self.options.trust_aof);
+            let judgement = if self.address.fails_over() {
+                facts.judge_replaceable(&self.name, warden.is_on())
+            } else {
+                facts.judge(&self.name, self.options.trust_aof)
+            };
             let warnings = judgement.under(self.options.vetting)?;
             warden.connected(connected.facts.clone(), warnings);
         }
-        Ok(connected)
+        Ok((located, connected))
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {

@@ -27,6 +27,9 @@ pub(super) struct Inbox {
     state: Mutex<State>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
+    /// Told when an answer is overdue, again and again while it is, and by whoever else has a
+    /// reason to ask whether the server is the one that is meant.
+    doubts: Arc<Notify>,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
@@ -86,6 +89,7 @@ impl Inbox {
             listeners: Mutex::default(),
             pulse: Pulse::new(),
             settled: Notify::new(),
+            doubts: Arc::default(),
             max_in_flight,
         }
     }
@@ -229,6 +233,12 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
+        self.doubts.notify_one();
+    }
+
+    /// See the field. For one task to wait on.
+    pub(super) fn doubts(&self) -> &Arc<Notify> {
+        &self.doubts
     }
 
     /// The overdue answer came.

@@ -14,6 +14,7 @@ mod roll;
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -50,6 +51,8 @@ pub(super) struct Lookout {
     times: Times,
     /// Where the task runs, and whose clock remaining times are counted on.
     io: IoThread,
+    /// The server that the connection is to may not be the one that is meant any more.
+    has_moved: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -94,6 +97,7 @@ impl Lookout {
                 idle: options.watch_idle.min(LONGEST_IDLE),
             },
             io,
+            has_moved: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -142,6 +146,15 @@ impl Lookout {
         }
     }
 
+    /// The node has left its server: a connection that tells of keys there is made anew.
+    pub(super) fn moved(&self) {
+        self.has_moved.store(true, Ordering::Release);
+        let task = self.lock().task.take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
     // What follows is the task's side.
 
     /// Moves new watches into `taken`, which is empty. Leaves the waker.
@@ -154,8 +167,9 @@ impl Lookout {
 
     async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
         let timeout = self.times.connect_timeout;
+        self.has_moved.store(false, Ordering::Release);
         let connecting = async {
-            let server = locate(&self.address).await?;
+            let server = locate(&self.address, timeout).await?.server;
             Ok((dial(&server).await?, server.login))
         };
         tokio::time::timeout(timeout, connecting)

@@ -13,6 +13,7 @@ mod locate;
 mod lookout;
 mod pulse;
 mod scripts;
+mod sentinel;
 mod serve;
 mod socket;
 mod tls;
@@ -63,7 +64,8 @@ pub struct RedisOptions {
     /// What becomes of a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
-    /// promoted. Then a restart needs no quarantine.
+    /// promoted. Then a restart needs no quarantine. Means nothing for an address that
+    /// [fails over](RedisAddress::fails_over).
     pub trust_aof: bool,
     /// Who is told how long each answer took.
     pub answers: Option<Arc<dyn ObserveAnswers>>,
@@ -100,10 +102,12 @@ impl RedisNode {
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,
-        options: RedisOptions,
+        mut options: RedisOptions,
         io: &IoThread,
     ) -> Self {
         let name = name.into();
+        // The file of a promoted replica lacks what the replica lacked.
+        options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
         let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
         // Here and not in its task: the fleet is whole once all its nodes are started.
@@ -112,16 +116,17 @@ impl RedisNode {
             .fleet
             .as_ref()
             .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
-        let lookout = Lookout::new(
+        let lookout = Arc::new(Lookout::new(
             Arc::clone(&name),
             Arc::clone(&address),
             &options,
             io.clone(),
-        );
+        ));
         let driver = driver::Driver {
             name: Arc::clone(&name),
             address: Arc::clone(&address),
             inbox: Arc::clone(&inbox),
+            lookout: Arc::clone(&lookout),
             options,
             warden,
             // Keeps the thread alive until the last release has been sent.
@@ -132,7 +137,7 @@ impl RedisNode {
             name,
             address,
             inbox,
-            lookout: Arc::new(lookout),
+            lookout,
         }
     }
 

@@ -18,7 +18,9 @@ use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::operation::{SharedOperation, Want};
 
 use super::RedisOptions;
-use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
+use super::command::{
+    Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript, is_of_replica,
+};
 use super::connect::{CLOSED, Connected, describe};
 use super::inbox::{Inbox, Owed, Submission, Taken};
 use super::socket::{Reader, Writer};
@@ -59,6 +61,8 @@ pub(super) struct Serve<'a> {
     /// Answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
+    /// See [`leave_a_replica`](Self::leave_a_replica).
+    leaves_a_replica: bool,
     /// For how many looks into the inbox in a row there was hardly anything to do.
     quiet_takes: u32,
     /// When the server was last heard of.
@@ -127,6 +131,7 @@ impl<'a> Serve<'a> {
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
+            leaves_a_replica: false,
             quiet_takes: 0,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
@@ -139,6 +144,18 @@ impl<'a> Serve<'a> {
             serve.push(Instant::now(), Purpose::Owed(owed));
         }
         serve
+    }
+
+    /// From here on, a server that answers as a replica does is not the one that is meant any more,
+    /// and the connection to it ends.
+    pub(super) fn leave_a_replica(&mut self) {
+        self.leaves_a_replica = true;
+    }
+
+    /// Ends the connection from outside.
+    pub(super) fn end(&mut self, error: NodeError) -> Ended {
+        self.give_up(&error);
+        Ended::Broken(error)
     }
 
     fn push(&mut self, since: Instant, purpose: Purpose) {
@@ -196,6 +213,11 @@ impl<'a> Serve<'a> {
     }
 
     fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+        if self.leaves_a_replica && is_of_replica(value) {
+            // Nobody served it. If it is a release, it is owed to the next master.
+            self.in_flight.push_front(in_flight);
+            return Err(lost("the server is a replica now"));
+        }
         let operation = match &in_flight.purpose {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
@@ -360,10 +382,7 @@ impl Future for Serve<'_> {
         match self.step(context) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => Poll::Ready(Ended::Dropped),
-            Err(error) => {
-                self.give_up(&error);
-                Poll::Ready(Ended::Broken(error))
-            }
+            Err(error) => Poll::Ready(self.end(error)),
         }
     }
 }

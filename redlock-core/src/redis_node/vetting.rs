@@ -24,6 +24,8 @@ pub(super) struct Facts {
     is_replica: bool,
     master: Option<String>,
     replicas: u32,
+    /// It takes no write while its replicas are gone (`min-replicas-to-write`).
+    needs_replicas: bool,
     max_memory: u64,
     max_memory_policy: Option<String>,
     /// It answered to `INFO`.
@@ -62,6 +64,8 @@ impl Facts {
                 "master_host" => master_host = Some(value),
                 "master_port" => master_port = Some(value),
                 "connected_slaves" => self.replicas = value.parse().unwrap_or(0),
+                // There only where they are counted.
+                "min_slaves_good_slaves" => self.needs_replicas = true,
                 "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
                 "maxmemory_policy" => self.max_memory_policy = Some(value.to_owned()),
                 _ => {}
@@ -84,6 +88,10 @@ impl Facts {
         }
     }
 
+    pub(super) fn is_replica(&self) -> bool {
+        self.is_replica
+    }
+
     /// What speaks against the server under the name `pool`, and what had better be otherwise.
     pub(super) fn judge(&self, pool: &str, trusts_aof: bool) -> Judgement {
         let mut judgement = Judgement::default();
@@ -93,13 +101,7 @@ impl Facts {
                 "`{pool}` is a replica of {of}; a lock needs a master: point the pool at one",
             ));
         }
-        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
-        if self.max_memory > 0 && policy != "noeviction" {
-            judgement.faults.push(format!(
-                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
-                 among them; set maxmemory-policy noeviction",
-            ));
-        }
+        self.judge_memory(pool, &mut judgement);
         if self.replicas > 0 {
             let mut text = format!("`{pool}` has {} replica", self.replicas);
             // Writing to a string does not fail.
@@ -122,6 +124,40 @@ impl Facts {
             self.judge_persistence(pool, &mut judgement);
         }
         judgement
+    }
+
+    /// The same of a master that a replica may replace. Where the restart guard is on, it has to be
+    /// told from its replicas.
+    pub(super) fn judge_replaceable(&self, pool: &str, is_guarded: bool) -> Judgement {
+        let mut judgement = Judgement::default();
+        self.judge_memory(pool, &mut judgement);
+        if !self.is_open {
+            let text = format!(
+                "`{pool}` does not answer INFO, so a promoted replica, which may lack the newest \
+                 locks, is not noticed; allow `+info` in its ACL",
+            );
+            if is_guarded {
+                judgement.faults.push(text);
+            } else {
+                judgement.warnings.push(text);
+            }
+        } else if !self.needs_replicas {
+            judgement.warnings.push(format!(
+                "`{pool}` takes writes without a replica that has them: cut off from the rest, a \
+                 master goes on granting locks beside its successor; set min-replicas-to-write 1",
+            ));
+        }
+        judgement
+    }
+
+    fn judge_memory(&self, pool: &str, judgement: &mut Judgement) {
+        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
+        if self.max_memory > 0 && policy != "noeviction" {
+            judgement.faults.push(format!(
+                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
+                 among them; set maxmemory-policy noeviction",
+            ));
+        }
     }
 
     fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {
@@ -238,6 +274,27 @@ mod tests {
             "{hidden:?}"
         );
         assert_eq!(Facts::of_role(true).judge("a", false).faults.len(), 1);
+    }
+
+    #[test]
+    fn a_master_that_is_replaced_needs_its_replicas_and_shows_which_server_it_is() {
+        let replicated = "connected_slaves:2\r\nmin_slaves_good_slaves:2\r\n";
+        let good = facts(&format!("{HEALTHY}{replicated}"));
+        assert_eq!(good.judge_replaceable("a", true), Judgement::default());
+
+        let alone = facts(HEALTHY).judge_replaceable("a", true);
+        assert!(alone.faults.is_empty(), "{alone:?}");
+        assert!(
+            alone.warnings[0].contains("min-replicas-to-write 1"),
+            "{alone:?}"
+        );
+
+        let hidden = Facts::of_role(false);
+        assert_eq!(hidden.judge_replaceable("a", true).faults.len(), 1);
+        assert_eq!(hidden.judge_replaceable("a", false).warnings.len(), 1);
+
+        let evicting = facts("maxmemory:1\r\nmaxmemory_policy:allkeys-lru\r\n");
+        assert_eq!(evicting.judge_replaceable("a", true).faults.len(), 1);
     }
 
     #[test]

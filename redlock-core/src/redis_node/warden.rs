@@ -90,9 +90,14 @@ impl Warden {
         }
     }
 
+    /// Whether anything is done about a node that may have forgotten locks.
+    pub(super) fn is_on(&self) -> bool {
+        self.fleet.guard() != RestartGuard::Off
+    }
+
     /// The marker's key, where the node has one.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        (self.fleet.guard() != RestartGuard::Off).then(|| self.fleet.marker_key().into())
+        self.is_on().then(|| self.fleet.marker_key().into())
     }
 
     /// A connection is there, to a server like that.
@@ -122,7 +127,7 @@ impl Warden {
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.fleet.doubts();
         self.asked = self.clock.now();
-        if self.fleet.guard() == RestartGuard::Off {
+        if !self.is_on() {
             // No marker, and nobody who needs to be allowed to look for one.
             return pack([&b"TIME"[..]].into_iter());
         }

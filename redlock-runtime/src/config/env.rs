@@ -103,16 +103,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
 fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<(), String> {
     match key {
         "url" => {
-            let pool_of = Pool {
-                url: PoolUrl::new(value),
-                vetting: None,
-                trust_aof: None,
-                tls_ca: None,
-                tls_cert: None,
-                tls_key: None,
-                tls_server_name: None,
-            };
-            file.pools.insert(pool, pool_of);
+            file.pools.insert(pool, Pool::at(PoolUrl::new(value)));
         }
         "vetting" => {
             let choices = [("refuse", Vetting::Refuse), ("warn", Vetting::Warn)];

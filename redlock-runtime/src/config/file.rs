@@ -55,6 +55,21 @@ pub(super) struct Pool {
     pub(super) tls_server_name: Option<String>,
 }
 
+impl Pool {
+    /// With nothing said but where it is.
+    pub(super) fn at(url: PoolUrl) -> Self {
+        Self {
+            url,
+            vetting: None,
+            trust_aof: None,
+            tls_ca: None,
+            tls_cert: None,
+            tls_key: None,
+            tls_server_name: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Guard {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
-use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover, Vetting};
+use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover};
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
@@ -204,56 +204,6 @@ impl Config {
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));
-        self
-    }
-
-    /// What becomes of this pool where its server is one that a lock cannot rely on: a replica, one
-    /// that evicts keys. It is refused by default.
-    #[must_use]
-    pub fn vetting(mut self, pool: impl Into<String>, vetting: Vetting) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.vetting = Some(vetting);
-        self
-    }
-
-    /// This pool's server forgets nothing when it restarts, so that it may vote at once: it has
-    /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
-    /// takes its place.
-    #[must_use]
-    pub fn trust_aof(mut self, pool: impl Into<String>) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.trust_aof = Some(true);
-        self
-    }
-
-    /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
-    /// place of the system's. For `rediss://` URLs, as the other settings of TLS.
-    #[must_use]
-    pub fn tls_ca(mut self, pool: impl Into<String>, file: impl Into<PathBuf>) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.tls.ca = Some(file.into());
-        self
-    }
-
-    /// The PEM files with the certificate that this pool's server is shown, and its private key.
-    #[must_use]
-    pub fn tls_cert(
-        mut self,
-        pool: impl Into<String>,
-        certificate: impl Into<PathBuf>,
-        key: impl Into<PathBuf>,
-    ) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.tls.certificate = Some(certificate.into());
-        settings.tls.key = Some(key.into());
-        self
-    }
-
-    /// The name that the certificate of this pool's server is for, where the URL has another.
-    #[must_use]
-    pub fn tls_server_name(mut self, pool: impl Into<String>, name: impl Into<String>) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.tls.server_name = Some(name.into());
         self
     }
 

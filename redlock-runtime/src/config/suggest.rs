@@ -1,12 +1,14 @@
 //! "did you mean …?" for names typed by hand.
 
+use super::shown::Name;
+
 /// `; did you mean …?` where one of the candidates is near, or else which there are.
 pub(crate) fn did_you_mean<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
     match nearest(typed, candidates.clone()) {
-        Some(near) => format!("; did you mean `{near}`?"),
+        Some(near) => format!("; did you mean `{}`?", Name(near)),
         None => among(candidates),
     }
 }
@@ -14,7 +16,10 @@ pub(crate) fn did_you_mean<'a>(
 /// `; there are …`, or nothing where there are none.
 fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
-    let all: Vec<String> = candidates.into_iter().map(|it| format!("`{it}`")).collect();
+    let all: Vec<String> = candidates
+        .into_iter()
+        .map(|it| format!("`{}`", Name(it)))
+        .collect();
     match all.len() {
         0 => String::new(),
         1..=MOST => format!("; there are {}", all.join(", ")),

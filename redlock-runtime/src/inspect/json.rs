@@ -229,6 +229,8 @@ struct SiteEntry {
     pools: Vec<String>,
     held: usize,
     parameters: BTreeMap<&'static str, Value>,
+    /// What the configuration says for this function alone.
+    overridden: Vec<&'static str>,
     /// The parameters that each call has a value of its own for.
     at_call: Vec<&'static str>,
 }
@@ -272,6 +274,7 @@ impl From<SiteReport> for SiteEntry {
             pools: report.pools,
             held: report.held,
             parameters,
+            overridden: report.overridden,
             at_call: report.at_call,
         }
     }

@@ -5,10 +5,11 @@ use std::time::SystemTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::{NodeStatus, NodeVitals};
 
-use super::text::{Millis, Offset, Span, lives, tries, utc};
+use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::held::HeldLease;
 use crate::overview::{PoolHealth, SiteReport};
 use crate::registry::Registry;
+use crate::site::Site;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -32,12 +33,12 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
             body {
                 header {
                     h1 { "redlock" }
-                    span.dim { (registry.owner()) ", " (utc(SystemTime::now())) }
+                    span.dim { (registry.owner()) ", " (when(SystemTime::now())) }
                     nav {
                         @for name in ["health", "held", "sites"] {
                             a href=(below(path, name)) { (name) ".json" }
                         }
-                        @if is_live { a href="?" { "stop" } } @else { a href="?live" { "every 5 s" } }
+                        @if is_live { a href="?" { "stop reloading" } } @else { a href="?live" { "reload every 5 s" } }
                     }
                 }
                 (state(registry))
@@ -63,21 +64,36 @@ fn below(path: &str, name: &str) -> String {
 
 fn state(registry: &Registry) -> Markup {
     let votes = registry.votes();
-    let (headline, is_bad) = if registry.is_closing() {
-        ("Shutting down: no new locks", true)
+    let (headline, class) = if registry.is_closing() {
+        ("Shutting down: no new locks", "bad")
     } else if !votes.suffice() {
-        ("No locks can be had: too few nodes vote", true)
-    } else if votes.voting < votes.configured {
-        ("Locks can be had, with a node less", false)
+        ("No locks can be had: too few nodes vote", "bad")
+    } else if votes.voting == votes.configured {
+        ("All is well", "")
+    } else if votes.voting == votes.needed {
+        ("Locks can be had, with no node to spare", "warn")
     } else {
-        ("All is well", false)
+        ("Locks can be had, but not all nodes vote", "warn")
     };
     html! {
-        p.state.bad[is_bad] {
+        p class={ "state " (class) } {
             (headline) ". "
             span {
                 (votes.voting) " of " (votes.configured) " default pools vote, "
                 (votes.needed) " needed."
+            }
+        }
+    }
+}
+
+/// A function's path, which may be broken behind each `::`.
+fn function(site: &Site) -> Markup {
+    let name = site.site_name();
+    html! {
+        code {
+            @for (index, part) in name.split("::").enumerate() {
+                @if index > 0 { "::" wbr; }
+                (part)
             }
         }
     }
@@ -114,8 +130,8 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 } @else {
                     span.tag { "votes" }
                 }
-                @if health.epoch > 0 {
-                    small { "may have forgotten locks " (times(health.epoch.into())) }
+                @if health.epoch > 0 && health.is_voting() {
+                    small { "may have forgotten locks " (times(health.epoch.into())) " so far" }
                 }
             }
             td.n data-label="Latency" {
@@ -142,7 +158,7 @@ fn connection(vitals: &NodeVitals) -> Markup {
     }
     html! {
         @if vitals.is_connected { "connected" } @else { "not connected" }
-        @if let Some(since) = vitals.since { " for " (Span(since)) }
+        @if let Some(since) = vitals.since { " for " span.whole { (Span(since)) } }
         small {
             @if vitals.connections > 1 { "made anew " (times(vitals.connections - 1)) ", " }
             (vitals.answers) " answers, " (vitals.in_flight) " out"
@@ -178,7 +194,7 @@ fn leases(held: &[HeldLease], waiting: usize) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "Resource" } th { "For" } th.n { "Held" } th.n { "Valid" }
+                        th { "Resource" } th { "Site" } th.n { "Held" } th.n { "Valid" }
                         th.n { "Extended" } th { "Token" } th { "Pools" }
                     }
                 }
@@ -196,9 +212,9 @@ fn lease_row(lease: &HeldLease) -> Markup {
         tr {
             // Isolated, so that no name can turn the rest of the line around.
             td data-label="Resource" { bdi { (lease.resource) } (company(lease)) }
-            td data-label="For" {
+            td data-label="Site" {
                 @if let Some(site) = lease.site {
-                    code { (site.site_name()) }
+                    (function(site))
                 } @else if lease.has_body {
                     span.dim { "a body in the object style" }
                 } @else {
@@ -207,7 +223,7 @@ fn lease_row(lease: &HeldLease) -> Markup {
             }
             td.n data-label="Held" {
                 (Span(lease.held_for))
-                small { (utc(lease.since)) }
+                small { (when(lease.since)) }
             }
             td.n data-label="Valid" {
                 @if lease.validity.is_zero() { span.tag.bad { "over" } }
@@ -219,9 +235,9 @@ fn lease_row(lease: &HeldLease) -> Markup {
             }
             td data-label="Token" {
                 code { (lease.token_id) "…" }
-                @if let Some(token) = lease.fencing_token { small { "fencing " (token) } }
+                @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
             }
-            td data-label="Pools" { (lease.pools.join(", ")) }
+            (names(&lease.pools))
         }
     }
 }
@@ -243,7 +259,7 @@ fn sites(sites: &[SiteReport]) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "Function" } th { "Locks" } th { "For" } th { "Tries" } th { "Pools" }
+                        th { "Function" } th { "Locks" } th { "Lives" } th { "Tries" } th { "Pools" }
                         th.n { "Held now" }
                     }
                 }
@@ -261,14 +277,17 @@ fn site_row(report: &SiteReport) -> Markup {
     html! {
         tr {
             td data-label="Function" {
-                code { (site.site_name()) }
+                (function(site))
                 small { (site.file()) ":" (site.line()) }
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }
                 @if report.parameters.fencing { small { "with a fencing token" } }
+                @if !report.overridden.is_empty() {
+                    small { (report.overridden.join(", ")) " by the configuration" }
+                }
             }
-            td data-label="For" {
+            td data-label="Lives" {
                 @if has_own_ttl || has_own_hold { span.dim { "said by the call" } }
                 @else { (lives(&report.parameters)) }
             }
@@ -276,12 +295,16 @@ fn site_row(report: &SiteReport) -> Markup {
                 @if has_own_tries { span.dim { "said by the call" } }
                 @else { (tries(&report.parameters)) }
             }
-            td data-label="Pools" { (report.pools.join(", ")) }
+            (names(&report.pools))
             td.n data-label="Held now" {
                 @if report.held == 0 { span.dim { "–" } } @else { (report.held) }
             }
         }
     }
+}
+
+fn names(pools: &[String]) -> Markup {
+    html! { td.whole[pools.len() <= 5] data-label="Pools" { (pools.join(", ")) } }
 }
 
 fn times(count: u64) -> String {

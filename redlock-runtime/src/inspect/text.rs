@@ -52,6 +52,12 @@ pub(super) fn utc(at: SystemTime) -> String {
     humantime::format_rfc3339_millis(at).to_string()
 }
 
+/// `2026-11-21 17:20:00 UTC`
+pub(super) fn when(at: SystemTime) -> String {
+    let text = humantime::format_rfc3339_seconds(at).to_string();
+    text.replace('T', " ").replace('Z', " UTC")
+}
+
 /// How long a site keeps trying.
 pub(super) fn tries(parameters: &SiteParameters) -> String {
     let tries = match (parameters.wait, parameters.retry_count) {

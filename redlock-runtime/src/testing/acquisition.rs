@@ -16,9 +16,10 @@ pub struct Acquisition {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style.
     pub site: Option<&'static Site>,
-    /// The pools that it was to be locked on.
+    /// The pools that it was to be locked on; none where it was refused before that was decided, for
+    /// an unknown pool or an invalid value.
     pub pools: Vec<String>,
-    /// The ttl that it asked for.
+    /// The ttl that it asked for; zero where there are no pools.
     pub ttl: Duration,
     /// It ran below a holder of the same resource, and shared that lease.
     pub is_shared: bool,
@@ -82,7 +83,9 @@ impl fmt::Display for Acquisition {
         if let Some(site) = self.site {
             write!(f, " by `{}`", site.site_name())?;
         }
-        write!(f, " on {} for {}", self.pools.join(", "), Brief(self.ttl))?;
+        if !self.pools.is_empty() {
+            write!(f, " on {} for {}", self.pools.join(", "), Brief(self.ttl))?;
+        }
         if self.is_shared {
             f.write_str(", shared with its caller")?;
         }

@@ -1,8 +1,9 @@
 //! The journal of what calls did.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use redlock_core::{LeaseHandle, NodeSet, Over, Request};
+use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
 use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
@@ -39,6 +40,21 @@ impl Journal {
         leases.cloned().collect()
     }
 
+    /// Returns its index.
+    fn add(&self, acquisition: Acquisition) -> usize {
+        let index = {
+            let mut lines = self.lock();
+            lines.push(Line {
+                acquisition,
+                lease: None,
+                ending: None,
+            });
+            lines.len() - 1
+        };
+        self.changed.notify_waiters();
+        index
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
         // No code that can panic runs under this lock.
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,7 +62,7 @@ impl Journal {
 }
 
 /// Where a registry's calls report to: nowhere, unless it is one of the kit's.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Recorder(Option<Arc<Journal>>);
 
 impl Recorder {
@@ -72,22 +88,32 @@ impl Recorder {
                 fencing_token: None,
                 outcome: Outcome::Waiting,
             };
-            let index = {
-                let mut lines = journal.lock();
-                lines.push(Line {
-                    acquisition,
-                    lease: None,
-                    ending: None,
-                });
-                lines.len() - 1
-            };
-            journal.changed.notify_waiters();
             Box::new(Place {
                 journal: Arc::clone(journal),
-                index,
+                index: journal.add(acquisition),
             })
         };
         Record(self.0.as_ref().map(begin))
+    }
+
+    /// A call was refused before anything of it was decided.
+    pub(crate) fn refused(
+        &self,
+        site: Option<&'static Site>,
+        resource: &Resource,
+        error: &LockError,
+    ) {
+        if let Some(journal) = &self.0 {
+            journal.add(Acquisition {
+                resource: resource.clone(),
+                site,
+                pools: Vec::new(),
+                ttl: Duration::ZERO,
+                is_shared: false,
+                fencing_token: None,
+                outcome: Outcome::Refused(error.clone()),
+            });
+        }
     }
 }
 

@@ -255,7 +255,7 @@ fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, Launc
     let process = Process::start(command)
         .map_err(|error| LaunchError::Failed(format!("cannot start `{binary}`: {error}")))?;
     let ready = process.wait_for_line(START_STOP_TIMEOUT, |line| {
-        line.contains("Ready to accept connections")
+        line.contains(options.ready_line())
     });
     let Err(reason) = ready else {
         return Ok(process);

@@ -16,6 +16,7 @@ pub struct NodeOptions {
     pub(super) movable_clock: bool,
     pub(super) password: Option<String>,
     pub(super) tls: Option<ServerTls>,
+    watched: Option<String>,
     extra: Vec<(String, String)>,
 }
 
@@ -98,6 +99,14 @@ impl NodeOptions {
         self.arg("replicaof", &format!("127.0.0.1 {}", primary.port()))
     }
 
+    /// Makes it a sentinel, with this configuration, which it rewrites as things change: a restart
+    /// goes on from there. It keeps no data and takes none of the other options but a password.
+    #[must_use]
+    pub(crate) fn sentinel(mut self, configuration: &str) -> Self {
+        self.watched = Some(configuration.to_owned());
+        self
+    }
+
     /// Any other directive of `redis.conf`, given last: it wins over the harness's own.
     #[must_use]
     pub fn arg(mut self, directive: &str, value: &str) -> Self {
@@ -110,7 +119,43 @@ impl NodeOptions {
         self.unix_socket || self.tls.is_some()
     }
 
+    /// What the server says once it is there.
+    pub(super) fn ready_line(&self) -> &'static str {
+        match self.watched {
+            None => "Ready to accept connections",
+            Some(_) => "Sentinel ID is",
+        }
+    }
+
     pub(super) fn command_line(&self, port: u16, dir: &Path) -> Vec<String> {
+        let Some(configuration) = &self.watched else {
+            return self.server_line(port, dir);
+        };
+        let file = dir.join("sentinel.conf");
+        if !file.exists() {
+            std::fs::write(&file, configuration).expect("the node's directory can be written");
+        }
+        let (file, port, dir) = (
+            file.display().to_string(),
+            port.to_string(),
+            dir.display().to_string(),
+        );
+        let mut line = vec![file, "--sentinel".to_owned()];
+        let words = [
+            ["--bind", "127.0.0.1"],
+            ["--port", &port],
+            ["--daemonize", "no"],
+            ["--logfile", ""],
+            ["--dir", &dir],
+        ];
+        line.extend(words.into_iter().flatten().map(str::to_owned));
+        if let Some(password) = &self.password {
+            line.extend(["--requirepass".to_owned(), password.clone()]);
+        }
+        line
+    }
+
+    fn server_line(&self, port: u16, dir: &Path) -> Vec<String> {
         let mut line = Vec::new();
         let mut add = |directive: &str, value: &str| {
             line.push(format!("--{directive}"));

@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use redlock_runtime::{
-    Config, LockError, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal, Wait, lock, redlock,
+    Config, LockError, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal, SiteConfig, Wait,
+    lock, redlock,
 };
 use redlock_tests::{Nodes, eventually};
 
@@ -123,14 +124,6 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
         let mut found = found.filter(|it| it.site.site_name().ends_with(name));
         found.next().expect("it is linked into this program")
     };
-    let held = registry.clone();
-    let run = held.scope(async {
-        lock("other")
-            .run(|_| async { plain(1).await.unwrap() })
-            .await
-    });
-    run.await.unwrap();
-
     let site = of("the plain one");
     assert_eq!(site.site.resource_template(), "plain:{id}");
     assert!(site.site.file().ends_with("overview.rs") && site.site.line() > 1);
@@ -163,28 +156,43 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
         Renewal::For(Duration::from_secs(3600))
     );
 
-    let registry = registry.clone();
-    let (held, _) = tokio::join!(
-        async {
-            registry
-                .sites()
-                .iter()
-                .find(|it| it.held > 0)
-                .map(|it| it.held)
-        },
-        sweep_in(registry.clone()),
+    let called = async {
+        plain(1).await.unwrap();
+        sweep().await;
+        by_call(Duration::from_secs(1)).await.unwrap();
+    };
+    registry.clone().scope(called).await;
+}
+
+#[tokio::test]
+async fn what_the_configuration_says_of_a_site_is_above_what_its_attribute_and_its_calls_say() {
+    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
+        config.pool(name, format!("memory://{name}"))
+    });
+    let seconds = Duration::from_secs;
+    let over = SiteConfig::new()
+        .ttl(seconds(9))
+        .wait(seconds(1))
+        .pools(["b"]);
+    let name = format!("{}::by_call", module_path!());
+    let redlock = start(config.site(name, over)).await;
+    let sites = redlock.registry().sites();
+    let of = |name: &str| {
+        let mut found = sites
+            .iter()
+            .filter(|it| it.site.site_name().ends_with(name));
+        found.next().expect("it is linked into this program")
+    };
+    let site = of("by_call");
+    assert_eq!(site.overridden, ["ttl", "wait", "pools"]);
+    assert!(site.at_call.is_empty(), "{:?}", site.at_call);
+    assert_eq!(
+        (site.parameters.ttl, &site.pools[..]),
+        (seconds(9), &["b".to_owned()][..])
     );
-    assert_eq!(held, None, "the sweep was over, or had not begun");
-    by_call_is_used(&registry).await;
-}
-
-async fn sweep_in(registry: Registry) {
-    registry.scope(sweep()).await;
-}
-
-async fn by_call_is_used(registry: &Registry) {
-    let ttl = Duration::from_secs(1);
-    registry.clone().scope(by_call(ttl)).await.unwrap();
+    assert_eq!(site.parameters.wait, Some(Wait::For(seconds(1))));
+    assert!(of("sweep").overridden.is_empty());
+    assert_eq!(of("sweep").pools, ["a", "b"]);
 }
 
 #[tokio::test]

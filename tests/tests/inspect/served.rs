@@ -36,7 +36,7 @@ async fn show(name: &str, on: &[&Served], registry: &Registry) -> Result<(), Loc
         assert_eq!(site["parameters"]["fencing"], json!(true));
 
         let page = served.get("/").await.body;
-        assert!(page.contains("served::show"), "{page}");
+        assert!(page.contains("served::<wbr>show"), "{page}");
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_runtime::{Config, Redlock, Registry};
+use redlock_runtime::Registry;
+use redlock_runtime::testing::TestLocks;
 
 /// What happened, in order; `Seen` values add a line when they are dropped.
 #[derive(Clone, Default)]
@@ -75,18 +76,6 @@ impl Nodes {
 }
 
 pub(crate) async fn with_nodes<F: Future>(test: impl FnOnce(Nodes, Log) -> F) -> F::Output {
-    let config = ["a", "b", "c"]
-        .iter()
-        .fold(Config::new(), |config, pool| {
-            config.pool(*pool, format!("memory://{pool}"))
-        })
-        .default_pools(["a", "b", "c"]);
-    let redlock = Redlock::start(config).await.expect("the registry starts");
-    let registry = redlock.registry().clone();
-    let output = registry
-        .clone()
-        .scope(test(Nodes(registry), Log::default()))
-        .await;
-    drop(redlock);
-    output
+    let locks = TestLocks::new();
+    test(Nodes(locks.registry().clone()), Log::default()).await
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{
-    Config, FencingToken, LockError, LockErrorKind, Over, Redlock, Registry, current, redlock,
+    Config, FencingToken, LockError, LockErrorKind, Over, Registry, current, redlock,
 };
 use redlock_tests::{drop_after, eventually};
 
@@ -11,13 +12,8 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// Runs `test` on pools `a`, `b` and `c` of its own.
 pub(crate) async fn with_registry<F: Future>(test: impl FnOnce(Registry) -> F) {
-    let pools = ["a", "b", "c"];
-    let config = pools.iter().fold(Config::new(), |config, pool| {
-        config.pool(*pool, format!("memory://{pool}"))
-    });
-    let redlock = Redlock::start(config.node_timeout(SOON)).await.unwrap();
-    let registry = redlock.registry().clone();
-    registry.clone().scope(test(registry)).await;
+    let locks = TestLocks::with_config(Config::new().node_timeout(SOON));
+    test(locks.registry().clone()).await;
 }
 
 pub(crate) fn keys(registry: &Registry, pool: &str) -> Vec<String> {

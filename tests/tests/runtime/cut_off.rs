@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, LockErrorKind, OnCancel, Over, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
@@ -148,22 +149,14 @@ async fn a_body_that_shutdown_cancels_keeps_its_lock_where_that_is_asked_for() {
 
 #[tokio::test]
 async fn a_body_that_never_began_leaves_nothing_behind() {
-    let config = redlock_runtime::Config::new()
-        .pool("a", "memory://a")
-        .pool("b", "memory://b")
-        .pool("c", "memory://c");
-    let redlock = redlock_runtime::Redlock::start(config).await.unwrap();
-    let acquiring = lock("r").on_cancel(OnCancel::Expire).acquire();
-    let registry = registry(&redlock);
-    let lease = registry.clone().scope(acquiring).await.unwrap();
-    let nodes = ["a", "b", "c"].map(|pool| registry.memory_node(pool).unwrap().clone());
-    for node in &nodes[..2] {
-        node.begin_epoch();
+    let locks = TestLocks::new();
+    let lease = lock("r").on_cancel(OnCancel::Expire).acquire();
+    let lease = lease.await.unwrap();
+    for pool in ["a", "b"] {
+        locks.node(pool).begin_epoch();
     }
     let error = lease.run(async |_lease| panic!("begun")).await.unwrap_err();
     let is_lost = matches!(error.kind(), LockErrorKind::Lost(Over::Forgotten));
     assert!(is_lost, "{error}");
-    for node in &nodes {
-        assert!(node.keys().is_empty());
-    }
+    locks.assert_all_free();
 }

@@ -267,3 +267,32 @@ async fn an_acquisition_that_nobody_polls_is_reported() {
     drop(acquiring);
     nodes.assert_no_lock_keys(SOON).await;
 }
+
+#[tokio::test]
+async fn a_server_that_ends_is_followed_by_the_shutdown() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    let (served, report) = redlock.shutdown_after(async { "served" }).await;
+    assert_eq!(served, Some("served"));
+    assert_eq!(report.released.len(), 1, "{report}");
+    assert!(nodes.lock_keys().is_empty());
+    drop(lease);
+}
+
+#[tokio::test]
+async fn a_server_that_is_dropped_half_way_is_shut_down_all_the_same() {
+    // Nothing wakes it for a third.
+    for polls in 0..2 {
+        let (nodes, redlock) = impatient(3).await;
+        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+        let (server, is_dropped) = tokio::sync::oneshot::channel::<()>();
+        let serving = redlock.shutdown_after(async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert!(redlock_tests::drop_after(polls, serving).await.is_none());
+        assert!(is_dropped.await.is_err());
+        assert_eq!(lease.lost().await, Over::Revoked);
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}

@@ -1,15 +1,18 @@
 //! The example services as processes of their own, on real Redis servers.
 
 mod answers;
+mod cron;
 mod disconnect;
 mod exclusion;
 mod fenced_store;
 mod fleet;
+mod leader;
 mod load;
 mod quickstart;
 mod shutdown;
 mod sigterm;
 mod telemetry;
+mod tower_layer;
 
 use std::time::Duration;
 

@@ -139,6 +139,7 @@ async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
 
     locks.assert_held("bare");
     locks.lose("bare");
+    locks.assert_free("bare");
     assert_eq!(lease.lost().await, Over::Taken);
     assert!(lease.validity().is_zero());
 }

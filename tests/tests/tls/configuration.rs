@@ -13,12 +13,13 @@ async fn refusal(config: Config) -> String {
     started.unwrap_err().to_string()
 }
 
-fn in_file(url: &str, settings: &[(&str, &Path)]) -> Config {
-    let mut text = format!("[pools.eu]\nurl = '{url}'\n");
-    for (setting, path) in settings {
-        text += &format!("{setting} = '{}'\n", path.display());
-    }
-    Config::from_toml(&text).unwrap()
+type Settings<'a> = &'a [(&'a str, &'a Path)];
+
+fn in_file(url: &str, settings: Settings<'_>) -> Config {
+    let lines = settings.iter();
+    let lines = lines.map(|(setting, path)| format!("{setting} = '{}'\n", path.display()));
+    let lines: Vec<_> = lines.collect();
+    Config::from_toml(&format!("[pools.eu]\nurl = '{url}'\n{}", lines.concat())).unwrap()
 }
 
 #[tokio::test]
@@ -67,7 +68,6 @@ async fn what_is_wrong_with_a_file_is_said_with_pool_and_file_and_not_what_is_in
     let huge = dir.join("huge.pem");
     fs::write(&huge, vec![b'\n'; (1 << 20) + 1]).unwrap();
     let (cert, key) = (&*one.certificate, &*one.key);
-    type Settings<'a> = &'a [(&'a str, &'a Path)];
     let cases: &[(Settings<'_>, &[&str])] = &[
         (
             &[("tls_ca", &missing)],

@@ -23,11 +23,7 @@ async fn a_lock_over_three_nodes_is_taken_extended_and_released() {
         lease.extend(Duration::from_secs(90)).await.unwrap();
         assert_eq!(lease.release().await, Released::Confirmed);
     }
-    for node in nodes.iter() {
-        node.del("redlock:fence:{r}");
-    }
-    let keys = nodes.lock_keys();
-    assert!(!keys.contains(&b"r".to_vec()), "{keys:?}");
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -23,6 +23,21 @@ fn a_step_in_either_direction_is_a_quarantine_and_an_epoch() {
 }
 
 #[test]
+fn the_clock_of_a_server_that_took_the_nodes_place_did_not_step() {
+    let mut a = Bench::voting();
+    a.pass(ms(10_000));
+    a.run_id = Some("run2");
+    a.time += ms(5_000);
+    let verdict = a.check();
+    assert_eq!(verdict.stepped_ms, None);
+    assert!(reason(&verdict.action).contains("or is another server"));
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.pass(ms(5_000));
+    a.time += ms(700);
+    assert!(a.check().stepped_ms.is_some(), "its own is watched");
+}
+
+#[test]
 fn what_moves_slowly_or_may_be_the_network_is_no_step() {
     let mut a = Bench::voting();
     for _ in 0..100 {

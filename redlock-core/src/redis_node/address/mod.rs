@@ -144,6 +144,11 @@ impl RedisAddress {
             Place::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
         }
     }
+
+    /// Whether a replica may take the place of the server, which then lacks the newest writes.
+    pub fn fails_over(&self) -> bool {
+        !matches!(self.place, Place::Server(_))
+    }
 }
 
 /// In an order that does not depend on how somebody wrote them down.

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -191,6 +192,9 @@ impl<'a> Post<'a> {
         self.taken = taken;
         if has_ended {
             return Err(Ended::Dropped);
+        }
+        if self.lookout.has_moved.load(Ordering::Acquire) {
+            return Err(lost("the node has left this server").into());
         }
         for key in self.roll.take_questions() {
             let command = pack([b"PTTL".as_slice(), &key].into_iter());

@@ -1,0 +1,239 @@
+//! A master with replicas, and the sentinels that watch it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::RedisResult;
+
+use crate::{NodeOptions, Nodes, RedisNode, eventually};
+
+/// Three processes agree on a failover within seconds; this is for a busy machine.
+const SOON: Duration = Duration::from_secs(40);
+
+/// Sentinels on a busy machine must not take a slow server for a dead one. A test that kills or
+/// freezes the master says so.
+const UNTIL_TOLD: &str = "600000";
+
+/// How a group is started: with passwords or without.
+#[derive(Clone, Debug, Default)]
+pub struct SentinelOptions {
+    servers: NodeOptions,
+    password: Option<String>,
+    sentinels: NodeOptions,
+}
+
+impl SentinelOptions {
+    /// What the master and the replicas ask for. Letters and digits only.
+    #[must_use]
+    pub fn password(mut self, password: &str) -> Self {
+        let servers = std::mem::take(&mut self.servers);
+        self.servers = servers.password(password).arg("masterauth", password);
+        self.password = Some(password.to_owned());
+        self
+    }
+
+    /// What the sentinels ask for. Letters and digits only.
+    #[must_use]
+    pub fn sentinel_password(mut self, password: &str) -> Self {
+        self.sentinels = self.sentinels.password(password);
+        self
+    }
+
+    /// A directive of `redis.conf` for the master and the replicas.
+    #[must_use]
+    pub fn arg(mut self, directive: &str, value: &str) -> Self {
+        self.servers = self.servers.arg(directive, value);
+        self
+    }
+}
+
+/// One master, two replicas and three sentinels, all processes of their own; the sentinels call the
+/// master `shop`.
+///
+/// Nothing fails over unless the test has it: see [`fail_over`](Self::fail_over) and
+/// [`until_replaced`](Self::until_replaced).
+#[derive(Debug)]
+pub struct SentinelGroup {
+    /// One of them the master: the first one, at the beginning.
+    pub servers: Nodes,
+    /// Those who watch it.
+    pub sentinels: Nodes,
+}
+
+impl SentinelGroup {
+    /// Starts a group without passwords.
+    pub async fn start() -> Self {
+        Self::start_with(SentinelOptions::default()).await
+    }
+
+    /// Starts a group; returns when everybody knows of everybody.
+    pub async fn start_with(options: SentinelOptions) -> Self {
+        let plain = options.servers.arg("repl-diskless-sync-delay", "0");
+        let master = RedisNode::start_with(plain.clone()).await;
+        let replicas = Nodes::start_with(2, plain.replica_of(&master)).await;
+        eventually("the replicas to follow", SOON, async || {
+            let links: Vec<_> = replicas
+                .iter()
+                .map(|it| it.info("master_link_status"))
+                .collect();
+            let are_up = links.iter().all(|link| link.as_deref() == Some("up"));
+            are_up.then_some(()).ok_or(format!("{links:?}"))
+        })
+        .await;
+        let login = options.password.map_or(String::new(), |password| {
+            format!("sentinel auth-pass shop {password}\n")
+        });
+        let configuration = format!(
+            "sentinel monitor shop 127.0.0.1 {} 2\n\
+             sentinel down-after-milliseconds shop {UNTIL_TOLD}\n\
+             sentinel failover-timeout shop 2000\n\
+             sentinel parallel-syncs shop 2\n\
+             {login}",
+            master.port(),
+        );
+        let sentinels = Nodes::start_with(3, options.sentinels.sentinel(&configuration)).await;
+        let group = Self {
+            servers: [master].into_iter().chain(replicas.into_nodes()).collect(),
+            sentinels,
+        };
+        for sentinel in &group.sentinels {
+            hurry(sentinel);
+        }
+        for sentinel in &group.sentinels {
+            eventually("the sentinels to know each other", SOON, async || {
+                let known: HashMap<String, String> = sentinel
+                    .try_command(["SENTINEL", "MASTER", "shop"])
+                    .map_err(|error| error.to_string())?;
+                let is = |field: &str| known.get(field).is_some_and(|count| count == "2");
+                let knows_all = is("num-slaves") && is("num-other-sentinels");
+                knows_all.then_some(()).ok_or(format!("{known:?}"))
+            })
+            .await;
+        }
+        group
+    }
+
+    /// `redis+sentinel://…/shop`, with the passwords.
+    pub fn url(&self) -> String {
+        let login = |node: &RedisNode| {
+            let url = node.url();
+            let rest = url.strip_prefix("redis://").expect("a URL of the harness");
+            rest.split_once('@').map(|(login, _)| login.to_owned())
+        };
+        let hosts: Vec<_> = self
+            .sentinels
+            .iter()
+            .map(|it| it.addr().to_string())
+            .collect();
+        let of_master = login(&self.servers[0]).map_or(String::new(), |login| login + "@");
+        let query = login(&self.sentinels[0]).map_or(String::new(), |login| {
+            format!("?sentinel_pass={}", login.trim_start_matches(':'))
+        });
+        format!(
+            "redis+sentinel://{of_master}{}/shop{query}",
+            hosts.join(",")
+        )
+    }
+
+    /// The master that the sentinels name, all that can be asked the same.
+    pub async fn master(&self) -> &RedisNode {
+        eventually("the sentinels to name one master", SOON, async || {
+            self.named()
+        })
+        .await
+    }
+
+    /// Makes another server the master, in good order, as an operator does (`SENTINEL FAILOVER`).
+    /// Returns the one before once all sentinels name another.
+    pub async fn fail_over(&self) -> &RedisNode {
+        let before = self.master().await;
+        eventually("a failover to begin", SOON, async || {
+            let begun: RedisResult<()> =
+                self.sentinels[0].try_command(["SENTINEL", "FAILOVER", "shop"]);
+            begun.map_err(|error| error.to_string())
+        })
+        .await;
+        self.until_another_than(before).await;
+        before
+    }
+
+    /// Has the sentinels replace `lost`, the master that was killed or frozen; returns once all that
+    /// can be asked name another.
+    pub async fn until_replaced(&self, lost: &RedisNode) {
+        self.have_patience("300");
+        self.until_another_than(lost).await;
+        self.have_patience(UNTIL_TOLD);
+    }
+
+    /// Waits until `server` follows the master.
+    pub async fn until_replica(&self, server: &RedisNode) {
+        eventually("the old master to follow the new one", SOON, async || {
+            // Whoever is made a replica closes its connections.
+            let info: RedisResult<String> = server.try_command(["INFO", "replication"]);
+            let info = info.map_err(|error| error.to_string())?;
+            let is_up = info.contains("role:slave") && info.contains("master_link_status:up");
+            is_up.then_some(()).ok_or(info)
+        })
+        .await;
+    }
+
+    /// Waits until a key is on all servers: a failover loses what is not.
+    pub async fn until_replicated(&self, key: &str) {
+        eventually("the key on all servers", SOON, async || {
+            let values = self.servers.values_of(key);
+            let is_everywhere = values.iter().all(Option::is_some);
+            is_everywhere.then_some(()).ok_or(format!("{values:?}"))
+        })
+        .await;
+    }
+
+    async fn until_another_than(&self, before: &RedisNode) {
+        eventually("another master", SOON, async || {
+            let master = self.named()?;
+            if master.port() == before.port() {
+                return Err(format!("{master} still is the master"));
+            }
+            let info: RedisResult<String> = master.try_command(["INFO", "replication"]);
+            let info = info.map_err(|error| error.to_string())?;
+            let is_master = info.contains("role:master");
+            is_master.then_some(()).ok_or(info)
+        })
+        .await;
+    }
+
+    fn named(&self) -> Result<&RedisNode, String> {
+        let mut named = None;
+        for sentinel in self.reachable() {
+            let place: RedisResult<(String, u16)> =
+                sentinel.try_command(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "shop"]);
+            let (_, port) = place.map_err(|error| error.to_string())?;
+            if named.is_some_and(|named| named != port) {
+                return Err("they name several".to_owned());
+            }
+            named = Some(port);
+        }
+        let is_named = |server: &&RedisNode| Some(server.port()) == named;
+        let master = self.servers.iter().find(is_named);
+        master.ok_or_else(|| format!("a stranger is named: {named:?}"))
+    }
+
+    /// How long a server may be silent before it counts as down.
+    fn have_patience(&self, ms: &str) {
+        for sentinel in self.reachable() {
+            sentinel.command(["SENTINEL", "SET", "shop", "down-after-milliseconds", ms]);
+        }
+    }
+
+    fn reachable(&self) -> impl Iterator<Item = &RedisNode> {
+        self.sentinels.iter().filter(|it| it.is_reachable())
+    }
+}
+
+/// Lets a sentinel look, ask and tell more often than every ten, one and two seconds. It must not
+/// take a busy machine for a clock that jumps either ("tilt", half a minute of doing nothing).
+fn hurry(sentinel: &RedisNode) {
+    let pace = "info-period 500 ask-period 200 publish-period 300 tilt-trigger 600000";
+    // Since 7.0; before, everything takes longer.
+    let _: RedisResult<()> =
+        sentinel.try_command(["SENTINEL", "DEBUG"].into_iter().chain(pace.split(' ')));
+}

@@ -1,0 +1,305 @@
+//! Files and variables.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use redlock_runtime::{Config, Redlock, lock};
+
+use crate::captured::{self, SECRET};
+use crate::strange::{name, quoted, url, value};
+use crate::{CASES, assert_is_clear, runner};
+
+/// Every key, in its table, and some that there are not.
+const KEYS: [(&str, &[&str]); 8] = [
+    (
+        "",
+        &[
+            "restart_guard",
+            "default_pools",
+            "key_prefix",
+            "max_ttl",
+            "node_timeout",
+            "connect_timeout",
+            "unknown",
+        ],
+    ),
+    (
+        "pools",
+        &["url", "url", "url", "vetting", "trust_aof", "urll"],
+    ),
+    ("defaults", PARAMETERS),
+    ("sites", PARAMETERS),
+    (
+        "waiting",
+        &[
+            "handovers",
+            "handover_time",
+            "max_callers_per_lock",
+            "max_callers",
+        ],
+    ),
+    ("shutdown", &["grace", "deadline", "grice"]),
+    ("http", &["contended_status", "content_status"]),
+    ("pool", &["url"]),
+];
+
+const PARAMETERS: &[&str] = &[
+    "ttl",
+    "retry_count",
+    "wait",
+    "retry_delay",
+    "clock_drift_factor",
+    "min_validity",
+    "max_hold",
+    "min_hold",
+    "fencing",
+    "on_lost",
+    "on_cancel",
+    "pools",
+    "if_locked",
+    "tll",
+];
+
+/// Whose names are shown.
+const OF_NAMES: [&str; 3] = ["default_pools", "pools", "key_prefix"];
+
+/// `(table, name of a pool or a site, key, value)`
+type Said = (&'static str, String, &'static str, String);
+
+fn said() -> impl Strategy<Value = Said> {
+    let key = (0..KEYS.len()).prop_flat_map(|table| {
+        let (table, keys) = KEYS[table];
+        (Just(table), prop::sample::select(keys))
+    });
+    (key, name(), name(), url(), value()).prop_map(|((table, key), of, named, url, value)| {
+        let value = match key {
+            "url" => url,
+            key if OF_NAMES.contains(&key) => named,
+            _ => value,
+        };
+        (table, of, key, value)
+    })
+}
+
+/// A configuration that is mostly sane, so that some get as far as a running registry.
+fn configuration() -> impl Strategy<Value = Vec<Said>> {
+    let pools = vec((prop::sample::select(&["a", "b", "c"][..]), url()), 0..3);
+    (pools, vec(said(), 0..4)).prop_map(|(pools, mut all)| {
+        let pools = pools.into_iter();
+        all.extend(pools.map(|(name, url)| ("pools", name.to_owned(), "url", url)));
+        all
+    })
+}
+
+/// As a file. Strings where a list is meant, numbers, and lists of lists come by themselves.
+fn toml(all: &[Said], twist: u8) -> String {
+    let mut tables: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
+    for (table, of, key, value) in all {
+        let header = match *table {
+            "" => String::new(),
+            "pools" | "sites" => format!("[{table}.{}]", quoted(of)),
+            table => format!("[{table}]"),
+        };
+        let is_plain = value.parse::<f64>().is_ok() || ["true", "false"].contains(&&**value);
+        let written = match twist {
+            0..=99 if is_plain => value.clone(),
+            100 => format!("[{}]", quoted(value)),
+            101 => format!("{{ {} = {} }}", quoted("a"), quoted(value)),
+            // Not TOML at all.
+            102 => value.clone(),
+            103 => format!("\"{value}"),
+            _ if OF_NAMES.contains(key) && *key != "key_prefix" => format!("[{}]", quoted(value)),
+            _ => quoted(value),
+        };
+        let line = format!("{key} = {written}");
+        match tables.iter_mut().find(|(known, _)| *known == header) {
+            Some((_, lines)) => {
+                // A key that is there twice is a mistake of its own.
+                let is_new = !lines
+                    .iter()
+                    .any(|known| known.starts_with(&format!("{key} ")));
+                if is_new || twist == 104 {
+                    lines.push(line);
+                }
+            }
+            None => tables.push((header, vec![line])),
+        }
+    }
+    let parts = tables
+        .into_iter()
+        .map(|(header, lines)| format!("{header}\n{}\n", lines.join("\n")));
+    parts.collect()
+}
+
+/// As variables.
+fn variables(all: &[Said], twist: u8) -> Vec<(OsString, OsString)> {
+    let variable = |(table, of, key, value): &Said| {
+        let of: String = of.chars().take(200).filter(|c| *c != '\0').collect();
+        let key = key.to_uppercase();
+        let name = match *table {
+            "" => format!("REDLOCK_{key}"),
+            "pools" | "sites" => format!(
+                "REDLOCK_{}_{}_{key}",
+                table.to_uppercase(),
+                of.to_uppercase()
+            ),
+            table => format!("REDLOCK_{}_{key}", table.to_uppercase()),
+        };
+        let mut value = value.clone().into_bytes();
+        if twist < 20 {
+            // Not UTF-8.
+            value.push(0xff);
+        }
+        (name.into(), OsString::from_vec(value))
+    };
+    all.iter().map(variable).collect()
+}
+
+/// What a configuration comes to: an error that is clear, or a registry that locks.
+async fn try_out(config: Config, started: &mut u32) {
+    let shown = format!("{config:?} {config:#?}");
+    assert!(!shown.contains(SECRET), "{shown}");
+    match Redlock::start(config).await {
+        Err(refused) => {
+            for problem in refused.problems() {
+                assert_is_clear(problem);
+            }
+            let shown = format!("{refused} {refused:?}");
+            assert!(!shown.contains(SECRET), "{shown}");
+        }
+        Ok(redlock) => {
+            *started += 1;
+            let registry = redlock.registry().clone();
+            let mut shown = vec![format!("{redlock:?} {registry:?} {:?}", registry.health())];
+            // One try, as the nodes of some do not exist.
+            let call = lock("r").retry_count(0).acquire();
+            match registry.clone().scope(call).await {
+                Ok(lease) => {
+                    shown.push(format!("{lease:?} {:?}", registry.held()));
+                    lease.release().await;
+                }
+                Err(error) => {
+                    assert!(error.is_unavailable() || error.is_invalid(), "{error}");
+                    assert_is_clear(&error.to_string());
+                    shown.push(format!("{error} {error:?} {:?}", error.kind()));
+                }
+            }
+            let report = redlock.shutdown().await;
+            shown.push(format!("{report} {report:?}"));
+            let shown = shown.join("\n");
+            assert!(!shown.contains(SECRET), "{shown}");
+        }
+    }
+}
+
+fn refused(error: &impl std::error::Error) {
+    assert_is_clear(&error.to_string());
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains(SECRET), "{shown}");
+}
+
+#[test]
+fn a_file_is_a_clear_error_or_a_registry() {
+    captured::begin();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (mut good, mut started) = (0, 0);
+    let cases = (configuration(), any::<u8>());
+    let good = std::cell::RefCell::new((&mut good, &mut started));
+    let result = runner(CASES / 2).run(&cases, |(all, twist)| {
+        let text = toml(&all, twist);
+        match Config::from_toml(&text) {
+            Err(error) => refused(&error),
+            Ok(config) => {
+                let (good, started) = &mut *good.borrow_mut();
+                **good += 1;
+                runtime.block_on(try_out(config, started));
+            }
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|failed| panic!("{failed}"));
+    let (good, started) = good.into_inner();
+    eprintln!("{good} files could be read, {started} registries ran");
+    assert!(
+        *good > 500 && *started > 100,
+        "the cases are too bad to test much"
+    );
+    captured::assert_without_secret();
+}
+
+#[test]
+fn variables_are_a_clear_error_or_a_registry() {
+    captured::begin();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (mut good, mut started) = (0, 0);
+    let cases = (configuration(), any::<u8>());
+    let good = std::cell::RefCell::new((&mut good, &mut started));
+    let result = runner(CASES / 2).run(&cases, |(all, twist)| {
+        let file = Config::from_toml("[pools.EU-West]\nurl = 'memory://west'").unwrap();
+        match file.with_env(variables(&all, twist)) {
+            Err(error) => refused(&error),
+            Ok(config) => {
+                let (good, started) = &mut *good.borrow_mut();
+                **good += 1;
+                runtime.block_on(try_out(config, started));
+            }
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|failed| panic!("{failed}"));
+    let (good, started) = good.into_inner();
+    eprintln!("{good} sets of variables could be read, {started} registries ran");
+    assert!(
+        *good > 500 && *started > 100,
+        "the cases are too bad to test much"
+    );
+    captured::assert_without_secret();
+}
+
+#[test]
+fn a_text_that_is_no_configuration_is_a_clear_error() {
+    captured::begin();
+    let cases = (".{0,200}", vec(any::<u8>(), 0..200));
+    let dir = std::env::temp_dir().join(format!("hostile-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = dir.join("redlock.toml");
+    let result = runner(CASES / 10).run(&cases, |(text, bytes)| {
+        if let Err(error) = Config::from_toml(&text) {
+            refused(&error);
+        }
+        std::fs::write(&file, &bytes).unwrap();
+        if let Err(error) = Config::new().with_file(&file) {
+            refused(&error);
+            assert!(error.to_string().contains("redlock.toml: "), "{error}");
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|failed| panic!("{failed}"));
+    let mebi = 1 << 20;
+    let lines = |line: fn(u32) -> String| (0..50_000).map(line).collect::<Vec<_>>().join("\n");
+    for text in [
+        "x".repeat(mebi),
+        "[".repeat(mebi),
+        "a.".repeat(mebi / 2),
+        format!("key_prefix = \"{}", "x".repeat(mebi)),
+        format!("a = {}1{}", "[".repeat(mebi / 2), "]".repeat(mebi / 2)),
+        format!("a = {}", "{a = ".repeat(mebi / 8)),
+        "\n".repeat(mebi) + "x",
+        lines(|n| format!("key{n} = 1")),
+        lines(|n| format!("[pools.\"{n}\"]")),
+        format!("[defaults]\nttl = '{}s'", "9".repeat(mebi)),
+        format!("[defaults]\nttl = {}", "9".repeat(mebi)),
+        format!("{} = 1", "k".repeat(mebi)),
+    ] {
+        refused(&Config::from_toml(&text).unwrap_err());
+        std::fs::write(&file, &text).unwrap();
+        refused(&Config::new().with_file(&file).unwrap_err());
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+    // And a directory, and what is not there.
+    for path in ["/", "/nowhere/\n\u{1b}[31m/redlock.toml", "\0"] {
+        refused(&Config::new().with_file(path).unwrap_err());
+    }
+}

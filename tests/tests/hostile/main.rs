@@ -1,0 +1,48 @@
+//! Ten thousand configurations and ten thousand names that nobody in their right mind would write: each
+//! is a clear error or works, none makes anything panic, and no secret shows anywhere. In a binary of its
+//! own: it takes every log line of the process.
+//!
+//! What is tried comes from one seed, so that a run can be repeated: [`SEED`].
+
+mod captured;
+mod configurations;
+mod names;
+mod secrets;
+mod strange;
+
+use std::time::Duration;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// How long a test waits for something that takes milliseconds, on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Where all that is random comes from. Another one: `HOSTILE_SEED=7 cargo test --test hostile`.
+const SEED: u64 = 20_261_121;
+
+/// So many configurations, of files and variables together, and so many names.
+const CASES: u32 = 10_000;
+
+/// Makes `cases` cases, always the same ones, and says how to make them again.
+fn runner(cases: u32) -> TestRunner {
+    let seed = std::env::var("HOSTILE_SEED").map_or(SEED, |seed| seed.parse().expect("a number"));
+    eprintln!("{cases} cases of HOSTILE_SEED={seed}");
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 2000,
+        ..Config::default()
+    };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+/// What people read of an error: one line, not endless, and about something.
+fn assert_is_clear(error: &str) {
+    assert!(
+        error.len() > 20 && error.len() < 5000 && !error.chars().any(char::is_control),
+        "{} bytes: {error:?}",
+        error.len(),
+    );
+}

@@ -1,0 +1,7 @@
+//! A master that sentinels manage, as one node.
+
+mod answers;
+mod failover;
+mod fixture;
+mod forgotten;
+mod load;
