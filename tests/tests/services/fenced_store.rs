@@ -40,7 +40,7 @@ async fn a_late_write_does_damage_without_the_token_and_is_refused_with_it() {
         panic!("two tokens: {fenced}");
     };
     assert!(a < b, "{fenced}");
-    assert_eq!(tokens(unfenced), []);
+    assert_eq!(tokens(unfenced), Vec::<u64>::new());
     nodes.assert_no_lock_keys(LONG).await;
 }
 
