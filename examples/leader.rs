@@ -20,7 +20,7 @@
 //! seconds or `LEADER_TTL_MS`. Stop it by Ctrl-C or SIGTERM: another one leads at once. Freeze it
 //! (`kill -STOP`) for longer than the ttl and let it go on: it notices before its next step.
 //!
-//! For a leader that must never, not for a moment, be one of two, use consensus (etcd, ZooKeeper), or
+//! For a leader that must never, not for a moment, be one of two, use consensus (etcd, for one), or
 //! give the lock `fencing = true` and send its token with everything that the leader does.
 
 use std::error::Error;

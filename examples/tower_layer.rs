@@ -116,11 +116,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on {}", listener.local_addr()?);
     let server = axum::serve(listener, app).with_graceful_shutdown(shutdown_signal());
-    let (served, report) = redlock.shutdown_after(server).await;
+    let (ended, report) = redlock.shutdown_after(server).await;
     println!("{report}");
     if !report.stuck.is_empty() {
         // The end of tokio's runtime would wait for a handler that never yields.
         std::process::exit(1);
     }
-    Ok(served.unwrap_or(Ok(()))?)
+    Ok(ended.unwrap_or(Ok(()))?)
 }

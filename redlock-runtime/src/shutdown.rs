@@ -323,21 +323,21 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_before_the_deadline_is_waited_for() {
-        let (served, report) = serve(async {
+        let (output, report) = serve(async {
             tokio::task::yield_now().await;
             "served"
         });
-        assert_eq!(served, Some("served"), "{report}");
+        assert_eq!(output, Some("served"), "{report}");
     }
 
     #[test]
     fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
         let (server, mut is_dropped) = oneshot::channel::<()>();
-        let (served, report) = serve(async move {
+        let (output, report) = serve(async move {
             let _server = server;
             std::future::pending::<()>().await;
         });
-        assert_eq!(served, None);
+        assert_eq!(output, None);
         assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
         assert!(report.unconfirmed.is_empty(), "{report}");
     }

@@ -51,8 +51,8 @@ async fn on_axum() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on {}", listener.local_addr()?);
     let server = axum::serve(listener, app).with_graceful_shutdown(shutdown_signal());
-    let (served, report) = redlock.shutdown_after(server).await;
-    end(served.is_some(), &report)
+    let (ended, report) = redlock.shutdown_after(server).await;
+    end(ended.is_some(), &report)
 }
 
 async fn on_actix() -> Result<(), Box<dyn Error>> {
@@ -62,8 +62,8 @@ async fn on_actix() -> Result<(), Box<dyn Error>> {
         .shutdown_signal(shutdown_signal())
         .bind(("127.0.0.1", 0))?;
     println!("listening on {}", server.addrs()[0]);
-    let (served, report) = redlock.shutdown_after(server.run()).await;
-    end(served.is_some(), &report)
+    let (ended, report) = redlock.shutdown_after(server.run()).await;
+    end(ended.is_some(), &report)
 }
 
 /// `main`'s return would wait for the body, where it runs on tokio's threads.
