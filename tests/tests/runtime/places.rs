@@ -75,7 +75,7 @@ async fn processes_meet_under_the_same_prefix_in_the_same_database() {
         .scope(lock("r").fencing(true).acquire())
         .await;
     let lease = lease.unwrap();
-    for node in nodes.iter() {
+    for node in &nodes {
         assert!(
             node.info("db0").is_none(),
             "nothing outside of its database"
