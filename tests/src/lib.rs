@@ -24,6 +24,7 @@
 //!
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
+//! * [`RedisCluster`]: a Redis Cluster of such servers, with replicas, whose slots can be moved.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
@@ -36,6 +37,7 @@
 // A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
 #![allow(clippy::missing_panics_doc)]
 
+mod cluster;
 mod drop_after;
 mod eventually;
 mod history;
@@ -49,6 +51,7 @@ mod service;
 mod spawner;
 mod temp_dir;
 
+pub use cluster::RedisCluster;
 pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, check_no_overlap};

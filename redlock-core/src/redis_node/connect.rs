@@ -12,7 +12,7 @@ use tokio::net::{UnixStream, unix};
 
 use crate::node::{NodeError, NodeErrorKind};
 
-use super::address::{Endpoint, Server};
+use super::address::{Endpoint, Login, Server};
 use super::command::Dialect;
 use super::scripts::introductions;
 use super::vetting::Facts;
@@ -160,32 +160,8 @@ async fn handshake(
     curiosity: Curiosity,
 ) -> Result<(Dialect, Facts), NodeError> {
     let login = &server.login;
-    let password = login.password.as_deref();
     let mut buffer = BytesMut::new();
-
-    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
-    if let Some(password) = password {
-        hello.extend([
-            b"AUTH".as_slice(),
-            login.user().as_bytes(),
-            password.as_bytes(),
-        ]);
-    }
-    let hello = exchange(stream, &mut buffer, &pack(hello.into_iter()), Hello::read).await?;
-    let hello = match hello {
-        Ok(hello) => hello,
-        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
-        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
-            if let Some(password) = password {
-                let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, &mut buffer, &pack(old.into_iter()), |_| ())
-                    .await?
-                    .map_err(not_connected)?;
-            }
-            Hello::default()
-        }
-        Err(error) => return Err(not_connected(error)),
-    };
+    let hello = greet(stream, &mut buffer, login).await?;
     if login.db != 0 {
         let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
@@ -215,6 +191,37 @@ async fn handshake(
         Dialect::Plain
     };
     Ok((dialect, facts))
+}
+
+/// Logs in, and learns what a server tells of itself unasked.
+pub(super) async fn greet(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    login: &Login,
+) -> Result<Hello, NodeError> {
+    let password = login.password.as_deref();
+    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
+    if let Some(password) = password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
+    }
+    match exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await? {
+        Ok(hello) => Ok(hello),
+        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
+        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
+            if let Some(password) = password {
+                let old = [b"AUTH".as_slice(), password.as_bytes()];
+                exchange(stream, buffer, &pack(old.into_iter()), |_| ())
+                    .await?
+                    .map_err(not_connected)?;
+            }
+            Ok(Hello::default())
+        }
+        Err(error) => Err(not_connected(error)),
+    }
 }
 
 /// Asks the server about itself. What its ACL hides is left open.
@@ -264,7 +271,7 @@ fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// What the reply to HELLO says: a flat list of names and values.
 #[derive(Default)]
-struct Hello {
+pub(super) struct Hello {
     /// The major one.
     version: u32,
     is_replica: bool,
@@ -291,7 +298,7 @@ fn major(version: &[u8]) -> u32 {
 }
 
 /// Sends one command and reads its reply: what `read` makes of it, or the server's error text.
-async fn exchange<T>(
+pub(super) async fn exchange<T>(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
     command: &[u8],

@@ -93,7 +93,9 @@ impl Driver {
     /// Connects to a server that may vote, for all that it says of itself.
     async fn connect(&mut self) -> Result<Connected, NodeError> {
         let timeout = self.options.connect_timeout;
+        let part = self.inbox.part();
         let curiosity = match (&self.warden, self.options.trust_aof) {
+            (None, _) if part.is_some() => Curiosity::Info,
             (None, _) => Curiosity::None,
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
@@ -109,6 +111,9 @@ impl Driver {
             let judgement = connected.facts.judge(&self.name, self.options.trust_aof);
             let warnings = judgement.under(self.options.vetting)?;
             warden.connected(connected.facts.clone(), warnings);
+        }
+        if let Some(part) = part {
+            part.vet(&connected.facts, self.options.vetting)?;
         }
         Ok(connected)
     }
@@ -132,6 +137,9 @@ impl Drop for Driver {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
+        if let Some(part) = self.inbox.part() {
+            part.adopt(self.inbox.take_owed(|_| true));
+        }
     }
 }
 

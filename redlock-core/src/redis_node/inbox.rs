@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
 use crate::operation::{Operation, SharedOperation, Want};
 
+use super::cluster::Part;
 use super::command::Tongue;
 use super::connect::Writer;
 use state::{Direct, Gate, State, Written};
@@ -28,6 +29,8 @@ pub(super) struct Inbox {
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
+    /// Of which Cluster the server is a part, and which one.
+    part: Option<Part>,
 }
 
 pub(super) struct Submission {
@@ -35,6 +38,31 @@ pub(super) struct Submission {
     pub(super) since: Instant,
     pub(super) operation: SharedOperation,
     pub(super) reply: Reply,
+    pub(super) route: Route,
+}
+
+/// How an operation got here, where that is not from its caller on the usual way.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Route {
+    /// How many servers of a Cluster have sent it on.
+    pub(super) hops: u8,
+    /// The last of them is just giving the keys' slot to this one.
+    pub(super) is_asking: bool,
+    /// It is for this very connection.
+    pub(super) is_pinned: bool,
+    /// A release that was owed elsewhere, and until when.
+    pub(super) owed_until: Option<Instant>,
+}
+
+impl Submission {
+    pub(super) fn new(operation: SharedOperation, reply: Reply, route: Route) -> Self {
+        Self {
+            since: Instant::now(),
+            operation,
+            reply,
+            route,
+        }
+    }
 }
 
 /// A release that is still to be delivered, until the key is gone by itself.
@@ -45,12 +73,15 @@ pub(super) struct Owed {
 
 impl Owed {
     /// `None` where `operation` is no release, and nothing is owed.
-    pub(super) fn for_release(operation: &SharedOperation) -> Option<Self> {
+    pub(super) fn for_release(operation: &SharedOperation, route: Route) -> Option<Self> {
         let Want::Release { ttl } = operation.want() else {
             return None;
         };
         // The ttl is below a year, but the sum is the library's to check.
-        let until = Instant::now().checked_add(ttl)?;
+        let until = match route.owed_until {
+            Some(until) => until,
+            None => Instant::now().checked_add(ttl)?,
+        };
         Some(Self {
             operation: Arc::clone(operation),
             until,
@@ -60,6 +91,10 @@ impl Owed {
 
 impl Inbox {
     pub(super) fn new(max_in_flight: usize) -> Self {
+        Self::of_part(max_in_flight, None)
+    }
+
+    pub(super) fn of_part(max_in_flight: usize, part: Option<Part>) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             state: Mutex::new(State {
@@ -76,7 +111,9 @@ impl Inbox {
                 driver: None,
                 is_settled: false,
                 has_ended: false,
+                is_retired: false,
             }),
+            part,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             settled: Notify::new(),
@@ -85,9 +122,27 @@ impl Inbox {
     }
 
     pub(super) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        // Only a part of a Cluster is retired, and nobody but the Cluster submits to it.
+        let _ = self.deliver(Submission::new(operation, reply, Route::default()));
+    }
+
+    /// Gives the submission back where the server is no part of its Cluster any more.
+    pub(super) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
+        let (operation, route) = (&submission.operation, submission.route);
         let is_release = matches!(operation.want(), Want::Release { .. });
         let mut state = self.lock();
+        if state.is_retired {
+            return Err(submission);
+        }
+        // Under the lock: a release that is submitted behind this check is queued behind it, too.
+        let is_late = route.hops > 0
+            && matches!(operation.want(), Want::Acquire { .. })
+            && submission.reply.is_retracted();
         let refusal = match &state.gate {
+            _ if is_late => {
+                let detail = "the keys' slot moved, and nobody waits any more";
+                Some(NodeError::unsent(NodeErrorKind::Server, detail))
+            }
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
                 let detail = "too many operations are in flight";
                 Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
@@ -97,18 +152,13 @@ impl Inbox {
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
-            if let Some(owed) = Owed::for_release(&operation) {
+            if let Some(owed) = Owed::for_release(operation, route) {
                 state.owe(owed);
             }
             drop(state);
-            reply.answer(Answer::Failed(error));
+            submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            let submission = Submission {
-                since: Instant::now(),
-                operation,
-                reply,
-            };
             let driver = match state.write(&submission) {
                 Written::Nothing => {
                     state.queue.push(submission);
@@ -129,6 +179,7 @@ impl Inbox {
                 driver.wake();
             }
         }
+        Ok(())
     }
 
     pub(super) fn status(&self) -> NodeStatus {
@@ -172,6 +223,45 @@ impl Inbox {
         }
     }
 
+    /// Of which Cluster the server is a part.
+    pub(super) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
+    }
+
+    /// The server is no part of its Cluster any more, for this reason: what is queued or under way is
+    /// given up, and nothing is taken any more. Returns what is owed; what the driver leaves comes
+    /// through [`Part::adopt`].
+    pub(super) fn retire(&self, error: NodeError) -> Vec<Owed> {
+        let (driver, owed) = {
+            let mut state = self.lock();
+            state.is_retired = true;
+            state.gate = Gate::Closed(error);
+            state.is_settled = true;
+            (state.driver.take(), std::mem::take(&mut state.owed))
+        };
+        self.settled.notify_waiters();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        owed.into()
+    }
+
+    /// Whether [`retire`](Self::retire) was called.
+    pub(super) fn is_retired(&self) -> bool {
+        // Without the lock for all servers that are no such part.
+        self.part.is_some() && self.lock().is_retired
+    }
+
+    /// What is owed and does not belong here.
+    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Operation) -> bool) -> Vec<Owed> {
+        let mut state = self.lock();
+        let owed = std::mem::take(&mut state.owed);
+        let owed = owed.into_iter();
+        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.operation));
+        state.owed = kept.into();
+        misplaced
+    }
+
     // What follows is the driver's side.
 
     /// A connection is there: from here on it votes, unless it is in `quarantine`. Returns what is
@@ -213,6 +303,7 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
+        self.alarm();
     }
 
     /// The overdue answer came.
@@ -251,7 +342,9 @@ impl Inbox {
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         let (written, queue) = {
             let mut state = self.lock();
-            state.gate = Gate::Closed(error.clone());
+            if !state.is_retired {
+                state.gate = Gate::Closed(error.clone());
+            }
             state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
@@ -263,7 +356,7 @@ impl Inbox {
             let written = std::mem::take(&mut state.written);
             let queue = std::mem::take(&mut state.queue);
             for submission in written.iter().chain(&queue) {
-                if let Some(owed) = Owed::for_release(&submission.operation) {
+                if let Some(owed) = Owed::for_release(&submission.operation, submission.route) {
                     state.owe(owed);
                 }
             }
@@ -277,6 +370,14 @@ impl Inbox {
         }
         for submission in queue {
             submission.reply.answer(Answer::Failed(error.clone()));
+        }
+        self.alarm();
+    }
+
+    /// The Cluster may have put another server in the place of this one.
+    fn alarm(&self) {
+        if let Some(part) = &self.part {
+            part.in_trouble();
         }
     }
 
@@ -294,6 +395,9 @@ impl Inbox {
     ) -> Taken {
         let mut state = self.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
+        if state.is_retired {
+            return Taken::Retired;
+        }
         if !state.written.is_empty() {
             return Taken::Overtaken;
         }
@@ -331,7 +435,7 @@ impl Inbox {
     pub(super) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.lock();
         state.driver = Some(context.waker().clone());
-        HasEnded(state.has_ended)
+        HasEnded(state.has_ended || state.is_retired)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -350,6 +454,8 @@ pub(super) enum Taken {
     Ended,
     /// Something was written that the driver has to hear of first.
     Overtaken,
+    /// The server is no part of its Cluster any more.
+    Retired,
 }
 
 /// Whether the node was dropped.

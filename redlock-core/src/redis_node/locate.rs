@@ -14,8 +14,7 @@ pub(super) async fn locate(address: &RedisAddress) -> Result<Server, NodeError> 
         Place::Sentinel(Sentinel {
             login, is_secure, ..
         }) if login.db >= 0 || *is_secure => Err(not_connected("sentinels are not asked yet")),
-        Place::Sentinel(_) | Place::Cluster(_) => {
-            Err(not_connected("clusters are not supported yet"))
-        }
+        // A Cluster is no one server: its masters are each located by themselves.
+        Place::Sentinel(_) | Place::Cluster(_) => Err(not_connected("no single server")),
     }
 }

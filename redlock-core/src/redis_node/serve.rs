@@ -20,7 +20,7 @@ use crate::operation::{SharedOperation, Want};
 use super::RedisOptions;
 use super::command::{Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript};
 use super::connect::{Connected, Reader, Writer, describe};
-use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::warden::Warden;
 use super::wire::{Value, decode};
 
@@ -77,11 +77,14 @@ enum Purpose {
     Operation {
         operation: SharedOperation,
         reply: Reply,
+        route: Route,
     },
     /// A release from before the connection.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
+    /// What goes ahead of an operation on a slot that the server is just being given.
+    Asking,
     /// The guard's question.
     Check,
 }
@@ -175,9 +178,15 @@ impl<'a> Serve<'a> {
             since,
             operation,
             reply,
+            route,
         } in taken.drain(..)
         {
-            self.push(since, Purpose::Operation { operation, reply });
+            let purpose = Purpose::Operation {
+                operation,
+                reply,
+                route,
+            };
+            self.push(since, purpose);
         }
         self.taken = taken;
     }
@@ -198,15 +207,34 @@ impl<'a> Serve<'a> {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Heartbeat => return Ok(()),
+            Purpose::Heartbeat | Purpose::Asking => return Ok(()),
             Purpose::Check => return self.checked(value),
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
+            if let Purpose::Operation { route, .. } = &in_flight.purpose
+                && route.is_asking
+            {
+                self.ask_for_slot(in_flight.since);
+            }
             self.output
                 .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
-        } else if let Purpose::Operation { operation, reply } = in_flight.purpose {
+        } else if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
+            self.answered += usize::from(matches!(in_flight.purpose, Purpose::Operation { .. }));
+            match in_flight.purpose {
+                Purpose::Operation {
+                    operation,
+                    reply,
+                    route,
+                } => redirected.operation(operation, reply, route),
+                Purpose::Owed(owed) => redirected.owed(owed),
+                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
+            }
+        } else if let Purpose::Operation {
+            operation, reply, ..
+        } = in_flight.purpose
+        {
             self.answered += 1;
             if is_marker_gone(value) {
                 self.doubt();
@@ -215,6 +243,12 @@ impl<'a> Serve<'a> {
             reply.answer(self.as_far_as_it_counts(&operation, answer));
         }
         Ok(())
+    }
+
+    /// The next operation is on a slot that the server is just being given.
+    fn ask_for_slot(&mut self, since: Instant) {
+        self.output.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
+        self.push(since, Purpose::Asking);
     }
 
     /// Whether what undoes an operation that sets a key was sent already, its release or what it
@@ -234,7 +268,7 @@ impl<'a> Serve<'a> {
                 is_release && later.token() == operation.token()
                     || later.predecessor() == Some(operation.token())
             }
-            Purpose::Heartbeat | Purpose::Check => false,
+            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => false,
         })
     }
 
@@ -256,11 +290,20 @@ impl<'a> Serve<'a> {
             since,
             operation,
             reply,
+            route,
         } in taken.drain(..)
         {
+            if route.is_asking {
+                self.ask_for_slot(since);
+            }
             self.output
                 .extend_from_slice(encoded(&operation, &self.tongue));
-            self.push(since, Purpose::Operation { operation, reply });
+            let purpose = Purpose::Operation {
+                operation,
+                reply,
+                route,
+            };
+            self.push(since, purpose);
         }
         self.taken = taken;
         found
@@ -289,12 +332,16 @@ impl<'a> Serve<'a> {
         let mut replies = Vec::new();
         for in_flight in self.in_flight.drain(..) {
             match in_flight.purpose {
-                Purpose::Operation { operation, reply } => {
-                    owed.extend(Owed::for_release(&operation));
+                Purpose::Operation {
+                    operation,
+                    reply,
+                    route,
+                } => {
+                    owed.extend(Owed::for_release(&operation, route));
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat | Purpose::Check => {}
+                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
             }
         }
         self.inbox.close(error, owed);
@@ -307,6 +354,10 @@ impl<'a> Serve<'a> {
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
+            if self.inbox.is_retired() {
+                // Before reading: what it says now, it says as a master that was replaced.
+                return Err(replaced());
+            }
             self.read(context)?;
             self.ask_if_wanted();
             let found = self.take(context);
@@ -317,6 +368,7 @@ impl<'a> Serve<'a> {
                 .map_err(|error| lost(describe(&error)))?;
             match found {
                 Taken::Some | Taken::Overtaken => {}
+                Taken::Retired => return Err(replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
                     if !self.watch(context)? {
@@ -345,6 +397,10 @@ impl Future for Serve<'_> {
 
 fn lost(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
+}
+
+fn replaced() -> NodeError {
+    lost("the Cluster has no such master any more")
 }
 
 fn garbled() -> NodeError {

@@ -26,6 +26,8 @@ pub(super) struct Facts {
     replicas: u32,
     max_memory: u64,
     max_memory_policy: Option<String>,
+    /// It belongs to a Redis Cluster.
+    is_clustered: bool,
     /// It answered to `INFO`.
     is_open: bool,
     /// What `CONFIG GET` says, where the server is to be trusted with its append-only file.
@@ -63,6 +65,7 @@ impl Facts {
                 "master_port" => master_port = Some(value),
                 "connected_slaves" => self.replicas = value.parse().unwrap_or(0),
                 "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
+                "cluster_enabled" => self.is_clustered = value == "1",
                 "maxmemory_policy" => self.max_memory_policy = Some(value.to_owned()),
                 _ => {}
             }
@@ -93,13 +96,13 @@ impl Facts {
                 "`{pool}` is a replica of {of}; a lock needs a master: point the pool at one",
             ));
         }
-        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
-        if self.max_memory > 0 && policy != "noeviction" {
+        if self.is_clustered {
             judgement.faults.push(format!(
-                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
-                 among them; set maxmemory-policy noeviction",
+                "`{pool}` is one server of a Redis Cluster, which has only a part of the keys; write \
+                 redis+cluster:// in its URL",
             ));
         }
+        judgement.faults.extend(self.eviction(pool));
         if self.replicas > 0 {
             let mut text = format!("`{pool}` has {} replica", self.replicas);
             // Writing to a string does not fail.
@@ -122,6 +125,29 @@ impl Facts {
             self.judge_persistence(pool, &mut judgement);
         }
         judgement
+    }
+
+    /// The same for a server of the Redis Cluster `pool`.
+    pub(super) fn judge_part(&self, pool: &str) -> Judgement {
+        Judgement {
+            faults: self.eviction(pool).into_iter().collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_replica(&self) -> bool {
+        self.is_replica
+    }
+
+    /// Why locks may be dropped before their time.
+    fn eviction(&self, pool: &str) -> Option<String> {
+        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
+        (self.max_memory > 0 && policy != "noeviction").then(|| {
+            format!(
+                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
+                 among them; set maxmemory-policy noeviction",
+            )
+        })
     }
 
     fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {

@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) driver: Option<Waker>,
     pub(super) is_settled: bool,
     pub(super) has_ended: bool,
+    /// The server is no part of its Cluster any more. The gate stays closed.
+    pub(super) is_retired: bool,
 }
 
 pub(super) enum Gate {
@@ -70,7 +72,7 @@ pub(super) enum Written {
 impl State {
     /// A quarantine outlasts a suspicion: what is suspect now may vote in a moment.
     pub(super) fn set_gate(&mut self) {
-        if !self.is_connected {
+        if !self.is_connected || self.is_retired {
             return;
         }
         self.gate = match (&self.quarantine, &self.suspicion) {
@@ -86,7 +88,7 @@ impl State {
         let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
             return Written::Nothing;
         };
-        if !matches!(self.gate, Gate::Open) {
+        if !matches!(self.gate, Gate::Open) || submission.route.is_asking {
             return Written::Nothing;
         }
         direct.is_calm = false;
@@ -102,7 +104,7 @@ impl State {
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.has_ended {
+        if self.has_ended && !self.is_retired {
             // There will be no other connection.
             return;
         }

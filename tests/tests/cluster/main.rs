@@ -1,0 +1,4 @@
+//! A Redis Cluster as one node: real servers that move slots, die and fail over.
+
+mod every_slot;
+mod fixture;
