@@ -11,6 +11,7 @@ use redlock_core::{
     Brief, IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
 };
 
+use crate::cluster;
 use crate::config::{Config, PoolAddress, no_pools};
 use crate::lease::check_max_ttl;
 use crate::registry::{Pool, Registry};
@@ -120,7 +121,9 @@ impl Redlock {
         let guard = config
             .restart_guard
             .unwrap_or(RestartGuard::default_for(servers));
-        let fleet = Fleet::new(guard, config.max_ttl, servers);
+        let unguarded = cluster::warn_of_unguarded(&addresses, guard);
+        // What is not guarded has no say in whether the set is new.
+        let fleet = Fleet::new(guard, config.max_ttl, servers - unguarded);
         options.fleet = Some(Arc::new(
             fleet.with_key_prefix(config.key_prefix.as_bytes()),
         ));
@@ -157,7 +160,7 @@ impl Redlock {
             pools.insert(name, Pool { node, memory });
         }
         let mut refused = Vec::new();
-        for node in remote {
+        for node in &remote {
             node.settled().await;
             match node.status() {
                 NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
@@ -168,6 +171,17 @@ impl Redlock {
                     "node does not vote yet",
                 ),
                 _ => {}
+            }
+        }
+        for (index, one) in remote.iter().enumerate() {
+            for other in &remote[..index] {
+                if one.is_same_cluster(other) {
+                    refused.push(cluster::same_node(
+                        other.name(),
+                        one.name(),
+                        &one.address().server(),
+                    ));
+                }
             }
         }
         if !refused.is_empty() {
@@ -236,11 +250,10 @@ fn check(config: &Config) -> Result<BTreeMap<String, PoolAddress>, InitError> {
         match url.address() {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
-                    problems.push(format!(
-                        "the pools `{other}` and `{name}` are one server, {}; each pool has to be \
-                         an independent node, or a majority means nothing",
-                        address.server(),
-                    ));
+                    problems.push(cluster::same_node(other, name, &address.server()));
+                }
+                if address.is_cluster() {
+                    problems.extend(cluster::problems(config, name));
                 }
                 addresses.insert(name.clone(), address);
             }

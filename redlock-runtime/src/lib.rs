@@ -37,6 +37,7 @@
 mod acquire;
 mod call;
 mod chain;
+mod cluster;
 mod config;
 mod error;
 mod from_lock_error;

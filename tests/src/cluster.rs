@@ -133,6 +133,22 @@ impl RedisCluster {
         )
     }
 
+    /// Makes the replica `to` the master of `slot` in the orderly way, once it is up to date.
+    pub async fn hand_over(&self, slot: u16, to: usize) {
+        let replica = &self.nodes[to];
+        eventually_for(Location::caller(), "a handover", FORMING, async || {
+            if replica.info("role").as_deref() == Some("master") {
+                return Ok(());
+            }
+            let link = replica.info("master_link_status");
+            // While one is under way, another one is refused.
+            let begun: Result<(), _> = replica.try_command(["CLUSTER", "FAILOVER"]);
+            Err(format!("{link:?} {begun:?}"))
+        })
+        .await;
+        self.until_owned(slot, to).await;
+    }
+
     /// Begins to move `slot`: its keys still have to go, one by one.
     pub fn open_slot(&self, slot: u16, from: usize, to: usize) {
         let [from, to] = [&self.nodes[from], &self.nodes[to]];
@@ -189,20 +205,44 @@ impl RedisCluster {
         })
     }
 
+    /// Makes a master without slots of a replica.
+    pub async fn make_master(&self, index: usize) {
+        let node = &self.nodes[index];
+        node.command(["CLUSTER", "RESET", "SOFT"]);
+        self.meet(node);
+        let known = format!("{} ", id(node));
+        eventually_for(Location::caller(), "a new master", FORMING, async || {
+            for other in &self.nodes {
+                let nodes: String = other
+                    .try_command(["CLUSTER", "NODES"])
+                    .expect("CLUSTER NODES");
+                let line = nodes.lines().find(|line| line.starts_with(&known));
+                if !line.is_some_and(|line| line.contains("master")) {
+                    return Err(nodes);
+                }
+            }
+            let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
+            let knows_all = info.contains("cluster_slots_assigned:16384");
+            if knows_all { Ok(()) } else { Err(info) }
+        })
+        .await;
+    }
+
+    fn meet(&self, node: &RedisNode) {
+        let config: Vec<String> = node
+            .try_command(["CONFIG", "GET", "cluster-port"])
+            .expect("CONFIG GET");
+        let port = node.port().to_string();
+        self.nodes[0].command(["CLUSTER", "MEET", "127.0.0.1", &port, &config[1]]);
+    }
+
     async fn form(&self) {
         let masters = 3;
         for (index, node) in self.nodes.iter().enumerate() {
             node.command(["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
         }
-        let bus = |node: &RedisNode| {
-            let config: Vec<String> = node
-                .try_command(["CONFIG", "GET", "cluster-port"])
-                .expect("CONFIG GET");
-            config[1].clone()
-        };
         for node in &self.nodes[1..] {
-            let (port, bus) = (node.port().to_string(), bus(node));
-            self.nodes[0].command(["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+            self.meet(node);
         }
         for (index, node) in self.nodes[..masters].iter().enumerate() {
             let mut add = vec!["CLUSTER".to_owned(), "ADDSLOTS".to_owned()];

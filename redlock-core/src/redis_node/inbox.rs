@@ -77,6 +77,10 @@ impl Owed {
         let Want::Release { ttl } = operation.want() else {
             return None;
         };
+        if route.is_pinned {
+            // Anywhere else it has no meaning.
+            return None;
+        }
         // The ttl is below a year, but the sum is the library's to check.
         let until = match route.owed_until {
             Some(until) => until,
@@ -90,6 +94,8 @@ impl Owed {
 }
 
 impl Inbox {
+    /// Of a server by itself.
+    #[cfg(test)]
     pub(super) fn new(max_in_flight: usize) -> Self {
         Self::of_part(max_in_flight, None)
     }

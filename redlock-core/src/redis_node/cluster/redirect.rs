@@ -92,7 +92,7 @@ impl Part {
     /// Takes over releases that the driver did not get rid of.
     pub(in crate::redis_node) fn adopt(&self, owed: Vec<Owed>) {
         if let Some(cluster) = self.cluster.upgrade() {
-            cluster.park(owed);
+            owed.into_iter().for_each(|owed| cluster.deliver_owed(owed));
         }
     }
 }
@@ -100,7 +100,11 @@ impl Part {
 impl Redirected<'_> {
     /// A release from before the connection.
     pub(in crate::redis_node) fn owed(self, owed: Owed) {
-        self.part.adopt(vec![owed]);
+        let route = Route {
+            owed_until: Some(owed.until),
+            ..Route::default()
+        };
+        self.operation(owed.operation, Reply::to_nobody(), route);
     }
 
     /// An operation that somebody waits for.

@@ -181,7 +181,9 @@ impl Shared {
             .filter(|it| map.shard_at(&it.server).is_none());
         for shard in leaving.chain(replaced.cloned()) {
             let detail = format!("{} is no master of the Cluster any more", shard.server);
-            self.park(shard.link.inbox.retire(not_connected(detail)));
+            // To its successor ahead of new acquisitions, which find that one not connected yet.
+            let owed = shard.link.inbox.retire(not_connected(detail));
+            owed.into_iter().for_each(|owed| self.deliver_owed(owed));
             tracing::info!(pool = %self.name, server = %shard.server, "no master any more");
         }
         for shard in &map.shards {
@@ -190,7 +192,9 @@ impl Shared {
                 .link
                 .inbox
                 .take_owed(|operation| !is_here(crate::slot::slot_of_all(operation.keys())));
-            self.park(misplaced);
+            misplaced
+                .into_iter()
+                .for_each(|owed| self.deliver_owed(owed));
         }
     }
 
