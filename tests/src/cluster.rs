@@ -6,7 +6,7 @@ use crate::{NodeOptions, RedisNode, ports};
 use std::fmt::Write as _;
 use std::ops::Index;
 use std::panic::Location;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SLOTS: u16 = 16_384;
 
@@ -135,18 +135,22 @@ impl RedisCluster {
 
     /// Makes the replica `to` the master of `slot` in the orderly way, once it is up to date.
     pub async fn hand_over(&self, slot: u16, to: usize) {
+        // What it takes at most; asked again earlier, it would begin anew.
+        const PATIENCE: Duration = Duration::from_secs(6);
         let replica = &self.nodes[to];
-        eventually_for(Location::caller(), "a handover", FORMING, async || {
-            if replica.info("role").as_deref() == Some("master") {
-                return Ok(());
-            }
+        let mut asked: Option<Instant> = None;
+        eventually_for(Location::caller(), "a handover", FORMING, || {
+            let is_done = self.master_of(slot) == Some(to);
             let link = replica.info("master_link_status");
-            // While one is under way, another one is refused.
-            let begun: Result<(), _> = replica.try_command(["CLUSTER", "FAILOVER"]);
-            Err(format!("{link:?} {begun:?}"))
+            let is_due = asked.is_none_or(|asked| asked.elapsed() > PATIENCE);
+            if !is_done && link.as_deref() == Some("up") && is_due {
+                let begun: Result<(), _> = replica.try_command(["CLUSTER", "FAILOVER"]);
+                asked = begun.is_ok().then(Instant::now);
+            }
+            let missing = format!("the link is {link:?}, asked {asked:?}");
+            std::future::ready(if is_done { Ok(()) } else { Err(missing) })
         })
         .await;
-        self.until_owned(slot, to).await;
     }
 
     /// Begins to move `slot`: its keys still have to go, one by one.
@@ -222,8 +226,8 @@ impl RedisCluster {
                 }
             }
             let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
-            let knows_all = info.contains("cluster_slots_assigned:16384");
-            if knows_all { Ok(()) } else { Err(info) }
+            let is_whole = info.contains("cluster_state:ok");
+            if is_whole { Ok(()) } else { Err(info) }
         })
         .await;
     }

@@ -138,6 +138,46 @@ async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
 }
 
 #[tokio::test]
+async fn calls_that_are_dropped_while_their_slot_moves_leave_no_key() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let callers: Vec<_> = (0..16)
+        .map(|n| {
+            let (set, is_over) = (set.clone(), Arc::clone(&is_over));
+            let request = once(&format!("{{{tag}}}:{n}")).ttl(LONG);
+            let client = client();
+            tokio::spawn(async move {
+                for polls in (1..4).cycle() {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    // The acquisition is out when the caller goes away, and then the release.
+                    let call = async { client.acquire(&set, &request).await.map(drop) };
+                    redlock_tests::drop_after(polls, call).await;
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for round in 0..20 {
+        let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
+        cluster.open_slot(slot, from, to);
+        cluster.move_keys(slot, from, to);
+        cluster.close_slot(slot, from, to);
+        cluster.until_owned(slot, to).await;
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    assert!(client().flush(&set, SOON).await.is_empty());
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
     let cluster = RedisCluster::start(1).await;
     cluster.make_master(3).await;
