@@ -100,20 +100,19 @@ impl RedisCluster {
         slot.expect("CLUSTER KEYSLOT")
     }
 
-    /// The index of the server that takes writes to `slot`, as far as a majority of those that can be
-    /// reached agree.
+    /// The index of the master that has `slot`, where all servers that can be reached, that one among
+    /// them, agree.
     pub fn master_of(&self, slot: u16) -> Option<usize> {
-        let mut votes = vec![0; self.nodes.len()];
+        let mut agreed = None;
         for node in self.nodes.iter().filter(|node| node.is_reachable()) {
-            if let Some(port) = owner_seen_by(node, slot)
-                && let Some(index) = self.nodes.iter().position(|it| it.port() == port)
-            {
-                votes[index] += 1;
+            let port = owner_seen_by(node, slot)?;
+            if agreed.is_some_and(|agreed| agreed != port) {
+                return None;
             }
+            agreed = Some(port);
         }
-        let (index, most) = votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
-        let all = self.nodes.iter().filter(|it| it.is_reachable()).count();
-        (most * 2 > all && self.nodes[index].is_reachable()).then_some(index)
+        let is_master = |node: &RedisNode| Some(node.port()) == agreed && node.is_reachable();
+        self.nodes.iter().position(is_master)
     }
 
     /// Waits until `slot` is `master`'s.
@@ -184,12 +183,30 @@ impl RedisCluster {
         }
     }
 
-    /// Ends the move of a slot whose keys are gone from `from`.
-    pub fn close_slot(&self, slot: u16, from: usize, to: usize) {
-        let (slot, id) = (slot.to_string(), id(&self.nodes[to]));
+    /// Ends the move of a slot whose keys are gone from `from`, and returns once all servers know.
+    pub async fn close_slot(&self, slot: u16, from: usize, to: usize) {
+        let (number, slot, id) = (slot, slot.to_string(), id(&self.nodes[to]));
         for index in [to, from] {
             self.nodes[index].command(["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
         }
+        // Two moves whose epochs cross leave the servers of two minds for ever.
+        eventually_for(Location::caller(), "one epoch", FORMING, async || {
+            let epoch = |node: &RedisNode| -> Option<String> {
+                let info: String = node.try_command(["CLUSTER", "INFO"]).ok()?;
+                let mut lines = info.lines().map(str::to_owned);
+                lines.find(|line| line.starts_with("cluster_current_epoch"))
+            };
+            let reachable = self.nodes.iter().filter(|node| node.is_reachable());
+            let mut epochs: Vec<_> = reachable.map(epoch).collect();
+            epochs.dedup();
+            if epochs.len() == 1 {
+                Ok(())
+            } else {
+                Err(format!("{epochs:?}"))
+            }
+        })
+        .await;
+        self.until_owned(number, to).await;
     }
 
     /// Waits until no server that can be reached has a lock's key, and panics after `within` with
@@ -226,8 +243,7 @@ impl RedisCluster {
                 }
             }
             let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
-            let is_whole = info.contains("cluster_state:ok");
-            if is_whole { Ok(()) } else { Err(info) }
+            if is_whole(&info) { Ok(()) } else { Err(info) }
         })
         .await;
     }
@@ -269,7 +285,7 @@ impl RedisCluster {
             eventually_for(here, "the Cluster to form", FORMING, async || {
                 let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
                 let known = format!("cluster_known_nodes:{}", self.nodes.len());
-                let is_whole = info.contains("cluster_state:ok") && info.contains(&known);
+                let is_whole = is_whole(&info) && info.contains(&known);
                 let is_linked =
                     index < masters || node.info("master_link_status").as_deref() == Some("up");
                 let has_replicas =
@@ -283,6 +299,11 @@ impl RedisCluster {
             .await;
         }
     }
+}
+
+/// Whether a server that says so knows all slots and can reach their masters.
+fn is_whole(info: &str) -> bool {
+    info.contains("cluster_state:ok") && info.contains("cluster_slots_assigned:16384")
 }
 
 /// How many slots each master has at first, but for the last one, which has the rest too.

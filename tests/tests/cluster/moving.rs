@@ -45,7 +45,7 @@ async fn leases_live_through_the_move_of_their_slot() {
     assert_eq!(short.release().await, Released::Confirmed);
     let behind = one.acquire(&set, &once(&name(4))).await.unwrap();
 
-    cluster.close_slot(slot, 0, 1);
+    cluster.close_slot(slot, 0, 1).await;
     // With a map that is out of date, without a retry.
     let after = one.acquire(&set, &once(&name(2))).await.unwrap();
     for (n, lease) in [(1, before), (2, after), (3, during), (4, behind)] {
@@ -77,7 +77,7 @@ async fn several_keys_wait_out_the_move_and_are_released() {
 
     // It is sent again until it is served.
     cluster.move_keys(slot, 0, 1);
-    cluster.close_slot(slot, 0, 1);
+    cluster.close_slot(slot, 0, 1).await;
     cluster.assert_no_lock_keys(SOON).await;
     client()
         .acquire(&set, &both())
@@ -118,8 +118,7 @@ async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
         let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
         cluster.open_slot(slot, from, to);
         cluster.move_keys(slot, from, to);
-        cluster.close_slot(slot, from, to);
-        cluster.until_owned(slot, to).await;
+        cluster.close_slot(slot, from, to).await;
     }
     redlock_tests::eventually("everybody to have had a lock", SOON, async || {
         let locked = locked.each_ref().map(|n| n.load(Ordering::Relaxed));
@@ -166,8 +165,7 @@ async fn calls_that_are_dropped_while_their_slot_moves_leave_no_key() {
         let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
         cluster.open_slot(slot, from, to);
         cluster.move_keys(slot, from, to);
-        cluster.close_slot(slot, from, to);
-        cluster.until_owned(slot, to).await;
+        cluster.close_slot(slot, from, to).await;
     }
     is_over.store(true, Ordering::Relaxed);
     for caller in callers {
@@ -196,7 +194,7 @@ async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
     .await;
     assert_eq!(lease.release().await, Released::Confirmed);
     let lease = client().acquire(&set, &once(&name)).await.unwrap();
-    cluster.close_slot(slot, 0, 3);
+    cluster.close_slot(slot, 0, 3).await;
     lease.extend(LONG).await.unwrap();
     assert_eq!(lease.release().await, Released::Confirmed);
     cluster.assert_no_lock_keys(SOON).await;

@@ -198,11 +198,9 @@ impl Shared {
         }
     }
 
-    /// Whether all masters that are known vote.
+    /// Whether every slot has a master that votes.
     fn is_whole(&self) -> bool {
-        let map = self.map();
-        let mut shards = map.shards.iter();
-        shards.all(|shard| matches!(shard.link.inbox.status(), NodeStatus::Voting))
+        matches!(self.map().status(), NodeStatus::Voting)
     }
 }
 
