@@ -1,6 +1,8 @@
 //! Where operations wait for the driver.
 
+mod retired;
 mod state;
+mod submission;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +15,13 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply};
-use crate::operation::{Operation, SharedOperation, Want};
+use crate::operation::{Operation, Want};
 
 use super::cluster::Part;
 use super::command::Tongue;
 use super::connect::Writer;
-use state::{Direct, Gate, State, Written};
+use state::{Direct, End, Gate, State, Written};
+pub(super) use submission::{Owed, Route, Submission};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
@@ -31,66 +34,6 @@ pub(super) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
     /// Of which Cluster the server is a part, and which one.
     part: Option<Part>,
-}
-
-pub(super) struct Submission {
-    /// When it was submitted: an answer is overdue counting from here.
-    pub(super) since: Instant,
-    pub(super) operation: SharedOperation,
-    pub(super) reply: Reply,
-    pub(super) route: Route,
-}
-
-/// How an operation got here, where that is not from its caller on the usual way.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Route {
-    /// How many servers of a Cluster have sent it on.
-    pub(super) hops: u8,
-    /// The last of them is just giving the keys' slot to this one.
-    pub(super) is_asking: bool,
-    /// It is for this very connection.
-    pub(super) is_pinned: bool,
-    /// A release that was owed elsewhere, and until when.
-    pub(super) owed_until: Option<Instant>,
-}
-
-impl Submission {
-    pub(super) fn new(operation: SharedOperation, reply: Reply, route: Route) -> Self {
-        Self {
-            since: Instant::now(),
-            operation,
-            reply,
-            route,
-        }
-    }
-}
-
-/// A release that is still to be delivered, until the key is gone by itself.
-pub(super) struct Owed {
-    pub(super) operation: SharedOperation,
-    pub(super) until: Instant,
-}
-
-impl Owed {
-    /// `None` where `operation` is no release, and nothing is owed.
-    pub(super) fn for_release(operation: &SharedOperation, route: Route) -> Option<Self> {
-        let Want::Release { ttl } = operation.want() else {
-            return None;
-        };
-        if route.is_pinned {
-            // Anywhere else it has no meaning.
-            return None;
-        }
-        // The ttl is below a year, but the sum is the library's to check.
-        let until = match route.owed_until {
-            Some(until) => until,
-            None => Instant::now().checked_add(ttl)?,
-        };
-        Some(Self {
-            operation: Arc::clone(operation),
-            until,
-        })
-    }
 }
 
 impl Inbox {
@@ -116,8 +59,7 @@ impl Inbox {
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
-                has_ended: false,
-                is_retired: false,
+                end: None,
             }),
             part,
             epoch: AtomicU32::new(0),
@@ -137,7 +79,7 @@ impl Inbox {
         let (operation, route) = (&submission.operation, submission.route);
         let is_release = matches!(operation.want(), Want::Release { .. });
         let mut state = self.lock();
-        if state.is_retired {
+        if state.is_retired() {
             return Err(submission);
         }
         // Under the lock: a release that is submitted behind this check is queued behind it, too.
@@ -221,51 +163,12 @@ impl Inbox {
     pub(super) fn end(&self) {
         let driver = {
             let mut state = self.lock();
-            state.has_ended = true;
+            state.end.get_or_insert(End::Dropped);
             state.driver.take()
         };
         if let Some(driver) = driver {
             driver.wake();
         }
-    }
-
-    /// Of which Cluster the server is a part.
-    pub(super) fn part(&self) -> Option<&Part> {
-        self.part.as_ref()
-    }
-
-    /// The server is no part of its Cluster any more, for this reason: what is queued or under way is
-    /// given up, and nothing is taken any more. Returns what is owed; what the driver leaves comes
-    /// through [`Part::adopt`].
-    pub(super) fn retire(&self, error: NodeError) -> Vec<Owed> {
-        let (driver, owed) = {
-            let mut state = self.lock();
-            state.is_retired = true;
-            state.gate = Gate::Closed(error);
-            state.is_settled = true;
-            (state.driver.take(), std::mem::take(&mut state.owed))
-        };
-        self.settled.notify_waiters();
-        if let Some(driver) = driver {
-            driver.wake();
-        }
-        owed.into()
-    }
-
-    /// Whether [`retire`](Self::retire) was called.
-    pub(super) fn is_retired(&self) -> bool {
-        // Without the lock for all servers that are no such part.
-        self.part.is_some() && self.lock().is_retired
-    }
-
-    /// What is owed and does not belong here.
-    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Operation) -> bool) -> Vec<Owed> {
-        let mut state = self.lock();
-        let owed = std::mem::take(&mut state.owed);
-        let owed = owed.into_iter();
-        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.operation));
-        state.owed = kept.into();
-        misplaced
     }
 
     // What follows is the driver's side.
@@ -348,7 +251,7 @@ impl Inbox {
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         let (written, queue) = {
             let mut state = self.lock();
-            if !state.is_retired {
+            if !state.is_retired() {
                 state.gate = Gate::Closed(error.clone());
             }
             state.is_connected = false;
@@ -380,13 +283,6 @@ impl Inbox {
         self.alarm();
     }
 
-    /// The Cluster may have put another server in the place of this one.
-    fn alarm(&self) {
-        if let Some(part) = &self.part {
-            part.in_trouble();
-        }
-    }
-
     /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
     /// Leaves the waker where there is nothing, and lets a caller write where it `is_calm`.
     ///
@@ -401,7 +297,7 @@ impl Inbox {
     ) -> Taken {
         let mut state = self.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
-        if state.is_retired {
+        if state.is_retired() {
             return Taken::Retired;
         }
         if !state.written.is_empty() {
@@ -417,7 +313,7 @@ impl Inbox {
         }
         if !taken.is_empty() {
             Taken::Some
-        } else if state.has_ended {
+        } else if state.end.is_some() {
             Taken::Ended
         } else {
             Taken::Nothing
@@ -441,7 +337,7 @@ impl Inbox {
     pub(super) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.lock();
         state.driver = Some(context.waker().clone());
-        HasEnded(state.has_ended || state.is_retired)
+        HasEnded(state.end.is_some())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

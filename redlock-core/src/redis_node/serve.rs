@@ -1,6 +1,7 @@
 //! One connection, from its handshake to its end.
 
 mod guarded;
+mod slots;
 mod watchdog;
 
 use std::collections::VecDeque;
@@ -221,16 +222,7 @@ impl<'a> Serve<'a> {
                 .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
         } else if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
-            self.answered += usize::from(matches!(in_flight.purpose, Purpose::Operation { .. }));
-            match in_flight.purpose {
-                Purpose::Operation {
-                    operation,
-                    reply,
-                    route,
-                } => redirected.operation(operation, reply, route),
-                Purpose::Owed(owed) => redirected.owed(owed),
-                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
-            }
+            self.hand_on(in_flight.purpose, redirected);
         } else if let Purpose::Operation {
             operation, reply, ..
         } = in_flight.purpose
@@ -243,12 +235,6 @@ impl<'a> Serve<'a> {
             reply.answer(self.as_far_as_it_counts(&operation, answer));
         }
         Ok(())
-    }
-
-    /// The next operation is on a slot that the server is just being given.
-    fn ask_for_slot(&mut self, since: Instant) {
-        self.output.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
-        self.push(since, Purpose::Asking);
     }
 
     /// Whether what undoes an operation that sets a key was sent already, its release or what it
@@ -356,7 +342,7 @@ impl<'a> Serve<'a> {
         loop {
             if self.inbox.is_retired() {
                 // Before reading: what it says now, it says as a master that was replaced.
-                return Err(replaced());
+                return Err(slots::replaced());
             }
             self.read(context)?;
             self.ask_if_wanted();
@@ -368,7 +354,7 @@ impl<'a> Serve<'a> {
                 .map_err(|error| lost(describe(&error)))?;
             match found {
                 Taken::Some | Taken::Overtaken => {}
-                Taken::Retired => return Err(replaced()),
+                Taken::Retired => return Err(slots::replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
                     if !self.watch(context)? {
@@ -397,10 +383,6 @@ impl Future for Serve<'_> {
 
 fn lost(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
-}
-
-fn replaced() -> NodeError {
-    lost("the Cluster has no such master any more")
 }
 
 fn garbled() -> NodeError {

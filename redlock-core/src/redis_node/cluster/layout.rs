@@ -128,9 +128,8 @@ fn server(words: &[Value<'_>], asked: &Server) -> Option<Server> {
 /// Another server of the Cluster of `asked`. Without a host it is where that one is.
 pub(super) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
     let host = match (&asked.endpoint, host) {
-        (_, "?") => return None,
+        (_, "?") | (Endpoint::Unix(_), "") => return None,
         (Endpoint::Tcp(host, _), "") => host.clone(),
-        (Endpoint::Unix(_), "") => return None,
         (_, host) => host.to_ascii_lowercase(),
     };
     Some(Server {

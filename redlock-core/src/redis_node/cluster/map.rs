@@ -24,7 +24,7 @@ pub(super) struct Map {
     owners: Box<[u16]>,
     pub(super) shards: Vec<Arc<Shard>>,
     /// How many slots each of them has.
-    shares: Vec<u16>,
+    counts: Vec<u16>,
     /// The Cluster's own names of its masters.
     pub(super) ids: BTreeSet<String>,
     /// Replicas, which know the map too.
@@ -35,12 +35,12 @@ impl Map {
     /// Each master comes from `shard_at`.
     pub(super) fn of(layout: Layout, mut shard_at: impl FnMut(&Server) -> Arc<Shard>) -> Self {
         let mut owners = vec![NONE; usize::from(SLOTS)].into_boxed_slice();
-        let (mut shards, mut shares): (Vec<Arc<Shard>>, Vec<u16>) = Default::default();
+        let (mut shards, mut counts): (Vec<Arc<Shard>>, Vec<u16>) = Default::default();
         for range in &layout.ranges {
             let known = shards.iter().position(|it| it.server == range.master);
             let index = known.unwrap_or_else(|| {
                 shards.push(shard_at(&range.master));
-                shares.push(0);
+                counts.push(0);
                 shards.len() - 1
             });
             let Ok(owner) = u16::try_from(index) else {
@@ -48,7 +48,7 @@ impl Map {
                 continue;
             };
             for slot in &mut owners[usize::from(range.first)..=usize::from(range.last)] {
-                shares[index] += u16::from(*slot == NONE);
+                counts[index] += u16::from(*slot == NONE);
                 if *slot == NONE {
                     *slot = owner;
                 }
@@ -57,7 +57,7 @@ impl Map {
         Self {
             owners,
             shards,
-            shares,
+            counts,
             ids: layout.ids,
             replicas: layout.replicas,
         }
@@ -75,10 +75,10 @@ impl Map {
     pub(super) fn status(&self) -> NodeStatus {
         let (mut served, mut assigned) = (0, 0);
         let mut silent = Vec::new();
-        for (shard, share) in self.shards.iter().zip(&self.shares) {
-            assigned += share;
+        for (shard, count) in self.shards.iter().zip(&self.counts) {
+            assigned += count;
             match shard.link.inbox.status() {
-                NodeStatus::Voting => served += share,
+                NodeStatus::Voting => served += count,
                 NodeStatus::Abstaining(error) => silent.push((&shard.server, error)),
             }
         }

@@ -32,7 +32,7 @@ use super::connect::not_connected;
 use super::inbox::{Owed, Route, Submission};
 use super::link::Link;
 use map::Map;
-pub(super) use redirect::Part;
+pub(super) use redirect::{Part, Redirected};
 
 /// How many releases are kept that no master takes at present. Beyond that the oldest are forgotten,
 /// and their keys go away at the ttl.
@@ -140,13 +140,9 @@ impl Cluster {
         let shard = map.shards.get(lane);
         // What is still to be sent again is behind no barrier.
         let shard = shard.filter(|_| self.shared.lock().parked.is_empty());
-        match shard.map(|shard| shard.link.inbox.deliver(submission)) {
-            Some(Ok(())) => {}
-            Some(Err(Submission { reply, .. })) => {
-                reply.answer(Answer::Failed(self.shared.unmapped()));
-            }
-            // The reply went with the submission, and says that nobody knows.
-            None => {}
+        // Without one, the reply goes with the submission, and says that nobody knows.
+        if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
+            back.reply.answer(Answer::Failed(self.shared.unmapped()));
         }
     }
 
@@ -244,21 +240,22 @@ impl Shared {
     fn unpark(&self) -> bool {
         let parked = std::mem::take(&mut self.lock().parked);
         let is_any = !parked.is_empty();
-        let now = Instant::now();
-        for owed in parked {
-            if owed.until > now {
-                self.deliver_owed(owed);
-            }
-        }
+        self.deliver_all_owed(parked);
         is_any
     }
 
-    fn deliver_owed(&self, owed: Owed) {
-        let route = Route {
-            owed_until: Some(owed.until),
-            ..Route::default()
-        };
-        self.deliver(Submission::new(owed.operation, Reply::to_nobody(), route));
+    /// Hands releases that other masters did not get to those that have their slots now.
+    fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
+        let now = Instant::now();
+        for Owed { operation, until } in owed {
+            if until > now {
+                let route = Route {
+                    owed_until: Some(until),
+                    ..Route::default()
+                };
+                self.deliver(Submission::new(operation, Reply::to_nobody(), route));
+            }
+        }
     }
 
     /// Why no master is known for a slot.

@@ -92,7 +92,7 @@ impl Part {
     /// Takes over releases that the driver did not get rid of.
     pub(in crate::redis_node) fn adopt(&self, owed: Vec<Owed>) {
         if let Some(cluster) = self.cluster.upgrade() {
-            owed.into_iter().for_each(|owed| cluster.deliver_owed(owed));
+            cluster.deliver_all_owed(owed);
         }
     }
 }

@@ -183,7 +183,7 @@ impl Shared {
             let detail = format!("{} is no master of the Cluster any more", shard.server);
             // To its successor ahead of new acquisitions, which find that one not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));
-            owed.into_iter().for_each(|owed| self.deliver_owed(owed));
+            self.deliver_all_owed(owed);
             tracing::info!(pool = %self.name, server = %shard.server, "no master any more");
         }
         for shard in &map.shards {
@@ -192,9 +192,7 @@ impl Shared {
                 .link
                 .inbox
                 .take_owed(|operation| !is_here(crate::slot::slot_of_all(operation.keys())));
-            misplaced
-                .into_iter()
-                .for_each(|owed| self.deliver_owed(owed));
+            self.deliver_all_owed(misplaced);
         }
     }
 
