@@ -72,7 +72,7 @@ pub(crate) async fn attempt(
     });
     let until = started.saturating_add(timeout);
     let in_time = (Arc::clone(&environment.clock), until);
-    let predecessor = inheritance.as_ref().map(|left| left.token().clone());
+    let predecessor = inheritance.as_ref().map(|left| left.give_way());
     let ttl = request.ttl;
     let (claim, acquisition) = Claim::stake(
         nodes,

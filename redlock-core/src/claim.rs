@@ -66,6 +66,14 @@ impl Acquisition {
         }
     }
 
+    fn retract(&self) {
+        match self {
+            Self::Open(round) => round.retract(),
+            // Every node has answered, so nothing is on its way.
+            Self::Settled(_) => {}
+        }
+    }
+
     fn settle(&mut self) {
         if let Self::Open(round) = self
             && round.is_complete()
@@ -280,9 +288,16 @@ impl Claim {
         self.end(Ending::Abandoned);
     }
 
+    /// From here on the acquisition goes to no other server of a Redis Cluster: what undoes it, or
+    /// takes its place, is about to be sent.
+    pub(crate) fn retract(&self) {
+        self.lock().acquisition.retract();
+    }
+
     /// Whether it had not ended before.
     fn end(&self, ending: Ending) -> bool {
         let mut state = self.lock();
+        state.acquisition.retract();
         let is_first = state.ending.is_none();
         state.ending.get_or_insert(ending);
         is_first

@@ -11,6 +11,7 @@ use std::fmt;
 use crate::node::Answer;
 use crate::quorum::majority;
 use crate::resource::{RESERVED_PREFIX, Resource};
+use crate::slot::hash_tag;
 
 /// A number that came with a lock: unique for its resource, and higher than that of every earlier
 /// holder. A store that refuses a write whose token is below the highest that it has seen is safe
@@ -106,7 +107,7 @@ pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all(keys.names().map(|key| {
         let name = key.strip_prefix(prefix).unwrap_or(key);
         let head = [prefix, RESERVED_PREFIX, b"fence:"].concat();
-        if has_hash_tag(key) {
+        if hash_tag(key).is_some() {
             [&head, b":".as_slice(), name].concat()
         } else {
             [&head, b"{".as_slice(), key, b"}"].concat()
@@ -114,20 +115,11 @@ pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     }))
 }
 
-/// Whether a Redis Cluster hashes only a part of `key`: what stands between its first `{` and the
-/// next `}`, unless that is nothing.
-fn has_hash_tag(key: &[u8]) -> bool {
-    let Some(open) = key.iter().position(|byte| *byte == b'{') else {
-        return false;
-    };
-    let rest = &key[open + 1..];
-    rest.iter().position(|byte| *byte == b'}') > Some(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::node::Holding;
+    use crate::slot::slot_of;
 
     /// Of nodes that granted with these counters; `None` for one that did not answer.
     fn ballot<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
@@ -162,22 +154,13 @@ mod tests {
 
     #[test]
     fn a_counter_is_in_the_slot_of_its_lock() {
-        // What Redis hashes: the first tag, else the whole key.
-        fn hashed(key: &[u8]) -> &[u8] {
-            if !has_hash_tag(key) {
-                return key;
-            }
-            let open = key.iter().position(|byte| *byte == b'{').unwrap();
-            let rest = &key[open + 1..];
-            &rest[..rest.iter().position(|byte| *byte == b'}').unwrap()]
-        }
         let (mut counters, prefixes) = (Vec::new(), [&b""[..], b"shop:"]);
         for prefix in prefixes {
             for name in [&b"order:42"[..], b"{order:42}", b"a{b}c", b"x{", b"\xff"] {
                 let key = [prefix, name].concat();
                 let counter = counter_keys(&Resource::from(key.clone()), prefix);
                 let counter = counter.names().next().unwrap().to_vec();
-                assert_eq!(hashed(&counter), hashed(&key), "{}", key.escape_ascii());
+                assert_eq!(slot_of(&counter), slot_of(&key), "{}", key.escape_ascii());
                 assert!(counter.starts_with(&[prefix, RESERVED_PREFIX].concat()));
                 counters.push(counter);
             }

@@ -106,9 +106,10 @@ impl Inheritance {
         Arc::clone(&self.claim)
     }
 
-    /// The token that gives way to the next one's.
-    pub(crate) fn token(&self) -> &OwnerToken {
-        &self.claim.token
+    /// The token that gives way to the next one's, which is about to be sent.
+    pub(crate) fn give_way(&self) -> OwnerToken {
+        self.claim.retract();
+        self.claim.token.clone()
     }
 
     /// Releases it everywhere. `None` where that was done before.

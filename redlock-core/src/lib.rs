@@ -59,6 +59,7 @@ mod renew;
 mod request;
 mod resource;
 mod round;
+mod slot;
 #[cfg(test)]
 mod still_clock;
 mod timekeeper;

@@ -47,6 +47,24 @@ pub trait Node: Send + Sync + 'static {
         watch.report(Sighting::Blind);
     }
 
+    /// Whether the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation
+    /// only where all its keys are in one.
+    fn has_hash_slots(&self) -> bool {
+        false
+    }
+
+    /// Over how many connections, each with an order of its own, operations are spread by their keys.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier behind all
+    /// that was submitted there. Otherwise as [`submit`](Self::submit).
+    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+        let _ = lane;
+        self.submit(operation, reply);
+    }
+
     /// Goes up whenever the node may have forgotten what it granted, or dropped it early: it
     /// restarted, was flushed, or its clock stepped. What it granted in an earlier epoch counts no
     /// more.
@@ -69,7 +87,7 @@ pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 pub enum NodeStatus {
     /// It votes.
     Voting,
-    /// It votes no on everything, for this reason.
+    /// It votes no, for this reason: on everything, or, a Redis Cluster, on keys of some of its slots.
     Abstaining(NodeError),
 }
 
@@ -267,6 +285,22 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Nobody waits for the answer.
+    pub(crate) fn to_nobody() -> Self {
+        Self {
+            round: None,
+            seat: 0,
+        }
+    }
+
+    /// Whether what undoes the operation may be on its way to the node: then the operation must not
+    /// be sent again, as it could come in behind that.
+    pub(crate) fn is_retracted(&self) -> bool {
+        self.round
+            .as_ref()
+            .is_some_and(|round| round.is_retracted())
+    }
+
     pub(crate) fn new(round: Arc<Round>, seat: usize) -> Self {
         Self {
             round: Some(round),

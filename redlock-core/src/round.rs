@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -56,6 +57,8 @@ pub(crate) struct Round {
     state: Mutex<State>,
     /// Until when, and on which clock, a grant is in time; always where there is none.
     in_time: Option<(Arc<dyn Clock>, Moment)>,
+    /// See [`Round::retract`].
+    is_retracted: AtomicBool,
 }
 
 struct State {
@@ -85,6 +88,7 @@ impl Round {
     fn with_time(nodes: usize, goal: Goal, in_time: Option<(Arc<dyn Clock>, Moment)>) -> Arc<Self> {
         Arc::new(Self {
             in_time,
+            is_retracted: AtomicBool::new(false),
             state: Mutex::new(State {
                 votes: Votes::new(nodes),
                 goal,
@@ -133,6 +137,16 @@ impl Round {
                 reply.answer(Answer::Absent);
             }
         }
+    }
+
+    /// What undoes the operation is about to be submitted. A node that has been told by a server to
+    /// take the operation elsewhere must not do so any more.
+    pub(crate) fn retract(&self) {
+        self.is_retracted.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_retracted(&self) -> bool {
+        self.is_retracted.load(Ordering::Acquire)
     }
 
     /// Records one vote. A second vote of the same seat is ignored.

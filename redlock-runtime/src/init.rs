@@ -12,6 +12,7 @@ use redlock_core::{
 };
 
 use crate::check_sites::{check_overridden, check_sites};
+use crate::cluster;
 use crate::config::{Config, Name, PoolAddress, did_you_mean, no_pools};
 use crate::lease::check_max_ttl;
 use crate::overrides::{Overridden, resolve};
@@ -131,7 +132,9 @@ impl Redlock {
         let guard = config
             .restart_guard
             .unwrap_or(RestartGuard::default_for(servers));
-        let fleet = Fleet::new(guard, config.max_ttl, servers);
+        let unguarded = cluster::warn_of_unguarded(&plan.addresses, guard);
+        // What is not guarded has no say in whether the set is new.
+        let fleet = Fleet::new(guard, config.max_ttl, servers - unguarded);
         options.fleet = Some(Arc::new(
             fleet.with_key_prefix(config.key_prefix.as_bytes()),
         ));
@@ -169,7 +172,7 @@ impl Redlock {
             pools.insert(name, Pool { node, memory });
         }
         let mut refused = Vec::new();
-        for node in remote {
+        for node in &remote {
             node.settled().await;
             match node.status() {
                 NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
@@ -180,6 +183,17 @@ impl Redlock {
                     "node does not vote yet",
                 ),
                 _ => {}
+            }
+        }
+        for (index, one) in remote.iter().enumerate() {
+            for other in &remote[..index] {
+                if one.is_same_cluster(other) {
+                    refused.push(cluster::same_node(
+                        other.name(),
+                        one.name(),
+                        &one.address().server(),
+                    ));
+                }
             }
         }
         if !refused.is_empty() {
@@ -270,13 +284,10 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
         match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
-                    problems.push(format!(
-                        "the pools `{}` and `{}` are one server, {}; each pool has to be an \
-                         independent node, or a majority means nothing",
-                        Name(other),
-                        Name(name),
-                        address.server(),
-                    ));
+                    problems.push(cluster::same_node(other, name, &address.server()));
+                }
+                if address.is_cluster() {
+                    problems.extend(cluster::problems(config, name));
                 }
                 addresses.insert(name.clone(), address);
             }

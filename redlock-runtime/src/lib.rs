@@ -43,6 +43,7 @@ mod acquire;
 mod call;
 mod chain;
 mod check_sites;
+mod cluster;
 mod config;
 mod error;
 mod from_lock_error;

@@ -26,6 +26,7 @@
 //!   clocks can be moved.
 //! * [`Authority`]: certificates for servers and clients, good and bad.
 //! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
+//! * [`RedisCluster`]: a Redis Cluster of such servers, with replicas, whose slots can be moved.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
@@ -39,6 +40,7 @@
 #![allow(clippy::missing_panics_doc)]
 
 mod authority;
+mod cluster;
 mod drop_after;
 mod eventually;
 mod history;
@@ -54,6 +56,7 @@ mod spawner;
 mod temp_dir;
 
 pub use authority::{Authority, Identity};
+pub use cluster::RedisCluster;
 pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};

@@ -121,7 +121,7 @@ impl Nodes {
     }
 }
 
-fn is_auxiliary(key: &[u8]) -> bool {
+pub(crate) fn is_auxiliary(key: &[u8]) -> bool {
     let auxiliary = b"redlock:";
     key.windows(auxiliary.len()).any(|part| part == auxiliary)
 }

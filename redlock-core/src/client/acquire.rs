@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use crate::attempt::{Outcome, Refused, attempt};
 use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
+use crate::fencing::counter_keys;
 use crate::handover::Inheritance;
 use crate::lease::Lease;
-use crate::node::{Holding, Remaining};
+use crate::node::{Holding, Node, Remaining};
 use crate::operation::{Operation, Want};
 use crate::patience::Patience;
 use crate::queue::{Arrival, Ended, Place, Queued, Turn, Verdict};
 use crate::quorum::majority;
 use crate::race::before;
 use crate::request::Request;
+use crate::resource::Resource;
 use crate::round::{Goal, MOST_NODES, Round};
+use crate::slot::check_slots;
 use crate::vigil::Vigil;
 
 use super::{Client, ClientShared, NodeSet};
@@ -49,6 +52,9 @@ impl Client {
             keys: request.resource.with_prefix(&client.key_prefix),
             nodes: Arc::clone(nodes),
         };
+        if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
+            client.check_slots(&**node, &place.keys, request.fencing)?;
+        }
         let mut patience = Patience::new(environment, &request.retry, client.node_timeout)
             .with_splits(request.split_retries);
         let (mut turn, mut inheritance) = {
@@ -86,6 +92,17 @@ impl Client {
 type Begun = (Turn, Option<Box<Inheritance>>);
 
 impl ClientShared {
+    /// Refuses what no Redis Cluster can serve.
+    fn check_slots(
+        &self,
+        node: &dyn Node,
+        keys: &Resource,
+        is_fenced: bool,
+    ) -> Result<(), Invalid> {
+        let counters = is_fenced.then(|| counter_keys(keys, &self.key_prefix));
+        check_slots(node, keys, counters.as_ref())
+    }
+
     /// Waits until it is the caller's turn.
     async fn wait(
         self: &Arc<Self>,

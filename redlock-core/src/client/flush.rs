@@ -1,13 +1,15 @@
 //! A barrier on the nodes.
 
 use std::future::{Future as _, poll_fn};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::node::{Answer, NodeErrorKind, ask};
+use crate::node::{Answer, Node, NodeErrorKind, Reply};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::resource::Resource;
+use crate::round::{Goal, MOST_NODES, Round};
 
 use super::{Client, NodeSet};
 
@@ -16,7 +18,8 @@ impl Client {
     /// `timeout`; returns the names of those that did not. An operation is answered after those
     /// before it, so one that changes nothing does for a barrier: the release of what was never
     /// locked, which also reaches a node that votes no. It takes two: what the first one found
-    /// answered with `NOSCRIPT` is sent again behind it.
+    /// answered with `NOSCRIPT`, or with the way to another server of a Cluster, is sent again behind
+    /// it.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -32,8 +35,7 @@ impl Client {
             .iter()
             .map(|node| {
                 Box::pin(async move {
-                    is_served(&ask(&**node, barrier()).await)
-                        && is_served(&ask(&**node, barrier()).await)
+                    serves(&**node, barrier()).await && serves(&**node, barrier()).await
                 })
             })
             .collect();
@@ -59,8 +61,25 @@ impl Client {
     }
 }
 
+/// Submits `barrier` on all connections of `node`. Whether it got to serve that everywhere.
+async fn serves(node: &dyn Node, barrier: Operation) -> bool {
+    let barrier = Arc::new(barrier);
+    let mut is_served = true;
+    for first in (0..node.lanes()).step_by(MOST_NODES) {
+        let lanes = MOST_NODES.min(node.lanes().saturating_sub(first));
+        let round = Round::new(lanes, Goal::All);
+        for lane in 0..lanes {
+            let reply = Reply::new(Arc::clone(&round), lane);
+            node.submit_on(first + lane, Arc::clone(&barrier), reply);
+        }
+        round.decided().await;
+        is_served &= round.answers().iter().flatten().all(was_served);
+    }
+    is_served
+}
+
 /// Whether a node got to serve what it answers to. One that answers with an error has, too.
-fn is_served(answer: &Answer) -> bool {
+fn was_served(answer: &Answer) -> bool {
     match answer {
         Answer::Failed(error) => error.kind() == NodeErrorKind::Server,
         _ => true,

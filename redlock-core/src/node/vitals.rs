@@ -42,6 +42,56 @@ impl NodeVitals {
     }
 }
 
+/// Of a node that is several servers: sums, and the worst of what has no sum.
+impl NodeVitals {
+    pub(crate) fn of_parts(parts: impl Iterator<Item = Self>) -> Self {
+        parts.fold(Self::default(), Self::and)
+    }
+
+    fn and(self, other: Self) -> Self {
+        let since = if self.is_connected == other.is_connected {
+            [self.since, other.since].into_iter().flatten().min()
+        } else if self.is_connected {
+            self.since
+        } else {
+            other.since
+        };
+        let worse_clock = |clock: &ClockOffset| clock.ahead_us.unsigned_abs();
+        let (errors, others) = (self.errors, other.errors);
+        let last_errors = [self.last_error, other.last_error].into_iter().flatten();
+        Self {
+            server: None,
+            is_connected: self.is_connected || other.is_connected,
+            since,
+            connections: self.connections + other.connections,
+            answers: self.answers + other.answers,
+            latency: match (self.latency, other.latency) {
+                (Some(one), Some(other)) => Some(one.and(other)),
+                (one, other) => one.or(other),
+            },
+            in_flight: self.in_flight + other.in_flight,
+            errors: ErrorCounts::from_fn(|kind| errors.of(kind) + others.of(kind)),
+            last_error: last_errors.min_by_key(|error| error.ago),
+            clock: [self.clock, other.clock]
+                .into_iter()
+                .flatten()
+                .max_by_key(worse_clock),
+            is_watched: self.is_watched || other.is_watched,
+        }
+    }
+}
+
+impl Latency {
+    fn and(self, other: Self) -> Self {
+        Self {
+            last: self.last.max(other.last),
+            smoothed: self.smoothed.max(other.smoothed),
+            longest: self.longest.max(other.longest),
+            total: self.total.saturating_add(other.total),
+        }
+    }
+}
+
 /// How long a node's answers take, from the submission to the answer: the time in the queue, on
 /// the way and in the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

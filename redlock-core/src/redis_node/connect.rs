@@ -105,7 +105,7 @@ async fn handshake(
     Ok((dialect, facts))
 }
 
-/// Logs in, and hears who answers.
+/// Logs in, and learns what a server tells of itself unasked.
 pub(super) async fn greet(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
@@ -120,8 +120,7 @@ pub(super) async fn greet(
             password.as_bytes(),
         ]);
     }
-    let hello = exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await?;
-    match hello {
+    match exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await? {
         Ok(hello) => Ok(hello),
         // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
         Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {

@@ -118,7 +118,9 @@ impl Driver {
     /// Connects to a server that may vote, for all that it says of itself.
     async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
+        let part = self.inbox.part();
         let curiosity = match (&self.warden, self.options.trust_aof) {
+            (None, _) if part.is_some() => Curiosity::Info,
             (None, _) => Curiosity::None,
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
@@ -150,6 +152,9 @@ impl Driver {
             let warnings = judgement.under(self.options.vetting)?;
             warden.connected(connected.facts.clone(), warnings);
         }
+        if let Some(part) = part {
+            part.vet(&connected.facts, self.options.vetting)?;
+        }
         Ok((located, connected))
     }
 
@@ -172,6 +177,9 @@ impl Drop for Driver {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
+        if let Some(part) = self.inbox.part() {
+            part.adopt(self.inbox.take_owed(|_| true));
+        }
     }
 }
 

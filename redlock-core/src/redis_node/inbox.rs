@@ -1,6 +1,8 @@
 //! Where operations wait for the driver.
 
+mod retired;
 mod state;
+mod submission;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +15,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
-use crate::operation::{Operation, SharedOperation, Want};
+use crate::operation::{Operation, Want};
 
+use super::cluster::Part;
 use super::command::Tongue;
 use super::pulse::Pulse;
 use super::socket::Writer;
-use state::{Direct, Gate, State, Written};
+use state::{Direct, End, Gate, State, Written};
+pub(super) use submission::{Owed, Route, Submission};
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(super) struct Inbox {
@@ -35,38 +39,18 @@ pub(super) struct Inbox {
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
     pub(super) pulse: Pulse,
-}
-
-pub(super) struct Submission {
-    /// When it was submitted: an answer is overdue counting from here.
-    pub(super) since: Instant,
-    pub(super) operation: SharedOperation,
-    pub(super) reply: Reply,
-}
-
-/// A release that is still to be delivered, until the key is gone by itself.
-pub(super) struct Owed {
-    pub(super) operation: SharedOperation,
-    pub(super) until: Instant,
-}
-
-impl Owed {
-    /// `None` where `operation` is no release, and nothing is owed.
-    pub(super) fn for_release(operation: &SharedOperation) -> Option<Self> {
-        let Want::Release { ttl } = operation.want() else {
-            return None;
-        };
-        // The ttl is below a year, but the sum is the library's to check.
-        let until = Instant::now().checked_add(ttl)?;
-        Some(Self {
-            operation: Arc::clone(operation),
-            until,
-        })
-    }
+    /// Of which Cluster the server is a part, and which one.
+    part: Option<Part>,
 }
 
 impl Inbox {
+    /// Of a server by itself.
+    #[cfg(test)]
     pub(super) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
+        Self::of_part(name, max_in_flight, None)
+    }
+
+    pub(super) fn of_part(name: Arc<str>, max_in_flight: usize, part: Option<Part>) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             name,
@@ -83,8 +67,9 @@ impl Inbox {
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
-                has_ended: false,
+                end: None,
             }),
+            part,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             pulse: Pulse::new(),
@@ -95,9 +80,27 @@ impl Inbox {
     }
 
     pub(super) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        // Only a part of a Cluster is retired, and nobody but the Cluster submits to it.
+        let _ = self.deliver(Submission::new(operation, reply, Route::default()));
+    }
+
+    /// Gives the submission back where the server is no part of its Cluster any more.
+    pub(super) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
+        let (operation, route) = (&submission.operation, submission.route);
         let is_release = matches!(operation.want(), Want::Release { .. });
         let mut state = self.lock();
+        if state.is_retired() {
+            return Err(submission);
+        }
+        // Under the lock: a release that is submitted behind this check is queued behind it, too.
+        let is_late = route.hops > 0
+            && matches!(operation.want(), Want::Acquire { .. })
+            && submission.reply.is_retracted();
         let refusal = match &state.gate {
+            _ if is_late => {
+                let detail = "the keys' slot moved, and nobody waits any more";
+                Some(NodeError::unsent(NodeErrorKind::Server, detail))
+            }
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
                 let detail = "too many operations are in flight";
                 Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
@@ -107,19 +110,14 @@ impl Inbox {
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
-            if let Some(owed) = Owed::for_release(&operation) {
+            if let Some(owed) = Owed::for_release(operation, route) {
                 state.owe(owed);
             }
             drop(state);
             self.pulse.failed(error.kind(), 1);
-            reply.answer(Answer::Failed(error));
+            submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            let submission = Submission {
-                since: Instant::now(),
-                operation,
-                reply,
-            };
             let driver = match state.write(&submission) {
                 Written::Nothing => {
                     state.queue.push(submission);
@@ -140,6 +138,7 @@ impl Inbox {
                 driver.wake();
             }
         }
+        Ok(())
     }
 
     pub(super) fn status(&self) -> NodeStatus {
@@ -182,7 +181,7 @@ impl Inbox {
     pub(super) fn end(&self) {
         let driver = {
             let mut state = self.lock();
-            state.has_ended = true;
+            state.end.get_or_insert(End::Dropped);
             state.driver.take()
         };
         if let Some(driver) = driver {
@@ -234,6 +233,7 @@ impl Inbox {
         }
         self.settled.notify_waiters();
         self.doubts.notify_one();
+        self.alarm();
     }
 
     /// See the field. For one task to wait on.
@@ -278,7 +278,9 @@ impl Inbox {
         self.pulse.disconnected(error);
         let (written, queue) = {
             let mut state = self.lock();
-            state.gate = Gate::Closed(error.clone());
+            if !state.is_retired() {
+                state.gate = Gate::Closed(error.clone());
+            }
             state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
@@ -290,7 +292,7 @@ impl Inbox {
             let written = std::mem::take(&mut state.written);
             let queue = std::mem::take(&mut state.queue);
             for submission in written.iter().chain(&queue) {
-                if let Some(owed) = Owed::for_release(&submission.operation) {
+                if let Some(owed) = Owed::for_release(&submission.operation, submission.route) {
                     state.owe(owed);
                 }
             }
@@ -306,6 +308,7 @@ impl Inbox {
         for submission in queue {
             submission.reply.answer(Answer::Failed(error.clone()));
         }
+        self.alarm();
     }
 
     /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
@@ -322,6 +325,9 @@ impl Inbox {
     ) -> Taken {
         let mut state = self.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
+        if state.is_retired() {
+            return Taken::Retired;
+        }
         if !state.written.is_empty() {
             return Taken::Overtaken;
         }
@@ -335,7 +341,7 @@ impl Inbox {
         }
         if !taken.is_empty() {
             Taken::Some
-        } else if state.has_ended {
+        } else if state.end.is_some() {
             Taken::Ended
         } else {
             Taken::Nothing
@@ -359,7 +365,7 @@ impl Inbox {
     pub(super) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.lock();
         state.driver = Some(context.waker().clone());
-        HasEnded(state.has_ended)
+        HasEnded(state.end.is_some())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -378,6 +384,8 @@ pub(super) enum Taken {
     Ended,
     /// Something was written that the driver has to hear of first.
     Overtaken,
+    /// The server is no part of its Cluster any more.
+    Retired,
 }
 
 /// Whether the node was dropped.

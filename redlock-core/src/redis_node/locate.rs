@@ -54,7 +54,8 @@ pub(super) async fn locate(
                 named: Some(named),
             })
         }
-        Place::Cluster(_) => Err(not_connected("clusters are not supported yet")),
+        // It is no one server: its masters are each located by themselves.
+        Place::Cluster(_) => Err(not_connected("no single server")),
     }
 }
 

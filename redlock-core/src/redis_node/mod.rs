@@ -1,14 +1,16 @@
-//! A Redis server as a node.
+//! A Redis server, or a Redis Cluster, as a node.
 //!
 //! An operation is a message to the node's own driver, a task on the library's I/O thread that
 //! owns the connection: it connects in the background, writes what has piled up in one go, and
 //! matches answers to operations by their order. Callers never share a lock across an await.
 
 mod address;
+mod cluster;
 mod command;
 mod connect;
 mod driver;
 mod inbox;
+mod link;
 mod locate;
 mod lookout;
 mod pulse;
@@ -35,9 +37,9 @@ use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
 use crate::observe::ObserveAnswers;
 use crate::operation::Operation;
 use crate::vigil::Watch;
-use inbox::Inbox;
-use lookout::Lookout;
-use warden::Warden;
+use address::Place;
+use cluster::Cluster;
+use link::Link;
 
 /// How a Redis node's driver behaves.
 #[derive(Clone, Debug)]
@@ -88,17 +90,25 @@ impl Default for RedisOptions {
     }
 }
 
-/// One Redis server. Dropping it ends its driver, once what was submitted has been sent.
+/// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once what was
+/// submitted has been sent.
 pub struct RedisNode {
     name: Arc<str>,
     address: Arc<RedisAddress>,
-    inbox: Arc<Inbox>,
-    lookout: Arc<Lookout>,
+    service: Service,
+}
+
+enum Service {
+    Server(Link),
+    Cluster(Cluster),
 }
 
 impl RedisNode {
-    /// Starts a driver for the server at `address` on `io`, and begins to connect. Returns at
-    /// once; see [`settled`](Self::settled).
+    /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
+    /// begins to connect. Returns at once; see [`settled`](Self::settled).
+    ///
+    /// The masters of a Cluster are not guarded: `options.fleet` and `options.trust_aof` are passed
+    /// over.
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,
@@ -109,35 +119,18 @@ impl RedisNode {
         // The file of a promoted replica lacks what the replica lacked.
         options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
-        let inbox = Arc::new(Inbox::new(Arc::clone(&name), options.max_in_flight));
-        // Here and not in its task: the fleet is whole once all its nodes are started.
-        let clock = io.environment().clock;
-        let warden = options
-            .fleet
-            .as_ref()
-            .map(|fleet| Warden::new(&name, fleet, options.trust_aof, clock));
-        let lookout = Arc::new(Lookout::new(
-            Arc::clone(&name),
-            Arc::clone(&address),
-            &options,
-            io.clone(),
-        ));
-        let driver = driver::Driver {
-            name: Arc::clone(&name),
-            address: Arc::clone(&address),
-            inbox: Arc::clone(&inbox),
-            lookout: Arc::clone(&lookout),
-            options,
-            warden,
-            // Keeps the thread alive until the last release has been sent.
-            _io: io.clone(),
+        let service = match &address.place {
+            Place::Cluster(seeds) => {
+                Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
+            }
+            Place::Server(_) | Place::Sentinel(_) => {
+                Service::Server(Link::start(&name, &address, options, None, io))
+            }
         };
-        io.handle().spawn(driver.run());
         Self {
             name,
             address,
-            inbox,
-            lookout,
+            service,
         }
     }
 
@@ -147,12 +140,23 @@ impl RedisNode {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn settled(&self) {
-        self.inbox.settled().await;
+        match &self.service {
+            Service::Server(link) => link.inbox.settled().await,
+            Service::Cluster(cluster) => cluster.settled().await,
+        }
     }
 
     /// Where the server is.
     pub fn address(&self) -> &RedisAddress {
         &self.address
+    }
+
+    /// Whether both are one Cluster, as far as is known by now: they have a master in common.
+    pub fn is_same_cluster(&self, other: &Self) -> bool {
+        match (&self.service, &other.service) {
+            (Service::Cluster(one), Service::Cluster(other)) => one.shares_a_master_with(other),
+            _ => false,
+        }
     }
 }
 
@@ -162,37 +166,65 @@ impl Node for RedisNode {
     }
 
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        self.inbox.submit(operation, reply);
+        match &self.service {
+            Service::Server(link) => link.inbox.submit(operation, reply),
+            Service::Cluster(cluster) => cluster.submit(operation, reply),
+        }
+    }
+
+    fn has_hash_slots(&self) -> bool {
+        matches!(self.service, Service::Cluster(_))
+    }
+
+    fn lanes(&self) -> usize {
+        match &self.service {
+            Service::Server(_) => 1,
+            Service::Cluster(cluster) => cluster.lanes(),
+        }
+    }
+
+    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+        match &self.service {
+            Service::Server(link) => link.inbox.submit(operation, reply),
+            Service::Cluster(cluster) => cluster.submit_on(lane, operation, reply),
+        }
     }
 
     fn watch(&self, watch: Watch) {
-        self.lookout.watch(watch);
+        match &self.service {
+            Service::Server(link) => link.lookout.watch(watch),
+            Service::Cluster(cluster) => cluster.watch(watch),
+        }
     }
 
     fn status(&self) -> NodeStatus {
-        self.inbox.status()
+        match &self.service {
+            Service::Server(link) => link.inbox.status(),
+            Service::Cluster(cluster) => cluster.status(),
+        }
     }
 
     fn vitals(&self) -> NodeVitals {
-        let mut vitals = self.inbox.vitals();
+        let mut vitals = match &self.service {
+            Service::Server(link) => link.vitals(),
+            Service::Cluster(cluster) => cluster.vitals(),
+        };
         vitals.server = Some(self.address.to_string());
-        vitals.is_watched = self.lookout.is_staffed();
         vitals
     }
 
     fn epoch(&self) -> u32 {
-        self.inbox.epoch()
+        match &self.service {
+            Service::Server(link) => link.inbox.epoch(),
+            // Nobody asks its masters what they may have forgotten.
+            Service::Cluster(_) => 0,
+        }
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {
-        self.inbox.on_new_epoch(listener);
-    }
-}
-
-impl Drop for RedisNode {
-    fn drop(&mut self) {
-        self.inbox.end();
-        self.lookout.end();
+        if let Service::Server(link) = &self.service {
+            link.inbox.on_new_epoch(listener);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One connection, from its handshake to its end.
 
 mod guarded;
+mod slots;
 mod watchdog;
 
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ use super::command::{
     Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript, is_of_replica,
 };
 use super::connect::{CLOSED, Connected, describe};
-use super::inbox::{Inbox, Owed, Submission, Taken};
+use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::socket::{Reader, Writer};
 use super::warden::Warden;
 use super::wire::{Value, decode};
@@ -82,11 +83,14 @@ enum Purpose {
     Operation {
         operation: SharedOperation,
         reply: Reply,
+        route: Route,
     },
     /// A release from before the connection.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
+    /// What goes ahead of an operation on a slot that the server is just being given.
+    Asking,
     /// The guard's question.
     Check,
 }
@@ -194,9 +198,15 @@ impl<'a> Serve<'a> {
             since,
             operation,
             reply,
+            route,
         } in taken.drain(..)
         {
-            self.push(since, Purpose::Operation { operation, reply });
+            let purpose = Purpose::Operation {
+                operation,
+                reply,
+                route,
+            };
+            self.push(since, purpose);
         }
         self.taken = taken;
     }
@@ -222,7 +232,7 @@ impl<'a> Serve<'a> {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Heartbeat => {
+            Purpose::Heartbeat | Purpose::Asking => {
                 self.count(&in_flight);
                 return Ok(());
             }
@@ -233,13 +243,23 @@ impl<'a> Serve<'a> {
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
             // Nothing was run, so asking again with the text is the first time that it is.
+            if let Purpose::Operation { route, .. } = &in_flight.purpose
+                && route.is_asking
+            {
+                self.ask_for_slot(in_flight.since);
+            }
             self.output
                 .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
             return Ok(());
         }
         self.count(&in_flight);
-        if let Purpose::Operation { operation, reply } = in_flight.purpose {
+        if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
+            self.hand_on(in_flight.purpose, redirected);
+        } else if let Purpose::Operation {
+            operation, reply, ..
+        } = in_flight.purpose
+        {
             self.answered += 1;
             if is_marker_gone(value) {
                 self.doubt();
@@ -281,7 +301,7 @@ impl<'a> Serve<'a> {
                 is_release && later.token() == operation.token()
                     || later.predecessor() == Some(operation.token())
             }
-            Purpose::Heartbeat | Purpose::Check => false,
+            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => false,
         })
     }
 
@@ -303,11 +323,20 @@ impl<'a> Serve<'a> {
             since,
             operation,
             reply,
+            route,
         } in taken.drain(..)
         {
+            if route.is_asking {
+                self.ask_for_slot(since);
+            }
             self.output
                 .extend_from_slice(encoded(&operation, &self.tongue));
-            self.push(since, Purpose::Operation { operation, reply });
+            let purpose = Purpose::Operation {
+                operation,
+                reply,
+                route,
+            };
+            self.push(since, purpose);
         }
         self.taken = taken;
         found
@@ -335,12 +364,16 @@ impl<'a> Serve<'a> {
         let mut replies = Vec::new();
         for in_flight in self.in_flight.drain(..) {
             match in_flight.purpose {
-                Purpose::Operation { operation, reply } => {
-                    owed.extend(Owed::for_release(&operation));
+                Purpose::Operation {
+                    operation,
+                    reply,
+                    route,
+                } => {
+                    owed.extend(Owed::for_release(&operation, route));
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat | Purpose::Check => {}
+                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
             }
         }
         self.inbox.close(error, owed);
@@ -354,6 +387,10 @@ impl<'a> Serve<'a> {
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
+            if self.inbox.is_retired() {
+                // Before reading: what it says now, it says as a master that was replaced.
+                return Err(slots::replaced());
+            }
             self.read(context)?;
             self.ask_if_wanted();
             let found = self.take(context);
@@ -364,6 +401,7 @@ impl<'a> Serve<'a> {
                 .map_err(|error| lost(describe(&error)))?;
             match found {
                 Taken::Some | Taken::Overtaken => {}
+                Taken::Retired => return Err(slots::replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
                     if !self.watch(context)? {

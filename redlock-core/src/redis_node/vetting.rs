@@ -17,6 +17,10 @@ pub enum Vetting {
 }
 
 /// What is known of the server at the other end of a connection, as far as its ACL lets it tell.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "answers to as many questions"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// Which process it is.
@@ -28,6 +32,8 @@ pub(super) struct Facts {
     needs_replicas: bool,
     max_memory: u64,
     max_memory_policy: Option<String>,
+    /// It belongs to a Redis Cluster.
+    is_clustered: bool,
     /// It answered to `INFO`.
     is_open: bool,
     /// What `CONFIG GET` says, where the server is to be trusted with its append-only file.
@@ -67,6 +73,7 @@ impl Facts {
                 // There only where they are counted.
                 "min_slaves_good_slaves" => self.needs_replicas = true,
                 "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
+                "cluster_enabled" => self.is_clustered = value == "1",
                 "maxmemory_policy" => self.max_memory_policy = Some(value.to_owned()),
                 _ => {}
             }
@@ -101,7 +108,13 @@ impl Facts {
                 "`{pool}` is a replica of {of}; a lock needs a master: point the pool at one",
             ));
         }
-        self.judge_memory(pool, &mut judgement);
+        if self.is_clustered {
+            judgement.faults.push(format!(
+                "`{pool}` is one server of a Redis Cluster, which has only a part of the keys; write \
+                 redis+cluster:// in its URL",
+            ));
+        }
+        judgement.faults.extend(self.eviction(pool));
         if self.replicas > 0 {
             let mut text = format!("`{pool}` has {} replica", self.replicas);
             // Writing to a string does not fail.
@@ -130,7 +143,7 @@ impl Facts {
     /// told from its replicas.
     pub(super) fn judge_replaceable(&self, pool: &str, is_guarded: bool) -> Judgement {
         let mut judgement = Judgement::default();
-        self.judge_memory(pool, &mut judgement);
+        judgement.faults.extend(self.eviction(pool));
         if !self.is_open {
             let text = format!(
                 "`{pool}` does not answer INFO, so a promoted replica, which may lack the newest \
@@ -150,14 +163,23 @@ impl Facts {
         judgement
     }
 
-    fn judge_memory(&self, pool: &str, judgement: &mut Judgement) {
+    /// The same for a server of the Redis Cluster `pool`.
+    pub(super) fn judge_part(&self, pool: &str) -> Judgement {
+        Judgement {
+            faults: self.eviction(pool).into_iter().collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Why locks may be dropped before their time.
+    fn eviction(&self, pool: &str) -> Option<String> {
         let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
-        if self.max_memory > 0 && policy != "noeviction" {
-            judgement.faults.push(format!(
+        (self.max_memory > 0 && policy != "noeviction").then(|| {
+            format!(
                 "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
                  among them; set maxmemory-policy noeviction",
-            ));
-        }
+            )
+        })
     }
 
     fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {

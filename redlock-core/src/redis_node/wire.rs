@@ -80,6 +80,8 @@ const LONGEST_BULK: usize = 512 << 20;
 /// Far beyond the replies of anything that is asked here.
 const DEEPEST: usize = 4;
 const MOST_ELEMENTS: usize = 4096;
+/// A Redis Cluster may list as many ranges of slots as it has slots.
+const LONGEST_ARRAY: usize = 16_384;
 
 /// The first reply in `bytes` and how many of them it takes; `None` while it is incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
@@ -134,7 +136,7 @@ impl<'a> Cursor<'a> {
                 None => Value::Nil,
                 Some(length) => Value::Bulk(self.bulk(length)?),
             },
-            b'*' => match length(rest, MOST_ELEMENTS)? {
+            b'*' => match length(rest, LONGEST_ARRAY)? {
                 None => Value::Nil,
                 Some(length) => Value::Array(self.elements(length, depth)?),
             },

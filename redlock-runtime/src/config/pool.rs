@@ -85,6 +85,10 @@ impl PoolAddress {
         }
     }
 
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self, Self::Redis(address) if address.is_cluster())
+    }
+
     /// Two pools with the same one are one node.
     pub(crate) fn server(&self) -> String {
         match self {

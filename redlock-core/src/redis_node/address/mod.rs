@@ -131,6 +131,18 @@ impl RedisAddress {
         }
     }
 
+    /// Whether it is that of a Redis Cluster.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.place, Place::Cluster(_))
+    }
+
+    /// The address of one server.
+    pub(super) fn of_server(server: Server) -> Self {
+        Self {
+            place: Place::Server(server),
+        }
+    }
+
     /// The server that this address reaches, whatever the user and the database: two pools with
     /// the same one are one node.
     pub fn server(&self) -> String {

@@ -35,7 +35,16 @@ pub(super) struct State {
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
     pub(super) is_settled: bool,
-    pub(super) has_ended: bool,
+    pub(super) end: Option<End>,
+}
+
+/// Why there will be no other connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The node was dropped; what was submitted is still sent.
+    Dropped,
+    /// The server is no part of its Cluster any more. The gate stays closed.
+    Retired,
 }
 
 pub(super) enum Gate {
@@ -68,9 +77,13 @@ pub(super) enum Written {
 }
 
 impl State {
+    pub(super) fn is_retired(&self) -> bool {
+        self.end == Some(End::Retired)
+    }
+
     /// A quarantine outlasts a suspicion: what is suspect now may vote in a moment.
     pub(super) fn set_gate(&mut self) {
-        if !self.is_connected {
+        if !self.is_connected || self.is_retired() {
             return;
         }
         self.gate = match (&self.quarantine, &self.suspicion) {
@@ -86,7 +99,7 @@ impl State {
         let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
             return Written::Nothing;
         };
-        if !matches!(self.gate, Gate::Open) {
+        if !matches!(self.gate, Gate::Open) || submission.route.is_asking {
             return Written::Nothing;
         }
         direct.is_calm = false;
@@ -102,7 +115,7 @@ impl State {
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.has_ended {
+        if self.end == Some(End::Dropped) {
             // There will be no other connection.
             return;
         }

@@ -198,3 +198,63 @@ fn a_lone_caller_writes_nothing_to_a_node_in_quarantine() {
     assert_eq!(release.tally().failed, 0);
     assert!(look(&inbox, true) == (Taken::Some, 1), "releases go out");
 }
+
+#[test]
+fn an_acquisition_is_taken_to_no_other_server_once_its_release_may_be_there() {
+    let (inbox, _socket) = calm(Ok(usize::MAX));
+    look(&inbox, false);
+    let io = crate::IoThread::start().unwrap();
+    let token = TokenSource::new().fresh(&*io.environment().entropy);
+    let (ttl, hint) = (Duration::from_secs(60), 0);
+    let acquire = Want::Acquire { ttl, hint };
+    let acquisition = Arc::new(Operation::new(Resource::from("r"), token, acquire));
+    let taken_on = |operation: &Arc<Operation>, is_retracted: bool| {
+        let round = Round::new(1, Goal::All);
+        if is_retracted {
+            round.retract();
+        }
+        let reply = Reply::new(Arc::clone(&round), 0);
+        let route = Route {
+            hops: 1,
+            ..Route::default()
+        };
+        let submission = Submission::new(Arc::clone(operation), reply, route);
+        assert!(inbox.deliver(submission).is_ok());
+        (look(&inbox, false).1 == 1, round)
+    };
+    assert!(taken_on(&acquisition, false).0);
+    let (is_taken, round) = taken_on(&acquisition, true);
+    assert!(!is_taken && round.is_complete());
+    assert_eq!(round.seats().reached & 1, 0, "there is nothing to undo");
+    assert!(taken_on(&release(), true).0, "that does no harm");
+}
+
+#[test]
+fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
+    let (inbox, _socket) = calm(Err(io::ErrorKind::WouldBlock.into()));
+    let error = || NodeError::unsent(NodeErrorKind::NotConnected, "replaced");
+    inbox.close(&error(), Vec::new());
+    submit(&inbox, &release());
+    assert_eq!(inbox.retire(error()).len(), 1, "what was owed");
+    let reply = Reply::new(Round::new(1, Goal::All), 0);
+    let submission = Submission::new(release(), reply, Route::default());
+    assert!(inbox.deliver(submission).is_err());
+
+    // What the driver leaves at its end can still be fetched.
+    inbox.close(
+        &error(),
+        vec![Owed::for_release(&release(), Route::default()).unwrap()],
+    );
+    inbox.end();
+    assert_eq!(inbox.take_owed(|_| true).len(), 1);
+    let socket = Arc::new(Socket {
+        takes: Ok(usize::MAX),
+        taken: Mutex::default(),
+    });
+    inbox.open(&writer(&socket), &TONGUE, None);
+    assert!(
+        matches!(inbox.status(), NodeStatus::Abstaining(_)),
+        "for good"
+    );
+    assert!(look(&inbox, true).0 == Taken::Retired);
+}

@@ -1,0 +1,142 @@
+//! What a server says of its Cluster: `CLUSTER INFO` and `CLUSTER SLOTS`.
+
+use std::collections::BTreeSet;
+
+use crate::slot::SLOTS;
+
+use super::super::address::{Endpoint, Server};
+use super::super::wire::Value;
+
+/// The masters and their slots.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) ranges: Vec<Range>,
+    pub(super) ids: BTreeSet<String>,
+    pub(super) replicas: Vec<Server>,
+}
+
+/// Slots that belong together, both ends included.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) first: u16,
+    pub(super) last: u16,
+    pub(super) master: Server,
+}
+
+/// How the Cluster is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Health {
+    /// The server sees a majority of the masters, and they have all slots.
+    pub(super) is_ok: bool,
+    /// Goes up with each failover: of two who differ, the one with the higher epoch knows better.
+    pub(super) epoch: u64,
+}
+
+impl Health {
+    /// From the text of `CLUSTER INFO`.
+    pub(super) fn read(text: &str) -> Self {
+        let mut health = Self::default();
+        for line in text.lines() {
+            match line.split_once(':') {
+                Some(("cluster_state", state)) => health.is_ok = state.trim() == "ok",
+                Some(("cluster_current_epoch", epoch)) => {
+                    health.epoch = epoch.trim().parse().unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        health
+    }
+}
+
+impl Layout {
+    /// From the answer to `CLUSTER SLOTS` of the server `asked`; `None` where it is none.
+    pub(super) fn read(value: &Value<'_>, asked: &Server) -> Option<Self> {
+        let Value::Array(entries) = value else {
+            return None;
+        };
+        let mut layout = Self::default();
+        for entry in entries {
+            let Value::Array(entry) = entry else {
+                return None;
+            };
+            let [
+                Value::Int(first),
+                Value::Int(last),
+                Value::Array(master),
+                replicas @ ..,
+            ] = &entry[..]
+            else {
+                return None;
+            };
+            let (first, last) = (slot(*first)?, slot(*last)?);
+            if first > last {
+                return None;
+            }
+            // One without a name that anybody can reach does not hide the others.
+            let Some(master_at) = server(master, asked) else {
+                continue;
+            };
+            if let Some(Value::Bulk(id)) = master.get(2) {
+                layout.ids.insert(String::from_utf8_lossy(id).into_owned());
+            }
+            layout.ranges.push(Range {
+                first,
+                last,
+                master: master_at,
+            });
+            for replica in replicas {
+                let Value::Array(replica) = replica else {
+                    return None;
+                };
+                let replica = server(replica, asked);
+                layout
+                    .replicas
+                    .extend(replica.filter(|it| !layout.replicas.contains(it)));
+            }
+        }
+        Some(layout)
+    }
+}
+
+fn slot(number: i64) -> Option<u16> {
+    u16::try_from(number).ok().filter(|slot| *slot < SLOTS)
+}
+
+/// `[host, port, id, [name, value, …]]`; login and TLS are those of the server that was asked.
+fn server(words: &[Value<'_>], asked: &Server) -> Option<Server> {
+    let (host, port) = match words {
+        [Value::Bulk(host), Value::Int(port), ..] => (*host, port),
+        [Value::Nil, Value::Int(port), ..] => (&b""[..], port),
+        _ => return None,
+    };
+    let port = u16::try_from(*port).ok()?;
+    let host = match host {
+        // The host name that it is to be known by is not known to the server that was asked.
+        b"?" => match words.get(3)? {
+            Value::Array(more) => more.chunks(2).find_map(|pair| match pair {
+                [Value::Bulk(b"ip"), Value::Bulk(ip)] => Some(*ip),
+                _ => None,
+            })?,
+            _ => return None,
+        },
+        host => host,
+    };
+    server_at(std::str::from_utf8(host).ok()?, port, asked)
+}
+
+/// Another server of the Cluster of `asked`. Without a host it is where that one is.
+pub(super) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
+    let host = match (&asked.endpoint, host) {
+        (_, "?") | (Endpoint::Unix(_), "") => return None,
+        (Endpoint::Tcp(host, _), "") => host.clone(),
+        (_, host) => host.to_ascii_lowercase(),
+    };
+    Some(Server {
+        endpoint: Endpoint::Tcp(host, port),
+        ..asked.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use super::*;
+use crate::redis_node::address::{Place, RedisAddress};
+use crate::redis_node::wire::decode;
+
+fn asked() -> Server {
+    let scheme = if cfg!(feature = "tls") {
+        "rediss"
+    } else {
+        "redis"
+    };
+    let url = format!("{scheme}://u:pw@Seed:7001");
+    match RedisAddress::parse(&url).unwrap().place {
+        Place::Server(server) => server,
+        _ => unreachable!("one server"),
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<Layout> {
+    let (value, length) = decode(bytes).expect("RESP2").expect("a whole reply");
+    assert_eq!(length, bytes.len());
+    Layout::read(&value, &asked())
+}
+
+#[test]
+fn masters_replicas_and_names() {
+    let id = "$2\r\nid\r\n";
+    let reply = format!(
+        "*3\r\n\
+         *4\r\n:0\r\n:5460\r\n\
+           *3\r\n$0\r\n\r\n:7001\r\n{id}*4\r\n$9\r\n127.0.0.2\r\n:7002\r\n{id}*0\r\n\
+         *3\r\n:5461\r\n:5461\r\n\
+           *4\r\n$1\r\n?\r\n:7003\r\n{id}*2\r\n$2\r\nip\r\n$3\r\n::1\r\n\
+         *3\r\n:5462\r\n:16383\r\n\
+           *4\r\n$-1\r\n:7004\r\n{id}*0\r\n",
+    );
+    let layout = read(reply.as_bytes()).unwrap();
+    let ranges = layout.ranges.iter();
+    let shown: Vec<_> = ranges
+        .map(|range| format!("{}-{} {}", range.first, range.last, range.master))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "0-5460 seed:7001",
+            "5461-5461 [::1]:7003",
+            "5462-16383 seed:7004"
+        ]
+    );
+    assert_eq!(layout.replicas[0].to_string(), "127.0.0.2:7002");
+    assert_eq!(layout.ids.len(), 1);
+    let asked = asked();
+    let master = &layout.ranges[2].master;
+    assert!(
+        master.login == asked.login && master.tls.is_some() == cfg!(feature = "tls"),
+        "as the server that told"
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_no_layout() {
+    for bytes in [
+        &b"+OK\r\n"[..],
+        b"*1\r\n:1\r\n",
+        b"*1\r\n*2\r\n:0\r\n:1\r\n",
+        b"*1\r\n*3\r\n:2\r\n:1\r\n*2\r\n$1\r\nh\r\n:1\r\n",
+        b"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\nh\r\n:1\r\n",
+        b"*1\r\n*3\r\n:-1\r\n:1\r\n*2\r\n$1\r\nh\r\n:1\r\n",
+    ] {
+        assert_eq!(read(bytes), None, "{}", bytes.escape_ascii());
+    }
+    let nameless = b"*1\r\n*3\r\n:0\r\n:1\r\n*2\r\n$1\r\n?\r\n:1\r\n";
+    assert_eq!(read(nameless), Some(Layout::default()));
+    assert_eq!(read(b"*0\r\n"), Some(Layout::default()));
+}
+
+#[test]
+fn health_is_read_from_the_info() {
+    let health = Health::read("cluster_state:ok\r\ncluster_current_epoch:12\r\n");
+    assert_eq!(
+        health,
+        Health {
+            is_ok: true,
+            epoch: 12
+        }
+    );
+    assert_eq!(Health::read("cluster_state:fail\r\n"), Health::default());
+}

@@ -1,0 +1,75 @@
+//! The two connections to one server, and where callers leave what they want of it.
+
+use std::sync::Arc;
+
+use crate::io_thread::IoThread;
+use crate::node::NodeVitals;
+
+use super::RedisOptions;
+use super::address::RedisAddress;
+use super::cluster::Part;
+use super::driver::Driver;
+use super::inbox::Inbox;
+use super::lookout::Lookout;
+use super::warden::Warden;
+
+/// Dropping it ends the driver, once what was submitted has been sent.
+pub(super) struct Link {
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) lookout: Arc<Lookout>,
+}
+
+impl Link {
+    /// Starts a driver for the server at `address`, which is `part` of a Cluster or stands by itself.
+    pub(super) fn start(
+        name: &Arc<str>,
+        address: &Arc<RedisAddress>,
+        options: RedisOptions,
+        part: Option<Part>,
+        io: &IoThread,
+    ) -> Self {
+        let inbox = Arc::new(Inbox::of_part(
+            Arc::clone(name),
+            options.max_in_flight,
+            part,
+        ));
+        // Here and not in its task: the fleet is whole once all its nodes are started.
+        let clock = io.environment().clock;
+        let warden = options
+            .fleet
+            .as_ref()
+            .map(|fleet| Warden::new(name, fleet, options.trust_aof, clock));
+        let lookout = Arc::new(Lookout::new(
+            Arc::clone(name),
+            Arc::clone(address),
+            &options,
+            io.clone(),
+        ));
+        let driver = Driver {
+            name: Arc::clone(name),
+            address: Arc::clone(address),
+            inbox: Arc::clone(&inbox),
+            lookout: Arc::clone(&lookout),
+            options,
+            warden,
+            // Keeps the thread alive until the last release has been sent.
+            _io: io.clone(),
+        };
+        io.handle().spawn(driver.run());
+        Self { inbox, lookout }
+    }
+
+    /// Without the address.
+    pub(super) fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.inbox.vitals();
+        vitals.is_watched = self.lookout.is_staffed();
+        vitals
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.inbox.end();
+        self.lookout.end();
+    }
+}

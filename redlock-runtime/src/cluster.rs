@@ -1,0 +1,56 @@
+//! What `init` has to say of pools that are Redis Clusters.
+
+use std::collections::BTreeMap;
+
+use redlock_core::guard::RestartGuard;
+
+use crate::config::{Config, Name, PoolAddress};
+
+/// What a Cluster cannot be asked to do: its masters carry no marker.
+pub(crate) fn problems(config: &Config, pool: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if config.restart_guard == Some(RestartGuard::Strict) {
+        problems.push(format!(
+            "the pool `{}` is a Redis Cluster, which has no restart guard, and `restart_guard` is \
+             \"strict\"; take independent servers, or another guard",
+            Name(pool),
+        ));
+    }
+    let settings = config.pool_settings.get(pool);
+    if settings.is_some_and(|settings| settings.trust_aof == Some(true)) {
+        problems.push(format!(
+            "the pool `{}` is a Redis Cluster, which has no restart guard, so `trust_aof` has no \
+             meaning there; leave it out",
+            Name(pool),
+        ));
+    }
+    problems
+}
+
+/// Warns where the others are guarded; returns how many Clusters there are.
+pub(crate) fn warn_of_unguarded(
+    addresses: &BTreeMap<String, PoolAddress>,
+    guard: RestartGuard,
+) -> usize {
+    let clusters = addresses.iter().filter(|(_, address)| address.is_cluster());
+    if guard != RestartGuard::Off {
+        for (pool, _) in clusters.clone() {
+            tracing::warn!(
+                %pool,
+                "a Redis Cluster has no restart guard: after a failover it may grant what it has \
+                 forgotten",
+            );
+        }
+    }
+    clusters.count()
+}
+
+/// Two pools that would vote twice.
+pub(crate) fn same_node(one: &str, other: &str, server: &str) -> String {
+    format!(
+        "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
+         node, or a majority means nothing",
+        Name(one),
+        Name(other),
+    )
+}

@@ -1,0 +1,353 @@
+//! A Redis Cluster of real servers.
+
+use crate::eventually::eventually_for;
+use crate::nodes::is_auxiliary;
+use crate::{NodeOptions, RedisNode, ports};
+use std::fmt::Write as _;
+use std::ops::Index;
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+const SLOTS: u16 = 16_384;
+
+/// How long a Cluster may take to form, or to do as it was told.
+const FORMING: Duration = Duration::from_secs(60);
+
+/// Masters and their replicas. `cluster[0]` is the first master; behind the masters come the replicas
+/// of each in the same order. Who is what changes when they fail over.
+#[derive(Debug)]
+pub struct RedisCluster {
+    nodes: Vec<RedisNode>,
+    password: Option<String>,
+}
+
+impl RedisCluster {
+    /// Starts three masters, each with `replicas`, and returns once all of them agree that all is well.
+    /// A master that hangs is given up after two seconds.
+    pub async fn start(replicas: usize) -> Self {
+        Self::start_with(replicas, None, &[]).await
+    }
+
+    /// The same with a password, and more directives of `redis.conf`.
+    pub async fn start_with(
+        replicas: usize,
+        password: Option<&str>,
+        directives: &[(&str, &str)],
+    ) -> Self {
+        let starting: Vec<_> = (0..3 * (1 + replicas))
+            .map(|_| {
+                let mut options = NodeOptions::default()
+                    .arg("cluster-enabled", "yes")
+                    // The usual one, 10000 above the other, may be another test's.
+                    .arg("cluster-port", &ports::next().to_string())
+                    .arg("cluster-node-timeout", "2000")
+                    .arg("cluster-require-full-coverage", "no")
+                    .arg("cluster-allow-replica-migration", "no")
+                    .arg("repl-diskless-sync-delay", "0");
+                for (directive, value) in directives {
+                    options = options.arg(directive, value);
+                }
+                if let Some(password) = password {
+                    options = options.password(password).arg("masterauth", password);
+                }
+                tokio::spawn(RedisNode::start_with(options))
+            })
+            .collect();
+        let mut nodes = Vec::with_capacity(starting.len());
+        for node in starting {
+            let node = node.await;
+            nodes.push(node.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic())));
+        }
+        let password = password.map(str::to_owned);
+        let cluster = Self { nodes, password };
+        cluster.form().await;
+        cluster
+    }
+
+    /// `redis+cluster://…` with all servers as seeds.
+    pub fn url(&self) -> String {
+        let servers: Vec<_> = self.nodes.iter().map(|it| it.addr().to_string()).collect();
+        self.url_of(&servers.join(","))
+    }
+
+    /// The URL with the seeds of a test's choice.
+    pub fn url_of(&self, seeds: &str) -> String {
+        match &self.password {
+            Some(password) => format!("redis+cluster://:{password}@{seeds}"),
+            None => format!("redis+cluster://{seeds}"),
+        }
+    }
+
+    /// All servers.
+    pub fn iter(&self) -> std::slice::Iter<'_, RedisNode> {
+        self.nodes.iter()
+    }
+
+    /// The first name of the form `{prefix}:{n}` whose slot is one of the first three masters' at the
+    /// start: those of `cluster[master]`.
+    pub fn name_at(&self, master: usize, prefix: &str) -> String {
+        (0..)
+            .map(|n| format!("{prefix}:{n}"))
+            .find(|name| usize::from(self.slot_of(name) / share()).min(2) == master)
+            .expect("names do not run out")
+    }
+
+    /// The slot of a key.
+    pub fn slot_of(&self, key: impl AsRef<[u8]>) -> u16 {
+        let node = self.nodes.iter().find(|node| node.is_reachable());
+        let node = node.expect("a server that answers");
+        let slot = node.try_command([b"CLUSTER".as_slice(), b"KEYSLOT", key.as_ref()]);
+        slot.expect("CLUSTER KEYSLOT")
+    }
+
+    /// The index of the master that has `slot`, where all servers that can be reached, that one among
+    /// them, agree.
+    pub fn master_of(&self, slot: u16) -> Option<usize> {
+        let mut agreed = None;
+        for node in self.nodes.iter().filter(|node| node.is_reachable()) {
+            let port = owner_seen_by(node, slot)?;
+            if agreed.is_some_and(|agreed| agreed != port) {
+                return None;
+            }
+            agreed = Some(port);
+        }
+        let is_master = |node: &RedisNode| Some(node.port()) == agreed && node.is_reachable();
+        self.nodes.iter().position(is_master)
+    }
+
+    /// Waits until `slot` is `master`'s.
+    #[track_caller]
+    pub fn until_owned(&self, slot: u16, master: usize) -> impl Future<Output = ()> {
+        let caller = Location::caller();
+        eventually_for(
+            caller,
+            "the slot's new master",
+            FORMING,
+            move || async move {
+                match self.master_of(slot) {
+                    Some(index) if index == master => Ok(()),
+                    other => Err(format!("slot {slot} is {other:?}'s, not {master}'s")),
+                }
+            },
+        )
+    }
+
+    /// Makes the replica `to` the master of `slot` in the orderly way, once it is up to date.
+    pub async fn hand_over(&self, slot: u16, to: usize) {
+        // What it takes at most; asked again earlier, it would begin anew.
+        const PATIENCE: Duration = Duration::from_secs(6);
+        let replica = &self.nodes[to];
+        let mut asked: Option<Instant> = None;
+        eventually_for(Location::caller(), "a handover", FORMING, || {
+            let is_done = self.master_of(slot) == Some(to);
+            let link = replica.info("master_link_status");
+            let is_due = asked.is_none_or(|asked| asked.elapsed() > PATIENCE);
+            if !is_done && link.as_deref() == Some("up") && is_due {
+                let begun: Result<(), _> = replica.try_command(["CLUSTER", "FAILOVER"]);
+                asked = begun.is_ok().then(Instant::now);
+            }
+            let missing = format!("the link is {link:?}, asked {asked:?}");
+            std::future::ready(if is_done { Ok(()) } else { Err(missing) })
+        })
+        .await;
+    }
+
+    /// Begins to move `slot`: its keys still have to go, one by one.
+    pub fn open_slot(&self, slot: u16, from: usize, to: usize) {
+        let [from, to] = [&self.nodes[from], &self.nodes[to]];
+        let slot = slot.to_string();
+        to.command(["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(from)]);
+        from.command(["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(to)]);
+    }
+
+    /// Moves the keys of a slot that was opened.
+    pub fn move_keys(&self, slot: u16, from: usize, to: usize) {
+        let [from, to] = [&self.nodes[from], &self.nodes[to]];
+        let port = to.port().to_string();
+        loop {
+            let keys: Vec<Vec<u8>> = from
+                .try_command(["CLUSTER", "GETKEYSINSLOT", &slot.to_string(), "100"])
+                .expect("GETKEYSINSLOT");
+            if keys.is_empty() {
+                return;
+            }
+            let mut migrate: Vec<Vec<u8>> = ["MIGRATE", "127.0.0.1", &port, "", "0", "5000"]
+                .map(|word| word.as_bytes().to_vec())
+                .into();
+            if let Some(password) = &self.password {
+                migrate.extend([b"AUTH".to_vec(), password.as_bytes().to_vec()]);
+            }
+            migrate.push(b"KEYS".to_vec());
+            migrate.extend(keys);
+            from.command(migrate);
+        }
+    }
+
+    /// Ends the move of a slot whose keys are gone from `from`, and returns once all servers know.
+    pub async fn close_slot(&self, slot: u16, from: usize, to: usize) {
+        let (number, slot, id) = (slot, slot.to_string(), id(&self.nodes[to]));
+        for index in [to, from] {
+            self.nodes[index].command(["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
+        }
+        // Two moves whose epochs cross leave the servers of two minds for ever.
+        eventually_for(Location::caller(), "one epoch", FORMING, async || {
+            let epoch = |node: &RedisNode| -> Option<String> {
+                let info: String = node.try_command(["CLUSTER", "INFO"]).ok()?;
+                let mut lines = info.lines().map(str::to_owned);
+                lines.find(|line| line.starts_with("cluster_current_epoch"))
+            };
+            let reachable = self.nodes.iter().filter(|node| node.is_reachable());
+            let mut epochs: Vec<_> = reachable.map(epoch).collect();
+            epochs.dedup();
+            if epochs.len() == 1 {
+                Ok(())
+            } else {
+                Err(format!("{epochs:?}"))
+            }
+        })
+        .await;
+        self.until_owned(number, to).await;
+    }
+
+    /// Waits until no server that can be reached has a lock's key, and panics after `within` with
+    /// those that are left.
+    #[track_caller]
+    pub fn assert_no_lock_keys(&self, within: Duration) -> impl Future<Output = ()> {
+        let caller = Location::caller();
+        eventually_for(caller, "no key to be left", within, move || async move {
+            let mut left = String::new();
+            for node in self.nodes.iter().filter(|node| node.is_reachable()) {
+                for key in node.keys().iter().filter(|key| !is_auxiliary(key)) {
+                    // Writing to a string does not fail.
+                    let _ = write!(left, "\n  {node}: {}", key.escape_ascii());
+                }
+            }
+            if left.is_empty() { Ok(()) } else { Err(left) }
+        })
+    }
+
+    /// Makes a master without slots of a replica.
+    pub async fn make_master(&self, index: usize) {
+        let node = &self.nodes[index];
+        node.command(["CLUSTER", "RESET", "SOFT"]);
+        self.meet(node);
+        let known = format!("{} ", id(node));
+        eventually_for(Location::caller(), "a new master", FORMING, async || {
+            for other in &self.nodes {
+                let nodes: String = other
+                    .try_command(["CLUSTER", "NODES"])
+                    .expect("CLUSTER NODES");
+                let line = nodes.lines().find(|line| line.starts_with(&known));
+                if !line.is_some_and(|line| line.contains("master")) {
+                    return Err(nodes);
+                }
+            }
+            let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
+            if is_whole(&info) { Ok(()) } else { Err(info) }
+        })
+        .await;
+    }
+
+    fn meet(&self, node: &RedisNode) {
+        let config: Vec<String> = node
+            .try_command(["CONFIG", "GET", "cluster-port"])
+            .expect("CONFIG GET");
+        let port = node.port().to_string();
+        self.nodes[0].command(["CLUSTER", "MEET", "127.0.0.1", &port, &config[1]]);
+    }
+
+    async fn form(&self) {
+        let masters = 3;
+        for (index, node) in self.nodes.iter().enumerate() {
+            node.command(["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
+        }
+        for node in &self.nodes[1..] {
+            self.meet(node);
+        }
+        for (index, node) in self.nodes[..masters].iter().enumerate() {
+            let mut add = vec!["CLUSTER".to_owned(), "ADDSLOTS".to_owned()];
+            let slots = (0..SLOTS).filter(|slot| usize::from(slot / share()).min(2) == index);
+            add.extend(slots.map(|slot| slot.to_string()));
+            node.command(add);
+        }
+        let here = Location::caller();
+        for (index, node) in self.nodes.iter().enumerate().skip(masters) {
+            let master = id(&self.nodes[index % masters]);
+            eventually_for(here, "a replica to know its master", FORMING, async || {
+                let replicate = ["CLUSTER", "REPLICATE", &master];
+                let done: Result<(), _> = node.try_command(replicate);
+                done.map_err(|error| error.to_string())
+            })
+            .await;
+        }
+        let replicas = self.nodes.len() / masters - 1;
+        for (index, node) in self.nodes.iter().enumerate() {
+            eventually_for(here, "the Cluster to form", FORMING, async || {
+                let info: String = node.try_command(["CLUSTER", "INFO"]).expect("CLUSTER INFO");
+                let known = format!("cluster_known_nodes:{}", self.nodes.len());
+                let is_whole = is_whole(&info) && info.contains(&known);
+                let is_linked =
+                    index < masters || node.info("master_link_status").as_deref() == Some("up");
+                let has_replicas =
+                    index >= masters || node.info("connected_slaves") == Some(replicas.to_string());
+                if is_whole && is_linked && has_replicas {
+                    Ok(())
+                } else {
+                    Err(info)
+                }
+            })
+            .await;
+        }
+    }
+}
+
+/// Whether a server that says so knows all slots and can reach their masters.
+fn is_whole(info: &str) -> bool {
+    info.contains("cluster_state:ok") && info.contains("cluster_slots_assigned:16384")
+}
+
+/// How many slots each master has at first, but for the last one, which has the rest too.
+fn share() -> u16 {
+    SLOTS / 3
+}
+
+/// The name by which the Cluster knows a server.
+fn id(node: &RedisNode) -> String {
+    node.try_command(["CLUSTER", "MYID"]).expect("CLUSTER MYID")
+}
+
+/// The port of the master that has `slot`, as `node` sees it.
+fn owner_seen_by(node: &RedisNode, slot: u16) -> Option<u16> {
+    type Server = (String, u16);
+    let ranges: Vec<redis::Value> = node.try_command(["CLUSTER", "SLOTS"]).ok()?;
+    ranges.into_iter().find_map(|range| {
+        let redis::Value::Array(range) = range else {
+            return None;
+        };
+        let [
+            redis::Value::Int(first),
+            redis::Value::Int(last),
+            redis::Value::Array(master),
+            ..,
+        ] = &range[..]
+        else {
+            return None;
+        };
+        if !(*first..=*last).contains(&i64::from(slot)) {
+            return None;
+        }
+        let (_, port): Server = (
+            redis::from_redis_value(master.first()?.clone()).ok()?,
+            redis::from_redis_value(master.get(1)?.clone()).ok()?,
+        );
+        Some(port)
+    })
+}
+
+impl Index<usize> for RedisCluster {
+    type Output = RedisNode;
+
+    fn index(&self, index: usize) -> &RedisNode {
+        &self.nodes[index]
+    }
+}

@@ -1,0 +1,67 @@
+//! What `start` accepts and refuses of pools that are Clusters.
+
+use redlock_runtime::{Config, Redlock, RestartGuard, lock};
+use redlock_tests::{RedisCluster, RedisNode};
+
+async fn refusal(config: Config) -> String {
+    let started = Redlock::start(config).await;
+    started.map(drop).unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_cluster_is_a_pool_beside_others_and_no_two() {
+    let cluster = RedisCluster::start(0).await;
+    let [b, c] = [RedisNode::start().await, RedisNode::start().await];
+    let config = Config::new()
+        .pool("a", cluster.url())
+        .pool("b", b.url())
+        .pool("c", c.url());
+    let redlock = Redlock::start(config.clone()).await.unwrap();
+    let registry = redlock.registry().clone();
+    for master in 0..3 {
+        let name = cluster.name_at(master, "order");
+        let locked = registry.clone().scope(lock(name.as_str()).acquire());
+        let lease = locked.await.unwrap();
+        assert!(cluster[master].get(&name).is_some() && b.get(&name).is_some());
+        lease.release().await;
+    }
+    let lists = lock(["order:1", "order:2"]).acquire();
+    let error = registry.scope(lists).await.unwrap_err();
+    assert!(error.is_invalid(), "{error}");
+    let report = redlock.shutdown().await;
+    assert!(report.unconfirmed.is_empty(), "{report}");
+
+    // Told apart by its seeds, it could vote twice.
+    let [one, other] = [0, 1].map(|seed| cluster.url_of(&cluster[seed].addr().to_string()));
+    let text = refusal(Config::new().pool("a", one).pool("b", other)).await;
+    assert!(
+        text.contains("the pools `a` and `b` are one server"),
+        "{text}"
+    );
+
+    let text = refusal(config.restart_guard(RestartGuard::Strict)).await;
+    assert!(
+        text.contains("`a` is a Redis Cluster, which has no restart guard"),
+        "{text}"
+    );
+    let trusting = Config::new().pool("a", cluster.url()).trust_aof("a");
+    let text = refusal(trusting).await;
+    assert!(text.contains("`trust_aof` has no meaning there"), "{text}");
+
+    let text = refusal(Config::new().pool("a", cluster[0].url())).await;
+    assert!(text.contains("write redis+cluster://"), "{text}");
+    let text = refusal(Config::new().pool("a", format!("redis+cluster://{}", b.addr()))).await;
+    assert!(text.contains("no part of a Redis Cluster"), "{text}");
+}
+
+#[tokio::test]
+async fn masters_that_evict_keys_are_refused() {
+    let evicting = [("maxmemory", "64mb"), ("maxmemory-policy", "allkeys-lru")];
+    let cluster = RedisCluster::start_with(0, None, &evicting).await;
+    let text = refusal(Config::new().pool("a", cluster.url())).await;
+    assert!(text.contains("`a` evicts keys"), "{text}");
+    assert!(
+        text.contains(&cluster[0].addr().to_string()),
+        "which: {text}"
+    );
+}

@@ -1,0 +1,7 @@
+//! A Redis Cluster as one node: real servers that move slots, die and fail over.
+
+mod configuration;
+mod every_slot;
+mod failover;
+mod fixture;
+mod moving;
