@@ -61,7 +61,7 @@ async fn charge(Path(id): Path<u64>) -> Result<String, LockError> {
 }
 
 /// Shares its caller's lock.
-#[redlock(resource = "order:{id}", name = "note")]
+#[redlock(resource = "order:{id}", ttl = "10s", name = "note")]
 async fn note(id: u64) -> Result<(), LockError> {
     tokio::task::yield_now().await;
     Ok(())

@@ -9,7 +9,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use redlock_core::{Held, NodeSet, Request};
+use redlock_core::{FencingToken, Held, NodeSet, Request};
 use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 
@@ -120,7 +120,7 @@ impl HoldSpan {
             redlock.site = name_of(lease.site()),
             redlock.resource = %lease.resource(),
             redlock.token = core.token_id(),
-            redlock.fencing_token = core.fencing_token().map(|token| token.as_u64()),
+            redlock.fencing_token = core.fencing_token().map(FencingToken::as_u64),
             redlock.outcome = Empty,
             redlock.held = Empty,
         );

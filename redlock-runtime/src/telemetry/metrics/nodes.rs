@@ -24,6 +24,10 @@ struct Answers {
 }
 
 /// Who is to be told of the answers of the node `pool`.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "without the feature there is none"
+)]
 pub(crate) fn answers_of(pool: &str) -> Option<Arc<dyn ObserveAnswers>> {
     Some(Arc::new(Answers {
         pool: pool.to_owned(),
