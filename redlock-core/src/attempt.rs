@@ -109,6 +109,7 @@ pub(crate) async fn attempt(
     if is_won && !left.is_zero() && left >= request.min_validity {
         let terms = Terms {
             acquired_at: started,
+            granted_at: now,
             deadline,
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,

@@ -91,6 +91,11 @@ enum Ending {
 }
 
 impl Claim {
+    /// How many nodes granted the acquisition so far.
+    pub(crate) fn votes(&self) -> usize {
+        seats_in(self.lock().acquisition.seats().granted)
+    }
+
     /// Sends the acquisition to all nodes at once. A grant that comes after `in_time` is one that
     /// the attempt did not wait for. With `counters` comes where they should stand at least. Keys
     /// of `predecessor`, a claim that is over, give way. Also returns the acquisition's votes.

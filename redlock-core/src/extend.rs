@@ -77,6 +77,20 @@ impl LeaseHandle {
 
     /// What the votes of an extension come to, those that are there by now.
     pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
+        let outcome = self.count_extension(extending);
+        if let Some(observer) = self.shared.observer.get() {
+            observer.extended(outcome.as_ref().copied());
+        }
+        if outcome.is_ok() {
+            tracing::debug!(
+                resource = %self.resource(), token = self.token_id(),
+                ttl_ms = extending.ttl.as_millis(), "extended",
+            );
+        }
+        outcome
+    }
+
+    fn count_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let shared = &self.shared;
         let (ttl, started) = (extending.ttl, extending.started);
         let (extension, round) = (&extending.extension, &extending.extension.round);

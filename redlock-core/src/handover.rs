@@ -93,6 +93,7 @@ impl Inheritance {
     pub(crate) fn terms(&self, now: Moment) -> Terms {
         Terms {
             acquired_at: now,
+            granted_at: now,
             deadline: self.deadline,
             expiring: self.expiring,
             fencing_token: None,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
@@ -14,6 +14,8 @@ use crate::environment::{Clock, Moment};
 use crate::error::Over;
 use crate::fencing::FencingToken;
 use crate::notice::third_left;
+use crate::observe::ObserveExtensions;
+use crate::patience::Patience;
 use crate::queue::{Place, Tenure, Turn};
 use crate::renew::Renewed;
 use crate::request::Request;
@@ -49,7 +51,11 @@ pub(crate) struct LeaseShared {
     pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
+    /// How long its first holder waited for it, and how often it asked the nodes.
+    waited: Duration,
+    attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
+    pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
     /// How many [`Lease`]s share the lock; the last one to leave releases it.
     pub(crate) joined: AtomicUsize,
     /// One of them was cut off in the middle and wants the keys to stay until their ttl.
@@ -64,6 +70,8 @@ pub(crate) struct LeaseShared {
 pub(crate) struct Terms {
     /// When the attempt began, or when it was taken over.
     pub(crate) acquired_at: Moment,
+    /// When the votes were in.
+    pub(crate) granted_at: Moment,
     pub(crate) deadline: Moment,
     /// When only a third of the validity is left.
     pub(crate) expiring: Moment,
@@ -90,6 +98,7 @@ impl Lease {
         client: &Arc<ClientShared>,
         claim: Arc<Claim>,
         request: &Request,
+        patience: &Patience<'_>,
         terms: Terms,
         tenure: Tenure,
     ) -> Self {
@@ -100,7 +109,10 @@ impl Lease {
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
+            waited: terms.granted_at.saturating_since(patience.began),
+            attempts: patience.attempts,
             fencing_token: terms.fencing_token,
+            observer: OnceLock::new(),
             joined: AtomicUsize::new(1),
             is_left_to_expire: AtomicBool::new(false),
             state: Mutex::new(State {
@@ -203,6 +215,28 @@ impl LeaseHandle {
     /// A few digits of the owner token, for logs.
     pub fn token_id(&self) -> &str {
         self.shared.claim.token.short_id()
+    }
+
+    /// How long the caller waited for the lock that it was acquired for, in line and for the nodes.
+    pub fn waited(&self) -> Duration {
+        self.shared.waited
+    }
+
+    /// How often that caller asked the nodes; not at all where the lock was handed over as it was.
+    pub fn attempts(&self) -> u32 {
+        self.shared.attempts
+    }
+
+    /// How many nodes have granted the lock by now, stragglers included. Those that were given it back
+    /// later do not count.
+    pub fn votes(&self) -> usize {
+        self.shared.claim.votes()
+    }
+
+    /// Has `observer` told of every extension from now on, also of those by the renewal. A lock has one
+    /// observer; where it has one, this does nothing.
+    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
+        let _ = self.shared.observer.set(observer);
     }
 
     /// Why the lease is over, or `None` while it is valid.

@@ -47,6 +47,7 @@ mod leave;
 mod memory;
 mod node;
 mod notice;
+mod observe;
 mod operation;
 mod patience;
 mod possession;
@@ -82,6 +83,7 @@ pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
     NodeErrorKind, NodeStatus, NodeVitals, Remaining, Reply, ask,
 };
+pub use observe::{ObserveAnswers, ObserveExtensions};
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use quorum::majority;
 pub use redis_node::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};

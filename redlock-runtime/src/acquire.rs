@@ -17,6 +17,7 @@ use crate::reentrancy::holder_above;
 use crate::registry::{Registry, set_of};
 use crate::scope;
 use crate::site::Site;
+use crate::telemetry::{self, Acquiring};
 
 /// Who a lock is for.
 #[derive(Clone, Copy)]
@@ -43,7 +44,19 @@ pub(crate) struct Prepared {
     nodes: NodeSet,
     /// A share of the lease above that serves the request.
     above: Option<Box<redlock_core::Lease>>,
-    policies: (OnLost, OnCancel),
+    policies: Policies,
+}
+
+type Policies = (OnLost, OnCancel);
+type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
+
+/// A lock, and its place in the table.
+type Held = (redlock_core::Lease, Place);
+
+enum Got {
+    Anew(Held),
+    /// A share of the lease above.
+    Joined(Held),
 }
 
 /// Which pools a lock is taken on.
@@ -54,15 +67,6 @@ pub(crate) enum PoolNames {
 }
 
 impl Holder {
-    fn refused(&self, resource: &Resource, error: LockError) -> LockError {
-        tracing::debug!(
-            site = self.site.map(tracing::field::debug),
-            %resource, reason = %error,
-            "not locked",
-        );
-        self.marked(error)
-    }
-
     fn marked(&self, error: LockError) -> LockError {
         match self.site {
             Some(site) => error.at_site(site),
@@ -83,18 +87,36 @@ impl Wanted {
                 None => Subject::Resource(self.resource.clone()),
             };
             let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
-            return Err(self.holder.marked(LockError::new(kind, subject, http)));
+            return Err(self.refused(None, LockError::new(kind, subject, http)));
         };
-        let (http, recorder) = (registry.http(), registry.shared.recorder.clone());
-        self.prepare_in(registry).map_err(|kind| {
-            let error = LockError::new(kind, Subject::Resource(self.resource.clone()), http);
-            let error = self.holder.refused(&self.resource, error);
-            recorder.refused(self.holder.site, &self.resource, &error);
-            error
-        })
+        match self.decide(&registry) {
+            Ok((request, nodes, above, policies)) => Ok(Prepared {
+                registry,
+                holder: self.holder,
+                request,
+                nodes,
+                above,
+                policies,
+            }),
+            Err(kind) => {
+                let subject = Subject::Resource(self.resource.clone());
+                let error = LockError::new(kind, subject, registry.http());
+                Err(self.refused(Some(&registry), error))
+            }
+        }
     }
 
-    fn prepare_in(&self, registry: Registry) -> Result<Prepared, LockErrorKind> {
+    fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
+        let error = self.holder.marked(error);
+        telemetry::refused(registry, self.holder.site, &self.resource, &error);
+        if let Some(registry) = registry {
+            let recorder = &registry.shared.recorder;
+            recorder.refused(self.holder.site, &self.resource, &error);
+        }
+        error
+    }
+
+    fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
         let shared = &*registry.shared;
         let over = shared.overrides.of(self.holder.site);
         let own = match over {
@@ -124,43 +146,48 @@ impl Wanted {
                     .and_then(|link| link.lease.join().map(Box::new))
             }
         };
-        Ok(Prepared {
-            registry,
-            holder: self.holder,
-            request,
-            nodes,
-            above,
-            policies: (
-                parameters.on_lost.unwrap_or_default(),
-                parameters.on_cancel.unwrap_or_default(),
-            ),
-        })
+        let policies = (
+            parameters.on_lost.unwrap_or_default(),
+            parameters.on_cancel.unwrap_or_default(),
+        );
+        Ok((request, nodes, above, policies))
     }
 }
 
 impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
+        let (site, request) = (self.holder.site, &self.request);
+        let above = self.above.take();
         let recorder = &self.registry.shared.recorder;
-        let is_shared = self.above.is_some();
-        let record = recorder.begin(self.holder.site, &self.request, &self.nodes, is_shared);
-        let acquired = if let Some(joined) = self.above.take() {
-            self.join(*joined).await
-        } else {
-            self.acquire_anew().await
+        let record = recorder.begin(site, request, &self.nodes, above.is_some());
+        let mut acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        let acquired = {
+            let work = pin!(async {
+                match above {
+                    Some(joined) => Ok(Got::Joined(self.join(*joined).await?)),
+                    None => Ok(Got::Anew(self.acquire_anew().await?)),
+                }
+            });
+            acquiring.within(work).await
         };
-        match acquired {
-            Ok(lease) => Ok(lease.recorded(record)),
+        let (holding, (core, place)) = match acquired {
+            Ok(Got::Anew(got)) => (acquiring.acquired(&got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
             Err(error) => {
-                let error = self.holder.refused(&self.request.resource, error);
+                let error = self.holder.marked(error);
+                acquiring.refused(&request.resource, &error);
                 record.refused(&error);
-                Err(error)
+                return Err(error);
             }
-        }
+        };
+        let limits = Arc::clone(&self.registry.shared.limits);
+        let lease = Lease::new(core, place, limits, site, self.policies, holding);
+        Ok(lease.recorded(record))
     }
 
     /// Shares the lease of a holder above.
-    async fn join(&self, core: redlock_core::Lease) -> Result<Lease, LockError> {
+    async fn join(&self, core: redlock_core::Lease) -> Result<Held, LockError> {
         let held = &self.registry.shared.held;
         // It is below a held lease, which a shutdown waits for.
         let Some(_under_way) = held.begin(true) else {
@@ -175,15 +202,10 @@ impl Prepared {
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(LockErrorKind::ShuttingDown);
         };
-        tracing::debug!(
-            site = self.holder.site.map(tracing::field::debug),
-            resource = %self.request.resource, token = core.token_id(),
-            "joined the lease of a caller",
-        );
-        Ok(self.lease(core, place))
+        Ok((core, place))
     }
 
-    async fn acquire_anew(&self) -> Result<Lease, LockError> {
+    async fn acquire_anew(&self) -> Result<Held, LockError> {
         let epochs = epochs_of(&self.nodes);
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.registry.is_below_held();
@@ -231,20 +253,10 @@ impl Prepared {
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
-        tracing::debug!(
-            site = self.holder.site.map(tracing::field::debug),
-            resource = %self.request.resource, token = core.token_id(),
-            "locked",
-        );
-        Ok(self.lease(core, place))
+        Ok((core, place))
     }
 
-    fn lease(&self, core: redlock_core::Lease, place: Place) -> Lease {
-        let limits = Arc::clone(&self.registry.shared.limits);
-        Lease::new(core, place, limits, self.holder.site, self.policies)
-    }
-
-    fn fail(&self, kind: LockErrorKind) -> Result<Lease, LockError> {
+    fn fail(&self, kind: LockErrorKind) -> Result<Held, LockError> {
         let subject = Subject::Resource(self.request.resource.clone());
         Err(LockError::new(kind, subject, self.registry.http()))
     }

@@ -1,7 +1,7 @@
 //! What the attribute's expansion calls.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::MinValidity;
 use crate::site::Site;
+use crate::telemetry::{HoldSpan, within};
 
 /// One call of an annotated function, before it has its lock.
 #[must_use]
@@ -140,12 +141,18 @@ impl<T, F: Future<Output = Result<T, LockError>>> Future for Run<F> {
     }
 }
 
-async fn under<F: Future>(lease: &Lease, mut body: Body<'_, F>) -> Result<F::Output, LockError> {
-    let outcome = lease
-        .hold(body.0.as_mut().as_pin_mut().expect("a body"))
-        .await;
-    drop(body);
-    lease.end().await;
+async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output, LockError> {
+    let mut running = Running {
+        body,
+        span: HoldSpan::begin(lease),
+    };
+    let outcome = {
+        let body = running.body.0.as_mut().as_pin_mut().expect("a body");
+        let work = pin!(lease.hold(body, &running.span));
+        within(running.span.span(), work).await
+    };
+    running.leave();
+    within(running.span.span(), pin!(lease.end())).await;
     outcome
 }
 
@@ -155,6 +162,25 @@ struct Body<'a, F>(Pin<&'a mut Option<F>>);
 impl<F> Drop for Body<'_, F> {
     fn drop(&mut self) {
         self.0.set(None);
+    }
+}
+
+/// A body under its lease. What it does belongs to its span, to its last drop.
+struct Running<'a, F> {
+    body: Body<'a, F>,
+    span: HoldSpan,
+}
+
+impl<F> Running<'_, F> {
+    fn leave(&mut self) {
+        let _entered = self.span.span().enter();
+        self.body.0.set(None);
+    }
+}
+
+impl<F> Drop for Running<'_, F> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 

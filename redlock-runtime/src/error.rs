@@ -168,6 +168,15 @@ impl LockError {
         }
     }
 
+    /// How often the nodes were asked, and for how long, where the lock was tried for.
+    pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
+        match self.kind() {
+            LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
+            LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
+            _ => None,
+        }
+    }
+
     #[cfg(any(feature = "axum", feature = "actix"))]
     pub(crate) fn http(&self) -> HttpSettings {
         self.inner.http
@@ -186,6 +195,12 @@ impl fmt::Display for LockError {
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
             }
+            LockErrorKind::NotInitialized if cfg!(feature = "testing") => write!(
+                f,
+                "{subject} needs a lock, but redlock is not initialized; make a \
+                 `redlock_runtime::testing::TestLocks` at the start of the test, or call \
+                 `redlock_runtime::init(Config::load()?).await`, and keep what it returns",
+            ),
             LockErrorKind::NotInitialized => write!(
                 f,
                 "{subject} needs a lock, but redlock is not initialized; call \

@@ -1,6 +1,7 @@
 //! What a function under `#[redlock(if_locked = "skip")]` returns where it was not run.
 
 use crate::LockError;
+use crate::telemetry::{count_swallowed, name_of};
 
 /// A type that can say "not done, because somebody else is at it", which is what a function with
 /// `if_locked = "skip"` returns where the lock is held by another.
@@ -92,8 +93,9 @@ where
 
 /// For values that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
+    count_swallowed(error);
     tracing::error!(
-        site = error.site().map(tracing::field::debug),
+        site = name_of(error.site()),
         %error,
         "not run to its end, for another reason than a lock that somebody else holds",
     );

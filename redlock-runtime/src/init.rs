@@ -18,6 +18,7 @@ use crate::overrides::{Overridden, resolve};
 use crate::registry::{Pool, Registry};
 use crate::scope;
 use crate::shutdown::CONFIRMING;
+use crate::telemetry;
 
 /// No timeout is longer: sums of such never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -158,6 +159,7 @@ impl Redlock {
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
+                    options.answers = telemetry::answers_of(&name);
                     let node = RedisNode::start(name.as_str(), address, options.clone(), io);
                     let node = Arc::new(node);
                     remote.push(Arc::clone(&node));
@@ -185,6 +187,7 @@ impl Redlock {
         }
         let registry = Registry::new(&config, &plan.overridden, environment, pools);
         registry.recheck_at_new_epochs();
+        telemetry::sample_nodes(&registry);
         Ok(Self { registry })
     }
 

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tracing::Instrument as _;
+
 use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
 
 use crate::chain::Below;
@@ -17,6 +19,7 @@ use crate::held::Place;
 use crate::parameters::OnCancel;
 use crate::record::Record;
 use crate::site::Site;
+use crate::telemetry::{HoldSpan, Holding};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -40,6 +43,7 @@ struct Tenure {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
+    holding: Holding,
     record: Record,
 }
 
@@ -53,7 +57,8 @@ impl Tenure {
             .unwrap_or_else(PoisonError::into_inner)
             .take()?;
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
-        self.record.ends(core.over(), is_cut_off);
+        self.holding.ended(&core);
+        self.record.ends(|| core.over(), is_cut_off);
         if self.on_cancel == OnCancel::Expire && is_cut_off {
             tracing::warn!(
                 resource = %core.resource(), token = core.token_id(),
@@ -96,6 +101,7 @@ impl Lease {
         limits: Arc<Limits>,
         site: Option<&'static Site>,
         (on_lost, on_cancel): (OnLost, OnCancel),
+        holding: Holding,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -107,6 +113,7 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
+                holding,
                 record: Record::default(),
             },
             handle,
@@ -142,6 +149,7 @@ impl Lease {
         if let Some(core) = self.core.end()
             && core.release().await == Released::Unconfirmed
         {
+            self.core.holding.unconfirmed();
             tracing::warn!(
                 resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
@@ -162,17 +170,27 @@ impl Lease {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
-        let outcome = {
-            let body = pin!(body(self.handle()));
-            self.hold(body).await
+        let span = HoldSpan::begin(&self);
+        let work = async {
+            let outcome = {
+                let body = pin!(body(self.handle()));
+                self.hold(body, &span).await
+            };
+            self.end().await;
+            outcome
         };
-        self.release().await;
-        outcome
+        // Where it is dropped half-way, the body is dropped inside of the span too.
+        work.instrument(span.span().clone()).await
     }
 
-    /// Polls `body` for as long as the lease allows.
-    pub(crate) async fn hold<B: Future>(&self, body: Pin<&mut B>) -> Result<B::Output, LockError> {
+    /// Polls `body` for as long as the lease allows, inside of whatever span the caller is in.
+    pub(crate) async fn hold<B: Future>(
+        &self,
+        body: Pin<&mut B>,
+        span: &HoldSpan,
+    ) -> Result<B::Output, LockError> {
         if !self.place.set_has_body() {
+            span.ended(&self.handle, &Held::<()>::Cancelled(Over::Revoked));
             return Err(self.handle.lost_error(Over::Revoked));
         }
         let mut body = Below::new(self.handle(), body);
@@ -183,6 +201,7 @@ impl Lease {
             Pin::new(&mut body).poll(context)
         }));
         let held = self.handle.core.hold(body, self.on_lost).await;
+        span.ended(&self.handle, &held);
         if let Held::Done(_) | Held::Late(..) = held {
             is_in_body.store(false, Ordering::Relaxed);
         }
@@ -295,6 +314,10 @@ impl LeaseHandle {
     /// Another holder of the same lock. `None` once the lease is over.
     pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
         self.core.join()
+    }
+
+    pub(crate) fn core(&self) -> &redlock_core::LeaseHandle {
+        &self.core
     }
 
     pub(crate) fn nodes(&self) -> &NodeSet {

@@ -29,6 +29,7 @@
 //! # Features
 //! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
 //!   `axum::response::Response`.
+//! * `metrics`: figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade.
 //! * `actix`: [`LockError`] is a response of actix-web handlers, and a function may return a bare
 //!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
 //!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
@@ -66,6 +67,7 @@ mod shutdown;
 mod shutdown_report;
 mod signal;
 mod site;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -16,7 +16,7 @@ mod nothing {
     use crate::site::Site;
 
     #[derive(Clone, Default)]
-    pub(crate) struct Recorder;
+    pub(crate) struct Recorder(());
 
     impl Recorder {
         pub(crate) fn begin(
@@ -26,20 +26,21 @@ mod nothing {
             _: &NodeSet,
             _: bool,
         ) -> Record {
-            Record
+            Record(())
         }
 
         pub(crate) fn refused(&self, _: Option<&'static Site>, _: &Resource, _: &LockError) {}
     }
 
     #[derive(Default)]
-    pub(crate) struct Record;
+    pub(crate) struct Record(());
 
     impl Record {
         pub(crate) fn refused(&self, _: &LockError) {}
 
         pub(crate) fn held(&self, _: &LeaseHandle) {}
 
-        pub(crate) fn ends(&self, _: Option<Over>, _: bool) {}
+        /// Why it is over is asked only where somebody records it: that reads a clock.
+        pub(crate) fn ends(&self, _: impl FnOnce() -> Option<Over>, _: bool) {}
     }
 }

@@ -14,11 +14,13 @@ use crate::overrides::{Overridden, Overrides};
 use crate::parameters::Parameters;
 use crate::record::Recorder;
 use crate::shutdown::Shutdown;
+use crate::telemetry::Telemetry;
 
 /// Where calls find their pools. Clones are the same registry.
 ///
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
-/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made.
+/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made. In tests with the
+/// feature `testing`, what is attached to the runtime comes before that.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) shared: Arc<Shared>,
@@ -36,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
+    pub(crate) telemetry: Telemetry,
     pub(crate) recorder: Recorder,
 }
 
@@ -97,6 +100,7 @@ impl Registry {
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            telemetry: Telemetry::default(),
             recorder: Recorder::default(),
         };
         Self {

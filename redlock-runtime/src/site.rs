@@ -178,6 +178,19 @@ impl Site {
         }
     }
 
+    /// `module_path::function`, whatever its name is.
+    pub(crate) fn path(&self) -> impl fmt::Display {
+        struct Path(&'static str, &'static str);
+
+        impl fmt::Display for Path {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}::{}", self.0, self.1)
+            }
+        }
+
+        Path(self.module, self.function)
+    }
+
     /// The source file, as the compiler names it.
     pub fn file(&self) -> &'static str {
         self.file

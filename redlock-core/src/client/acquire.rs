@@ -66,7 +66,7 @@ impl Client {
         loop {
             if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock))
             {
-                return Ok(client.take_over(*left, request, turn));
+                return Ok(client.take_over(*left, request, &patience, turn));
             }
             let timeout = patience.begin_attempt(environment, request.ttl);
             let keys = &turn.place().keys;
@@ -74,7 +74,7 @@ impl Client {
                 match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
                     Outcome::Acquired(claim, terms) => {
                         let tenure = turn.hold(terms.deadline, &claim.token);
-                        return Ok(Lease::new(client, claim, request, terms, tenure));
+                        return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
                     }
                     Outcome::Refused(refused) => refused,
                 };
@@ -198,11 +198,17 @@ impl ClientShared {
     }
 
     /// Gives the claim of the lease before to the next holder.
-    fn take_over(self: &Arc<Self>, left: Inheritance, request: &Request, turn: Turn) -> Lease {
+    fn take_over(
+        self: &Arc<Self>,
+        left: Inheritance,
+        request: &Request,
+        patience: &Patience<'_>,
+        turn: Turn,
+    ) -> Lease {
         let terms = left.terms(self.environment.now());
         let claim = left.take_over();
         let tenure = turn.hold(terms.deadline, &claim.token);
-        Lease::new(self, claim, request, terms, tenure)
+        Lease::new(self, claim, request, patience, terms, tenure)
     }
 
     /// Why a caller who had enough did not get the lock.

@@ -26,6 +26,7 @@ pub struct Fleet {
     max_ttl: Duration,
     /// How many nodes there will be, joined or not.
     size: usize,
+    key_prefix: Vec<u8>,
     marker_key: Vec<u8>,
     /// How many steps of clocks were seen: each wants all nodes to be looked at.
     doubts: AtomicU64,
@@ -81,6 +82,7 @@ impl Fleet {
             guard,
             max_ttl,
             size,
+            key_prefix: Vec::new(),
             marker_key: marker_key(b""),
             doubts: AtomicU64::new(0),
             state: Mutex::default(),
@@ -90,8 +92,14 @@ impl Fleet {
     /// The same with `prefix` before the marker's key, as before all keys of the client.
     #[must_use]
     pub fn with_key_prefix(mut self, prefix: &[u8]) -> Self {
+        self.key_prefix = prefix.to_vec();
         self.marker_key = marker_key(prefix);
         self
+    }
+
+    /// What comes before all keys of the client.
+    pub(crate) fn key_prefix(&self) -> &[u8] {
+        &self.key_prefix
     }
 
     /// The key of the marker on every node.

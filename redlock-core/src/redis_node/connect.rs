@@ -39,9 +39,13 @@ pub(super) enum Curiosity {
 /// Connects, logs in and learns the server's version.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn connect(server: &Server, curiosity: Curiosity) -> Result<Connected, NodeError> {
+pub(super) async fn connect(
+    server: &Server,
+    curiosity: Curiosity,
+    key_prefix: &[u8],
+) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
-    let (dialect, facts) = handshake(socket.stream(), server, curiosity).await?;
+    let (dialect, facts) = handshake(socket.stream(), server, curiosity, key_prefix).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -63,6 +67,7 @@ async fn handshake(
     stream: &mut dyn Stream,
     server: &Server,
     curiosity: Curiosity,
+    key_prefix: &[u8],
 ) -> Result<(Dialect, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
@@ -83,7 +88,7 @@ async fn handshake(
         Facts::of_role(hello.is_replica),
     )
     .await?;
-    for script in introductions() {
+    for script in introductions(key_prefix) {
         let refused = |error| {
             let what = "the server does not run the scripts that a release needs";
             not_connected(format!("{what}: {error}"))

@@ -123,6 +123,8 @@ impl Driver {
             (Some(_), false) => Curiosity::Info,
             (Some(_), true) => Curiosity::Persistence,
         };
+        let fleet = self.options.fleet.as_ref();
+        let prefix = fleet.map_or(&b""[..], |fleet| fleet.key_prefix());
         let until = Instant::now() + timeout;
         let late = || {
             let silence = self.address.silence();
@@ -130,7 +132,7 @@ impl Driver {
         };
         let located = timeout_at(until, locate(&self.address, timeout)).await;
         let located = located.unwrap_or_else(|_| Err(late()))?;
-        let connected = timeout_at(until, connect(&located.server, curiosity)).await;
+        let connected = timeout_at(until, connect(&located.server, curiosity, prefix)).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
         let connected = connected.map_err(|error| located.blame(error))?;
         let facts = &connected.facts;

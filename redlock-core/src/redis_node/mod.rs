@@ -32,6 +32,7 @@ pub use vetting::Vetting;
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
 use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
+use crate::observe::ObserveAnswers;
 use crate::operation::Operation;
 use crate::vigil::Watch;
 use inbox::Inbox;
@@ -66,6 +67,8 @@ pub struct RedisOptions {
     /// promoted. Then a restart needs no quarantine. Means nothing for an address that
     /// [fails over](RedisAddress::fails_over).
     pub trust_aof: bool,
+    /// Who is told how long each answer took.
+    pub answers: Option<Arc<dyn ObserveAnswers>>,
 }
 
 impl Default for RedisOptions {
@@ -80,6 +83,7 @@ impl Default for RedisOptions {
             fleet: None,
             vetting: Vetting::Refuse,
             trust_aof: false,
+            answers: None,
         }
     }
 }

@@ -155,10 +155,35 @@ pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Which commands the user may not run, asked on a key that is never there, behind the prefix in ARGV
+/// (a key in KEYS would have to be in a Cluster node's slots). Only what a lock does
+/// shows it otherwise: without DEL, all goes well until a release leaves the key where it is. That
+/// the user may not touch this key is no answer, and neither is an error of another kind. Redis up to
+/// 7.0 says it in other words than later ones and Valkey.
+static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local key, missing = ARGV[1] .. 'redlock:permissions', '' \
+         for _, call in ipairs({ \
+           {'TIME'}, {'GET', key}, {'PTTL', key}, {'DEL', key}, {'PEXPIRE', key, '1'}, \
+           {'SET', key, '', 'XX', 'PX', '1'}, \
+         }) do \
+           local answer = redis.pcall(unpack(call)) \
+           local why = type(answer) == 'table' and answer.err \
+           if why and (string.find(why, 'run this command', 1, true) \
+             or string.find(why, 'permissions to run the', 1, true)) then \
+             missing = missing .. ' +' .. string.lower(call[1]) \
+           end \
+         end \
+         if missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end \
+         return 1",
+    )
+});
+
 /// Makes the server remember every script, without a key and so without any effect. Otherwise
 /// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
-/// before it would not be undone. It also shows whether the server's ACL allows scripts.
-pub(super) fn introductions() -> [Vec<u8>; 7] {
+/// before it would not be undone. It also shows whether the server's ACL allows scripts, and what
+/// is in them.
+pub(super) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let scripts = [
         &ACQUIRE_ALL,
         &ACQUIRE_FENCED,
@@ -168,11 +193,11 @@ pub(super) fn introductions() -> [Vec<u8>; 7] {
         &SHORTEN,
         &RELEASE,
     ];
-    scripts.map(|script| {
-        // Arguments that any of them can read as its own.
+    // Arguments that any of them can read as its own.
+    let run = |command: &[u8], script: &str| {
         let words: [&[u8]; 8] = [
-            b"EVAL",
-            script.text.as_bytes(),
+            command,
+            script.as_bytes(),
             b"0",
             b"",
             b"10",
@@ -181,5 +206,10 @@ pub(super) fn introductions() -> [Vec<u8>; 7] {
             b"10",
         ];
         pack(words.into_iter())
-    })
+    };
+    let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
+    let asked = pack(asked.into_iter());
+    let known = scripts.map(|script| run(b"EVAL", script.text));
+    let called = run(b"EVALSHA", &RELEASE.sha);
+    [asked].into_iter().chain(known).chain([called])
 }

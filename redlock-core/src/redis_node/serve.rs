@@ -259,6 +259,9 @@ impl<'a> Serve<'a> {
     fn count(&self, in_flight: &InFlight) {
         let after = self.heard.saturating_duration_since(in_flight.since);
         self.inbox.pulse.answered(after);
+        if let Some(observer) = &self.options.answers {
+            observer.answered(after);
+        }
     }
 
     /// Whether what undoes an operation that sets a key was sent already, its release or what it

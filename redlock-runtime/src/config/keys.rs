@@ -122,15 +122,7 @@ const MOST_TOLD: usize = 8;
 /// # Errors
 /// One text for all, each with its line.
 pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
-    let mut unknown = Vec::new();
-    let mut look = |section: Section, shown: &str, table: &DeTable<'_>| {
-        let keys = known_in(section);
-        for key in table.keys().filter(|key| !keys.contains(&&**key.get_ref())) {
-            let at = key.span().start;
-            unknown.push((at, about(key.get_ref(), section, shown, &keys)));
-        }
-    };
-    look(Section::Top, "", file);
+    let mut unknown = look(Section::Top, "", file);
     for (name, value) in file {
         let DeValue::Table(table) = value.get_ref() else {
             continue;
@@ -138,12 +130,13 @@ pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
         for (section, _) in SECTIONS {
             match section {
                 Section::Table(it) if it == name.get_ref() => {
-                    look(section, &format!("`[{it}]`"), table);
+                    unknown.extend(look(section, &format!("`[{it}]`"), table));
                 }
                 Section::Each(it) if it == name.get_ref() => {
                     for (name, value) in table {
                         if let DeValue::Table(table) = value.get_ref() {
-                            look(section, &table_name(it, name.get_ref()), table);
+                            let shown = table_name(it, name.get_ref());
+                            unknown.extend(look(section, &shown, table));
                         }
                     }
                 }
@@ -154,11 +147,10 @@ pub(super) fn check(text: &str, file: &DeTable<'_>) -> Result<(), String> {
     if unknown.is_empty() {
         return Ok(());
     }
-    unknown.sort_unstable();
-    let mut texts: Vec<String> = unknown
-        .iter()
-        .take(MOST_TOLD)
-        .map(|(at, what)| format!("line {}: {what}", line_of(text, *at)))
+    unknown.sort_by_key(|it| it.at);
+    let told = unknown.iter().take(MOST_TOLD);
+    let mut texts: Vec<String> = told
+        .map(|it| format!("line {}: {}", line_of(text, it.at), it.about()))
         .collect();
     if unknown.len() > MOST_TOLD {
         texts.push(format!("and {} more", unknown.len() - MOST_TOLD));
@@ -189,24 +181,58 @@ fn known_in(section: Section) -> Vec<&'static str> {
     known
 }
 
-fn about(key: &str, section: Section, shown: &str, known: &[&str]) -> String {
-    let mut text = format!("unknown key `{}`", Name(key));
-    if !shown.is_empty() {
-        let _ = write!(text, " in {shown}");
+/// A key that there is not.
+struct Unknown<'a> {
+    at: usize,
+    key: &'a str,
+    section: Section,
+    /// The table that it stands in, as it is shown.
+    table: String,
+}
+
+/// The keys of a table that there are not.
+fn look<'a>(section: Section, shown: &str, table: &'a DeTable<'_>) -> Vec<Unknown<'a>> {
+    let known = known_in(section);
+    let unknown = table
+        .keys()
+        .filter(|key| !known.contains(&&**key.get_ref()));
+    let unknown = unknown.map(|key| Unknown {
+        at: key.span().start,
+        key: key.get_ref(),
+        section,
+        table: shown.to_owned(),
+    });
+    unknown.collect()
+}
+
+impl Unknown<'_> {
+    fn about(&self) -> String {
+        let Self {
+            key,
+            section,
+            table,
+            ..
+        } = self;
+        let mut text = format!("unknown key `{}`", Name(key));
+        if !table.is_empty() {
+            let _ = write!(text, " in {table}");
+        }
+        let is_of_locks = [Section::Table("defaults"), Section::Each("sites")].contains(section);
+        if *section == Section::Table("defaults") && *key == "pools" {
+            text.push_str(
+                "; the pools of a lock that names none are `default_pools`, above the tables",
+            );
+        } else if is_of_locks && OF_THE_ATTRIBUTE.contains(key) {
+            text.push_str(
+                "; only the attribute can say it, as it is part of what the function means",
+            );
+        } else if let Some(home) = elsewhere(key, *section) {
+            let _ = write!(text, "; it belongs {home}");
+        } else {
+            text.push_str(&did_you_mean(key, known_in(*section)));
+        }
+        text
     }
-    let is_of_locks = [Section::Table("defaults"), Section::Each("sites")].contains(&section);
-    if section == Section::Table("defaults") && key == "pools" {
-        text.push_str(
-            "; the pools of a lock that names none are `default_pools`, above the tables",
-        );
-    } else if is_of_locks && OF_THE_ATTRIBUTE.contains(&key) {
-        text.push_str("; only the attribute can say it, as it is part of what the function means");
-    } else if let Some(home) = elsewhere(key, section) {
-        let _ = write!(text, "; it belongs {home}");
-    } else {
-        text.push_str(&did_you_mean(key, known.iter().copied()));
-    }
-    text
 }
 
 /// Where a key that stands in the wrong place belongs, if that is one place only.
@@ -224,8 +250,8 @@ fn elsewhere(key: &str, section: Section) -> Option<String> {
 
 /// The line of an offset, counted from one.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    let before = text.get(..at).unwrap_or(text);
+    before.matches('\n').count() + 1
 }
 
 /// The key whose value stands at an offset, and its table.

@@ -10,14 +10,15 @@ use crate::{FromLockError, LockError};
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
-        StatusCode::from_u16(Problem::of(self).status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        StatusCode::from_u16(Problem::of(self, reason_of).status)
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     fn error_response(&self) -> HttpResponse {
         if !self.is_contended() {
             tracing::error!(error = %self, "a request failed for its lock");
         }
-        let problem = Problem::of(self);
+        let problem = Problem::of(self, reason_of);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -25,6 +26,10 @@ impl ResponseError for LockError {
         }
         response.body(problem.body)
     }
+}
+
+fn reason_of(status: u16) -> Option<&'static str> {
+    StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
 // Not what a person with another return type is looking for.

@@ -14,7 +14,7 @@ impl IntoResponse for LockError {
         if !self.is_contended() {
             tracing::error!(error = %self, "a request failed for its lock");
         }
-        let problem = Problem::of(&self);
+        let problem = Problem::of(&self, reason_of);
         let mut response = Response::new(Body::from(problem.body));
         *response.status_mut() =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -25,6 +25,10 @@ impl IntoResponse for LockError {
         }
         response
     }
+}
+
+fn reason_of(status: u16) -> Option<&'static str> {
+    StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
 // Not what a person with another return type is looking for.

@@ -22,7 +22,8 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn of(error: &LockError) -> Self {
+    /// With the framework's list of what the statuses are called.
+    pub(crate) fn of(error: &LockError, reason_of: fn(u16) -> Option<&'static str>) -> Self {
         let (status, detail) = match error.kind() {
             LockErrorKind::Contended(_) => (
                 error.http().contended_status,
@@ -38,7 +39,8 @@ impl Problem {
             ),
             _ => (500, "The service is not set up for this request."),
         };
-        let title = phrase(status);
+        // What `about:blank` asks for as a title: the status's own phrase.
+        let title = reason_of(status).unwrap_or("Not Available");
         // Every text is a constant without anything that JSON would have to escape.
         let body = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
@@ -48,18 +50,6 @@ impl Problem {
             retry_after: error.retry_after().map(seconds),
             body,
         }
-    }
-}
-
-/// What `about:blank` asks for as a title: the status's own phrase.
-fn phrase(status: u16) -> &'static str {
-    match status {
-        409 => "Conflict",
-        423 => "Locked",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        503 => "Service Unavailable",
-        _ => "Not Available",
     }
 }
 

@@ -237,7 +237,7 @@ fn lease_row(lease: &HeldLease) -> Markup {
                 code { (lease.token_id) "…" }
                 @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
             }
-            td data-label="Pools" { (lease.pools.join(", ")) }
+            (names(&lease.pools))
         }
     }
 }
@@ -295,12 +295,16 @@ fn site_row(report: &SiteReport) -> Markup {
                 @if has_own_tries { span.dim { "said by the call" } }
                 @else { (tries(&report.parameters)) }
             }
-            td data-label="Pools" { (report.pools.join(", ")) }
+            (names(&report.pools))
             td.n data-label="Held now" {
                 @if report.held == 0 { span.dim { "–" } } @else { (report.held) }
             }
         }
     }
+}
+
+fn names(pools: &[String]) -> Markup {
+    html! { td.whole[pools.len() <= 5] data-label="Pools" { (pools.join(", ")) } }
 }
 
 fn times(count: u64) -> String {

@@ -151,7 +151,8 @@ impl TestLocks {
 
     /// Starts a registry with all that `config` says, the service's own for example, but for its
     /// servers: in the place of each pool's there is a node in the process. Where it has no pools,
-    /// they are those of [`new`](Self::new).
+    /// they are those of [`new`](Self::new). Overrides of functions that the test program does not have
+    /// are left out.
     ///
     /// # Panics
     /// Outside of a tokio runtime; and where [`init`](crate::init()) would refuse the configuration.

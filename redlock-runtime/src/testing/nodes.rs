@@ -6,7 +6,7 @@ use redlock_core::{MemoryNode, RESERVED_PREFIX, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
-use crate::config::{Config, PoolUrl};
+use crate::config::{Config, PoolUrl, spelled};
 use crate::site::sites;
 
 impl TestLocks {
@@ -121,5 +121,13 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     for (name, url) in &mut config.pools {
         *url = PoolUrl::new(format!("memory://{name}"));
     }
+    // They are about servers, which are not there.
+    config.pool_settings.clear();
+    // A test has some of the service's functions; what is said of the others has no meaning here.
+    let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();
+    let overrides = &mut config.sites;
+    overrides.named.retain(|name, _| names.contains(&**name));
+    let is_known = |name: &String| names.iter().any(|known| spelled(known) == *name);
+    overrides.spelled.retain(|name, _| is_known(name));
     config
 }

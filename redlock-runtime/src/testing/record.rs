@@ -139,10 +139,11 @@ impl Record {
         });
     }
 
-    /// The lease is about to end, and is over already for the reason `over`. Nobody hears of it
+    /// The lease is about to end, and is over already for the reason that `over` gives. Nobody hears of it
     /// before the release was sent, which is when this is dropped.
-    pub(crate) fn ends(&self, over: Option<Over>, is_cut_off: bool) {
+    pub(crate) fn ends(&self, over: impl FnOnce() -> Option<Over>, is_cut_off: bool) {
         if let Some(place) = &self.0
+            && let over = over()
             && let Some(line) = place.journal.lock().get_mut(place.index)
         {
             line.ending = Some(match over {

@@ -7,20 +7,7 @@ use redlock_core::guard::{Marker, RestartGuard};
 use redlock_tests::{RedisNode, eventually};
 
 use crate::fixture::{SOON, Set, client, marker, once};
-
-/// What the README says that a user needs.
-const MINIMAL: [&str; 10] = [
-    "+set",
-    "+get",
-    "+del",
-    "+pexpire",
-    "+pttl",
-    "+evalsha",
-    "+eval",
-    "+time",
-    "+info",
-    "+config|get",
-];
+use crate::rules::documented;
 
 fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
     let user = [
@@ -37,26 +24,9 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn the_documented_rules_are_enough() {
-    let node = RedisNode::start().await;
-    let rules = [&["~shop:*", "~redlock:*"], &MINIMAL[..]].concat();
-    let set = Set::standard([url_of_user(&node, &rules)]).await;
-    assert_eq!(set.votes(), [true]);
-    assert_eq!(Some(marker(&node).run_id), node.info("run_id"));
-    for fencing in [false, true] {
-        let mut request = once("shop:r");
-        request.fencing = fencing;
-        let lease = client().acquire(&set.node_set(), &request).await.unwrap();
-        lease.extend(request.ttl).await.unwrap();
-        lease.release().await;
-        assert_eq!(node.get("shop:r"), None);
-    }
-}
-
-#[tokio::test]
 async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
     let node = RedisNode::start().await;
-    let rules = [&["~*"], &MINIMAL[..8]].concat();
+    let rules = [&["~*"], &documented()[0][..]].concat();
     let url = url_of_user(&node, &rules);
     let set = Set::attentive([url.clone()]).await;
     assert_eq!(set.votes(), [true]);
@@ -70,7 +40,7 @@ async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
 #[tokio::test]
 async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
     let node = RedisNode::start().await;
-    let rules = [&["~shop:*"], &MINIMAL[..]].concat();
+    let rules = [&["~shop:*"], &documented().concat()[..]].concat();
     let set = Set::standard([url_of_user(&node, &rules)]).await;
     let reason = set.until(0, Refused).await;
     assert!(
@@ -82,7 +52,7 @@ async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
 #[tokio::test]
 async fn what_was_sent_to_a_node_that_is_refused_meanwhile_is_undone() {
     let node = RedisNode::start().await;
-    let rules = [&["~*"], &MINIMAL[..]].concat();
+    let rules = [&["~*"], &documented().concat()[..]].concat();
     let heartbeat = Duration::from_millis(300);
     let set = Set::with([url_of_user(&node, &rules)], RestartGuard::Standard, |it| {
         it.heartbeat = heartbeat;

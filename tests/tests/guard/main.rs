@@ -7,4 +7,5 @@ mod flushes;
 mod leases;
 mod new_sets;
 mod restarts;
+mod rules;
 mod vetting;

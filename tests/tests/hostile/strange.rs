@@ -1,5 +1,7 @@
 //! What hostile people type.
 
+use std::fmt::Write as _;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -168,7 +170,7 @@ pub(crate) fn quoted(text: &str) -> String {
         if c.is_alphanumeric() || "-_:/@.%#?+ *{}[]$,".contains(c) {
             toml.push(c);
         } else {
-            toml.push_str(&format!("\\U{:08X}", u32::from(c)));
+            let _ = write!(toml, "\\U{:08X}", u32::from(c));
         }
     }
     toml.push('"');

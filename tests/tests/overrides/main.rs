@@ -9,6 +9,8 @@ use std::time::Duration;
 use redlock_runtime::{Config, OnCancel, OnLost, Redlock, SiteConfig, Wait, init, lock};
 use redlock_tests::{Nodes, eventually};
 
+use shop::Shop as _;
+
 /// How long a test waits for something that takes milliseconds, on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -108,7 +110,6 @@ async fn every_instance_of_a_generic_function_has_the_override() {
     let site = SiteConfig::new().fencing(true);
     let redlock = start(&nodes, "of a trait", site).await;
     let registry = redlock.registry().clone();
-    use shop::Shop as _;
     assert!(
         registry
             .clone()
@@ -157,7 +158,9 @@ async fn retries_clear_the_wait_of_the_attribute() {
     let registry = redlock.registry().clone();
     let lease = registry.clone().scope(lock("queue").acquire()).await;
     let lease = lease.unwrap();
-    let refused = registry.scope(shop::patient()).await.unwrap_err();
+    let refused = registry.scope(shop::patient());
+    let refused = tokio::time::timeout(SOON, refused).await;
+    let refused = refused.expect("no waiting").unwrap_err();
     assert!(refused.is_contended(), "{refused}");
     lease.release().await;
 }

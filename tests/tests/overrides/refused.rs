@@ -71,11 +71,11 @@ async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candida
     // In the file they are two.
     for name in ["nightly report", "nightly-report"] {
         let site = SiteConfig::new().ttl(seconds(5));
-        Redlock::start(config().site(name, site))
-            .await
-            .unwrap()
-            .shutdown()
-            .await;
+        let redlock = Redlock::start(config().site(name, site)).await.unwrap();
+        let calls = async { (shop::nightly().await, shop::nightly_too().await) };
+        let (one, other) = redlock.registry().clone().scope(calls).await;
+        assert!(one.is_ok() && other.is_ok());
+        redlock.shutdown().await;
     }
 }
 

@@ -10,6 +10,7 @@ mod loss;
 mod object_style;
 mod outlived;
 mod parameters;
+mod places;
 mod reentrancy;
 mod shutdown;
 mod waiting;

@@ -11,6 +11,7 @@ mod load;
 mod quickstart;
 mod shutdown;
 mod sigterm;
+mod telemetry;
 mod tower_layer;
 
 use std::time::Duration;

@@ -123,6 +123,55 @@ async fn a_services_own_configuration_is_used_without_its_servers() {
 }
 
 #[tokio::test]
+async fn overrides_of_functions_count_and_those_of_functions_elsewhere_do_not() {
+    let config = Config::from_toml(
+        "[pools.main]\nurl = \"rediss://10.255.255.1:6379\"\ntls_ca = \"/no/such/file\"\n\
+         [sites.\"testing_kit::registries::charge\"]\nttl = \"7s\"\n\
+         [sites.\"shop::orders::charge\"]\nttl = \"8s\"\n",
+    );
+    let config = config
+        .unwrap()
+        .with_env([("REDLOCK_SITES_SHOP__REFUND_TTL", "9s")]);
+    let locks = TestLocks::with_config(config.unwrap());
+    charge(1).await.unwrap();
+    let ttl = locks.acquisitions()[0].ttl;
+    assert_eq!(ttl, std::time::Duration::from_secs(7));
+}
+
+#[tokio::test]
+async fn a_call_before_the_registry_is_made_says_what_to_make() {
+    let error = charge(1).await.unwrap_err().to_string();
+    assert!(
+        error.contains("make a `redlock_runtime::testing::TestLocks`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_scope_that_is_dropped_drops_what_it_runs() {
+    let locks = TestLocks::new();
+    let inside = locks.scope(hold_until(Arc::new(Barrier::new(2))));
+    assert!(redlock_tests::drop_after(1, inside).await.is_none());
+    locks.assert_locked("r");
+    locks.assert_all_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_goes_on_where_its_future_is_dropped() {
+    let locks = TestLocks::new();
+    let body = tokio::spawn(hold_until(Arc::new(Barrier::new(2))));
+    locks.until_held("r").await;
+    assert!(
+        redlock_tests::drop_after(1, locks.shutdown())
+            .await
+            .is_none()
+    );
+    assert!(body.await.unwrap().unwrap_err().is_lost());
+    let report = locks.shutdown().await;
+    assert_eq!(report.cancelled.len(), 1, "{report}");
+}
+
+#[tokio::test]
 async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
     let locks = TestLocks::with_config(Config::new().key_prefix("shop:").fencing(true));
     charge(1).await.unwrap();

@@ -1,7 +1,5 @@
 //! Locks on a clock that a test owns.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::testing::{Outcome, TestLocks};
@@ -175,7 +173,7 @@ fn a_paused_clock_holds_for_other_threads_too() {
     let before = valid().join().unwrap();
     assert!(before > MINUTE / 2);
     runtime.block_on(advance(MINUTE / 2));
-    assert_eq!(valid().join().unwrap(), before - MINUTE / 2);
+    assert_eq!(valid().join().unwrap() + MINUTE / 2, before);
     drop(lease);
     locks.assert_all_free();
 }
@@ -184,25 +182,9 @@ fn a_paused_clock_holds_for_other_threads_too() {
 #[tokio::test]
 async fn a_clock_that_runs_ends_leases_too() {
     let locks = TestLocks::new();
-    let polls = Arc::new(AtomicU32::new(0));
-    let lease = lock("r")
-        .ttl(Duration::from_millis(50))
-        .acquire()
-        .await
-        .unwrap();
-    let counted = Arc::clone(&polls);
-    let error = lease
-        .run(|_| async move {
-            loop {
-                counted.fetch_add(1, Ordering::Relaxed);
-                sleep(Duration::from_millis(5)).await;
-            }
-            #[allow(unreachable_code, reason = "it names the type")]
-            ()
-        })
-        .await
-        .unwrap_err();
+    let lease = lock("r").ttl(Duration::from_millis(50)).acquire();
+    let run = lease.await.unwrap().run(|_| std::future::pending::<()>());
+    let error = run.await.unwrap_err();
     assert!(is_expired(&error), "{error}");
-    assert!(polls.load(Ordering::Relaxed) > 0);
     locks.assert_all_free();
 }

@@ -1,0 +1,130 @@
+//! An acquisition under way, as it is told to whoever watches.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use redlock_core::{NodeSet, Request, Resource};
+use tracing::Span;
+
+use super::metrics::{self, Holding, Waiting};
+use super::outcome::Outcome;
+use super::span::{self, name_of, within};
+use crate::error::LockError;
+use crate::registry::{Registry, Shared};
+use crate::site::Site;
+
+/// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
+pub(crate) struct Acquiring<'a> {
+    registry: &'a Registry,
+    site: Option<&'static Site>,
+    span: Span,
+    waiting: Waiting,
+}
+
+impl<'a> Acquiring<'a> {
+    pub(crate) fn begin(
+        registry: &'a Registry,
+        site: Option<&'static Site>,
+        request: &Request,
+        nodes: &NodeSet,
+    ) -> Self {
+        Self {
+            registry,
+            site,
+            span: span::acquire(site, request, nodes),
+            waiting: registry.shared.telemetry.metrics.waiting(site),
+        }
+    }
+
+    /// Polls the acquisition inside of its span.
+    pub(crate) fn within<F: Future>(&self, work: Pin<&mut F>) -> impl Future<Output = F::Output> {
+        within(&self.span, work)
+    }
+
+    /// The lock is there.
+    pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
+        span::granted(&self.span, lease);
+        span::ended(&self.span, Outcome::Acquired);
+        let holding = self.waiting.acquired(lease);
+        self.say(lease, "locked");
+        holding
+    }
+
+    /// The lock of a call above is shared.
+    pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
+        span::leased(&self.span, lease);
+        span::ended(&self.span, Outcome::Joined);
+        let holding = self.waiting.joined(lease);
+        self.say(lease, "joined the lease of a caller");
+        holding
+    }
+
+    /// There is none, for this reason.
+    pub(crate) fn refused(&mut self, resource: &Resource, error: &LockError) {
+        let outcome = Outcome::of(error, self.site.is_some_and(|site| site.skips));
+        span::tried(&self.span, error);
+        span::ended(&self.span, outcome);
+        self.waiting.ended(outcome);
+        let _entered = self.span.enter();
+        log(Some(&self.registry.shared), self.site, resource, error);
+    }
+
+    fn say(&self, lease: &redlock_core::Lease, what: &'static str) {
+        let _entered = self.span.enter();
+        tracing::debug!(
+            site = name_of(self.site),
+            resource = %lease.resource(), token = lease.token_id(),
+            votes = %span::Votes(lease), attempts = lease.attempts(), waited = ?lease.waited(),
+            "{what}",
+        );
+    }
+}
+
+impl Drop for Acquiring<'_> {
+    fn drop(&mut self) {
+        if self.waiting.is_ended() {
+            return;
+        }
+        self.waiting.ended(Outcome::Cancelled);
+        span::ended(&self.span, Outcome::Cancelled);
+    }
+}
+
+/// Tells of a call that was refused before anybody was asked.
+pub(crate) fn refused(
+    registry: Option<&Registry>,
+    site: Option<&'static Site>,
+    resource: &Resource,
+    error: &LockError,
+) {
+    let outcome = Outcome::of(error, false);
+    let span = span::refused(site, resource);
+    span::ended(&span, outcome);
+    metrics::count_refusal(site, outcome);
+    let shared = registry.map(|registry| &*registry.shared);
+    let _entered = span.enter();
+    log(shared, site, resource, error);
+}
+
+/// A refusal is for the caller to make something of, and no more than a line of detail here; that no
+/// majority answers is for those who run the service.
+fn log(
+    shared: Option<&Shared>,
+    site: Option<&'static Site>,
+    resource: &Resource,
+    error: &LockError,
+) {
+    if error.is_unavailable()
+        && let Some(shared) = shared
+    {
+        let throttle = &shared.telemetry.unavailable;
+        if let Some(held_back) = throttle.pass(shared.environment.clock.now()) {
+            tracing::warn!(
+                site = name_of(site), %resource, reason = %error, held_back,
+                "not locked; of such lines there is one a second at most",
+            );
+            return;
+        }
+    }
+    tracing::debug!(site = name_of(site), %resource, reason = %error, "not locked");
+}

@@ -1,0 +1,68 @@
+//! The names, with their units and what they count. README.md has the same list.
+//!
+//! They are as Prometheus wants them (base units, `_total` for counters), because that is where most
+//! recorders of the `metrics` facade hand them on to as they are.
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+
+pub(super) const ACQUISITIONS: &str = "redlock_acquisitions_total";
+pub(super) const WAIT: &str = "redlock_wait_seconds";
+pub(super) const WAITING: &str = "redlock_waiting";
+pub(super) const HELD: &str = "redlock_held";
+pub(super) const HOLD: &str = "redlock_hold_seconds";
+pub(super) const LOST: &str = "redlock_lost_total";
+pub(super) const EXTENSIONS: &str = "redlock_extensions_total";
+pub(super) const UNCONFIRMED: &str = "redlock_unconfirmed_releases_total";
+pub(super) const SWALLOWED: &str = "redlock_swallowed_errors_total";
+pub(super) const NODE_VOTING: &str = "redlock_node_voting";
+pub(super) const NODE_LATENCY: &str = "redlock_node_latency_seconds";
+pub(super) const NODE_ERRORS: &str = "redlock_node_errors_total";
+pub(super) const NODE_CONNECTIONS: &str = "redlock_node_connections_total";
+pub(super) const NODE_CLOCK_OFFSET: &str = "redlock_node_clock_offset_seconds";
+
+/// Tells the recorder of the moment.
+pub(super) fn all() {
+    let (count, seconds) = (Unit::Count, Unit::Seconds);
+    describe_counter!(ACQUISITIONS, count, "Acquisitions that ended, by outcome");
+    describe_histogram!(WAIT, seconds, "How long callers waited that got their lock");
+    describe_gauge!(WAITING, count, "Callers that wait for their lock now");
+    describe_gauge!(HELD, count, "Leases that are held now");
+    describe_histogram!(HOLD, seconds, "How long locks were held");
+    describe_counter!(
+        LOST,
+        count,
+        "Leases that were over before their holder was done"
+    );
+    describe_counter!(
+        EXTENSIONS,
+        count,
+        "Extensions, by hand and by renewal, by outcome"
+    );
+    describe_counter!(
+        UNCONFIRMED,
+        count,
+        "Releases that no majority confirmed in time; the nodes free themselves at the ttl"
+    );
+    describe_counter!(
+        SWALLOWED,
+        count,
+        "Errors of functions that return none (`if_locked = \"skip\"`)"
+    );
+    describe_gauge!(NODE_VOTING, count, "1 where the node votes, else 0");
+    describe_histogram!(NODE_LATENCY, seconds, "How long the node's answers take");
+    describe_counter!(
+        NODE_ERRORS,
+        count,
+        "Operations that the node did not serve, by reason"
+    );
+    describe_counter!(
+        NODE_CONNECTIONS,
+        count,
+        "Connections that were made to the node"
+    );
+    describe_gauge!(
+        NODE_CLOCK_OFFSET,
+        seconds,
+        "By how much the node's clock is ahead of this host's"
+    );
+}

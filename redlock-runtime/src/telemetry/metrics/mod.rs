@@ -1,0 +1,104 @@
+//! The figures, through the `metrics` facade. They are labelled by site, never by resource, of which
+//! there is no end.
+
+mod describe;
+mod nodes;
+mod per_recorder;
+mod site;
+
+use std::sync::{Arc, OnceLock};
+
+use metrics::counter;
+
+use super::outcome::Outcome;
+use crate::error::LockError;
+use crate::site::{Registration, Site};
+
+pub(crate) use nodes::{answers_of, sample_nodes};
+use per_recorder::PerRecorder;
+use site::SiteMetrics;
+pub(crate) use site::{Holding, Waiting};
+
+/// The label of locks that no attribute describes. No path looks like it.
+const OBJECT_STYLE: &str = "lock()";
+
+/// The handles of one registry, made when a site is first called.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    sites: PerRecorder<Sites>,
+}
+
+struct Sites {
+    /// By the address of the site, in order: found without a lock and without hashing a name.
+    annotated: Box<[(usize, OnceLock<Arc<SiteMetrics>>)]>,
+    object_style: OnceLock<Arc<SiteMetrics>>,
+}
+
+impl Metrics {
+    /// A caller begins to wait for its lock.
+    pub(crate) fn waiting(&self, site: Option<&'static Site>) -> Waiting {
+        Waiting::begin(self.of(site))
+    }
+
+    /// Tells a recorder that came meanwhile what the names mean.
+    fn describe(&self) {
+        self.sites.get(Sites::new);
+    }
+
+    fn of(&self, site: Option<&'static Site>) -> Arc<SiteMetrics> {
+        let sites = self.sites.get(Sites::new);
+        let slot = match site {
+            None => &sites.object_style,
+            Some(site) => {
+                let place = |(other, _): &(usize, _)| *other;
+                match sites.annotated.binary_search_by_key(&address(site), place) {
+                    Ok(found) => &sites.annotated[found].1,
+                    // It registered nowhere: handles for this call only.
+                    Err(_) => return Arc::new(SiteMetrics::new(Some(site))),
+                }
+            }
+        };
+        Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(site))))
+    }
+}
+
+impl Sites {
+    fn new() -> Self {
+        describe::all();
+        let registered = inventory::iter::<Registration>();
+        let mut addresses: Vec<usize> = registered.into_iter().map(|it| address(it.0)).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let slots = addresses.into_iter().map(|it| (it, OnceLock::new()));
+        Self {
+            annotated: slots.collect(),
+            object_style: OnceLock::new(),
+        }
+    }
+}
+
+fn address(site: &'static Site) -> usize {
+    std::ptr::from_ref(site).addr()
+}
+
+fn label(site: Option<&'static Site>) -> String {
+    site.map_or(OBJECT_STYLE.to_owned(), |site| {
+        site.site_name().into_owned()
+    })
+}
+
+/// A call that was refused before it began to wait, for a mistake in the program.
+pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: Outcome) {
+    count_rare(label(site), outcome);
+}
+
+/// Without a handle of its own: it hardly ever happens.
+fn count_rare(site: String, outcome: Outcome) {
+    counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);
+}
+
+/// An error that the function's type had no room for.
+pub(crate) fn count_swallowed(error: &LockError) {
+    let kind = Outcome::of(error, false).name();
+    counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind).increment(1);
+}

@@ -1,0 +1,63 @@
+//! Without the feature `metrics`: the same calls, and nothing behind them.
+
+use std::sync::Arc;
+
+use redlock_core::ObserveAnswers;
+
+use super::outcome::Outcome;
+use crate::error::LockError;
+use crate::registry::Registry;
+use crate::site::Site;
+
+#[derive(Default)]
+pub(crate) struct Metrics;
+
+impl Metrics {
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn waiting(&self, _site: Option<&'static Site>) -> Waiting {
+        Waiting { is_ended: false }
+    }
+}
+
+pub(crate) struct Waiting {
+    is_ended: bool,
+}
+
+impl Waiting {
+    pub(crate) fn acquired(&mut self, _lease: &redlock_core::Lease) -> Holding {
+        self.is_ended = true;
+        Holding
+    }
+
+    pub(crate) fn joined(&mut self, _lease: &redlock_core::Lease) -> Holding {
+        self.is_ended = true;
+        Holding
+    }
+
+    pub(crate) fn ended(&mut self, _outcome: Outcome) {
+        self.is_ended = true;
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+}
+
+pub(crate) struct Holding;
+
+#[expect(clippy::unused_self, reason = "as with the feature")]
+impl Holding {
+    pub(crate) fn ended(&self, _lease: &redlock_core::Lease) {}
+
+    pub(crate) fn unconfirmed(&self) {}
+}
+
+pub(crate) fn count_refusal(_site: Option<&'static Site>, _outcome: Outcome) {}
+
+pub(crate) fn count_swallowed(_error: &LockError) {}
+
+pub(crate) fn answers_of(_pool: &str) -> Option<Arc<dyn ObserveAnswers>> {
+    None
+}
+
+pub(crate) fn sample_nodes(_registry: &Registry) {}

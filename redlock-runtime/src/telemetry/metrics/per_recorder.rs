@@ -1,0 +1,126 @@
+//! Handles that belong to the recorder which made them.
+
+use std::sync::OnceLock;
+
+/// One `T` for each recorder that was there when it was asked for.
+///
+/// A handle of the `metrics` facade is bound to the recorder of the moment: one that was made before
+/// the program installed its exporter would count into nothing for ever. So whoever keeps handles looks
+/// whether the recorder is still the same; that is a read of a thread-local and of a static. A program
+/// has two in its life, "none" and its exporter, so this list is short, and reading it takes no lock.
+pub(super) struct PerRecorder<T> {
+    first: Link<T>,
+}
+
+type Link<T> = OnceLock<Box<Entry<T>>>;
+
+struct Entry<T> {
+    /// Its address. A program's recorder is never freed; a test's may be, and what comes to its place
+    /// is not told from it.
+    recorder: usize,
+    value: T,
+    next: Link<T>,
+}
+
+impl<T> Default for PerRecorder<T> {
+    fn default() -> Self {
+        Self {
+            first: OnceLock::new(),
+        }
+    }
+}
+
+impl<T> PerRecorder<T> {
+    /// What belongs to the recorder that is there now.
+    pub(super) fn get(&self, make: impl Fn() -> T) -> &T {
+        let recorder =
+            metrics::with_recorder(|recorder| std::ptr::from_ref(recorder).cast::<()>().addr());
+        let mut link = &self.first;
+        loop {
+            let entry = link.get_or_init(|| {
+                Box::new(Entry {
+                    recorder,
+                    value: make(),
+                    next: OnceLock::new(),
+                })
+            });
+            if entry.recorder == recorder {
+                return &entry.value;
+            }
+            link = &entry.next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Recorder(u8);
+
+    impl metrics::Recorder for Recorder {
+        fn describe_counter(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
+
+        fn describe_gauge(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
+
+        fn describe_histogram(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
+
+        fn register_counter(
+            &self,
+            _: &metrics::Key,
+            _: &metrics::Metadata<'_>,
+        ) -> metrics::Counter {
+            metrics::Counter::noop()
+        }
+
+        fn register_gauge(&self, _: &metrics::Key, _: &metrics::Metadata<'_>) -> metrics::Gauge {
+            metrics::Gauge::noop()
+        }
+
+        fn register_histogram(
+            &self,
+            _: &metrics::Key,
+            _: &metrics::Metadata<'_>,
+        ) -> metrics::Histogram {
+            metrics::Histogram::noop()
+        }
+    }
+
+    #[test]
+    fn each_recorder_has_its_own_and_keeps_it() {
+        let counter = std::cell::Cell::new(0);
+        let values = PerRecorder::default();
+        let get = || {
+            *values.get(|| {
+                counter.set(counter.get() + 1);
+                counter.get()
+            })
+        };
+        let (one, other) = (Recorder(1), Recorder(2));
+        let none = get();
+        let first = metrics::with_local_recorder(&one, get);
+        let second = metrics::with_local_recorder(&other, get);
+        assert_eq!((none, first, second), (1, 2, 3));
+        assert_eq!(metrics::with_local_recorder(&one, get), first);
+        assert_eq!(get(), none);
+        assert_ne!(one.0, other.0);
+    }
+}

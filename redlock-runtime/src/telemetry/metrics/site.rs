@@ -1,0 +1,179 @@
+//! What is counted of one site's calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use redlock_core::{ExtendError, ObserveExtensions, Over};
+
+use super::super::outcome::{Outcome, reason};
+use super::describe::{
+    ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
+};
+use super::{count_rare, label};
+use crate::site::Site;
+
+/// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
+/// a rate sees the first of each.
+const OUTCOMES: [Outcome; 8] = [
+    Outcome::Acquired,
+    Outcome::Joined,
+    Outcome::Contended,
+    Outcome::Skipped,
+    Outcome::Unavailable,
+    Outcome::Lost,
+    Outcome::ShuttingDown,
+    Outcome::Cancelled,
+];
+
+const REASONS: [Over; 4] = [Over::Expired, Over::Taken, Over::Forgotten, Over::Revoked];
+
+/// The handles of one site.
+pub(super) struct SiteMetrics {
+    label: String,
+    /// As `OUTCOMES`.
+    acquisitions: [Counter; OUTCOMES.len()],
+    /// As `REASONS`.
+    lost: [Counter; REASONS.len()],
+    extended: Counter,
+    extension_unavailable: Counter,
+    extension_lost: Counter,
+    unconfirmed: Counter,
+    wait: Histogram,
+    waiting: Gauge,
+    hold: Histogram,
+    held: Gauge,
+}
+
+impl SiteMetrics {
+    pub(super) fn new(site: Option<&'static Site>) -> Self {
+        let label = label(site);
+        if site.is_some_and(|site| site.skips) {
+            // Zeros, as above.
+            for kind in [Outcome::Unavailable, Outcome::Lost] {
+                let name = kind.name();
+                counter!(SWALLOWED, "site" => label.clone(), "error_type" => name).increment(0);
+            }
+        }
+        let extensions =
+            |outcome| counter!(EXTENSIONS, "site" => label.clone(), "outcome" => outcome);
+        Self {
+            acquisitions: OUTCOMES.map(|outcome| {
+                counter!(ACQUISITIONS, "site" => label.clone(), "outcome" => outcome.name())
+            }),
+            lost: REASONS
+                .map(|over| counter!(LOST, "site" => label.clone(), "reason" => reason(over))),
+            extended: extensions("extended"),
+            extension_unavailable: extensions("unavailable"),
+            extension_lost: extensions("lost"),
+            unconfirmed: counter!(UNCONFIRMED, "site" => label.clone()),
+            wait: histogram!(WAIT, "site" => label.clone()),
+            waiting: gauge!(WAITING, "site" => label.clone()),
+            hold: histogram!(HOLD, "site" => label.clone()),
+            held: gauge!(HELD, "site" => label.clone()),
+            label,
+        }
+    }
+
+    fn count(&self, outcome: Outcome) {
+        match OUTCOMES.iter().position(|it| *it == outcome) {
+            Some(place) => self.acquisitions[place].increment(1),
+            None => count_rare(self.label.clone(), outcome),
+        }
+    }
+}
+
+impl ObserveExtensions for SiteMetrics {
+    fn extended(&self, outcome: Result<(), &ExtendError>) {
+        let counter = match outcome {
+            Ok(()) => &self.extended,
+            Err(ExtendError::Unavailable(_)) => &self.extension_unavailable,
+            // Its holder let go of it meanwhile.
+            Err(ExtendError::Over(Over::Released)) => return,
+            Err(_) => &self.extension_lost,
+        };
+        counter.increment(1);
+    }
+}
+
+/// A caller that waits. It has to be told of the end.
+pub(crate) struct Waiting {
+    /// Until it ended.
+    site: Option<Arc<SiteMetrics>>,
+}
+
+impl Waiting {
+    pub(super) fn begin(site: Arc<SiteMetrics>) -> Self {
+        site.waiting.increment(1);
+        Self { site: Some(site) }
+    }
+
+    pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
+        if let Some(site) = &self.site {
+            site.wait.record(lease.waited());
+        }
+        self.holding(Outcome::Acquired, lease, Duration::ZERO)
+    }
+
+    pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
+        // The lock was held before this call came.
+        self.holding(Outcome::Joined, lease, lease.held_for())
+    }
+
+    fn holding(
+        &mut self,
+        outcome: Outcome,
+        lease: &redlock_core::Lease,
+        before: Duration,
+    ) -> Holding {
+        let site = self.end(outcome);
+        if let Some(site) = &site {
+            site.held.increment(1);
+            lease.observe_extensions(Arc::clone(site) as _);
+        }
+        Holding { site, before }
+    }
+
+    pub(crate) fn ended(&mut self, outcome: Outcome) {
+        self.end(outcome);
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.site.is_none()
+    }
+
+    fn end(&mut self, outcome: Outcome) -> Option<Arc<SiteMetrics>> {
+        let site = self.site.take()?;
+        site.waiting.decrement(1);
+        site.count(outcome);
+        Some(site)
+    }
+}
+
+/// A lease that is held. It has to be told of the end.
+pub(crate) struct Holding {
+    site: Option<Arc<SiteMetrics>>,
+    /// How long others had held it before.
+    before: Duration,
+}
+
+impl Holding {
+    /// Its holder is done; to be called before it is released.
+    pub(crate) fn ended(&self, lease: &redlock_core::Lease) {
+        let Some(site) = &self.site else { return };
+        site.held.decrement(1);
+        site.hold
+            .record(lease.held_for().saturating_sub(self.before));
+        let over = lease.over();
+        if let Some(place) = REASONS.iter().position(|it| Some(*it) == over) {
+            site.lost[place].increment(1);
+        }
+    }
+
+    /// No majority confirmed the release in time.
+    pub(crate) fn unconfirmed(&self) {
+        if let Some(site) = &self.site {
+            site.unconfirmed.increment(1);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What came of an acquisition, as spans and metrics name it.
+
+use redlock_core::Over;
+
+use crate::error::{LockError, LockErrorKind};
+
+/// How an acquisition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Acquired,
+    /// Shares the lease of a call above.
+    Joined,
+    Contended,
+    /// Contended, where `if_locked = "skip"` wants it so.
+    Skipped,
+    Unavailable,
+    /// The lease of the call above, which was to be shared, is over.
+    Lost,
+    ShuttingDown,
+    NotInitialized,
+    UnknownPool,
+    Invalid,
+    /// Its caller dropped it before.
+    Cancelled,
+}
+
+impl Outcome {
+    pub(crate) fn of(error: &LockError, skips: bool) -> Self {
+        match error.kind() {
+            LockErrorKind::Contended(_) if skips => Self::Skipped,
+            LockErrorKind::Contended(_) => Self::Contended,
+            LockErrorKind::Unavailable(_) => Self::Unavailable,
+            LockErrorKind::Lost(_) => Self::Lost,
+            LockErrorKind::ShuttingDown => Self::ShuttingDown,
+            LockErrorKind::NotInitialized => Self::NotInitialized,
+            LockErrorKind::UnknownPool { .. } => Self::UnknownPool,
+            LockErrorKind::Invalid(_) => Self::Invalid,
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Acquired => "acquired",
+            Self::Joined => "joined",
+            Self::Contended => "contended",
+            Self::Skipped => "skipped",
+            Self::Unavailable => "unavailable",
+            Self::Lost => "lost",
+            Self::ShuttingDown => "shutting_down",
+            Self::NotInitialized => "not_initialized",
+            Self::UnknownPool => "unknown_pool",
+            Self::Invalid => "invalid",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the caller was told of an error.
+    pub(crate) const fn is_error(self) -> bool {
+        !matches!(
+            self,
+            Self::Acquired | Self::Joined | Self::Skipped | Self::Cancelled
+        )
+    }
+}
+
+/// Why a lease was over before its holder was done.
+pub(crate) const fn reason(over: Over) -> &'static str {
+    match over {
+        Over::Expired => "expired",
+        Over::Taken => "taken",
+        Over::Forgotten => "forgotten",
+        Over::Revoked => "revoked",
+        _ => "released",
+    }
+}

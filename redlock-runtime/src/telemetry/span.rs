@@ -1,0 +1,179 @@
+//! The spans: `redlock.acquire`, from the call to the lock, and `redlock.hold`, from there until the
+//! release is confirmed. They are siblings, so that a trace shows the one beside the other.
+//!
+//! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
+//! `error.type`); our own begin with `redlock.`, and times are in seconds.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+
+use redlock_core::{Held, NodeSet, Request};
+use tracing::field::{DisplayValue, Empty, display};
+use tracing::{Span, info_span};
+
+use super::outcome::{Outcome, reason};
+use crate::error::LockError;
+use crate::lease::LeaseHandle;
+use crate::site::Site;
+
+/// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
+/// of its own would be a good part of it.
+pub(crate) fn within<F: Future>(
+    span: &Span,
+    mut work: Pin<&mut F>,
+) -> impl Future<Output = F::Output> {
+    poll_fn(move |context| span.in_scope(|| work.as_mut().poll(context)))
+}
+
+/// An acquisition, from the call on.
+pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &NodeSet) -> Span {
+    info_span!(
+        "redlock.acquire",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        error.type = Empty,
+        code.function.name = site.map(|site| display(site.path())),
+        code.file.path = site.map(Site::file),
+        code.line.number = site.map(Site::line),
+        redlock.site = name_of(site),
+        redlock.resource = %request.resource,
+        redlock.pools = %Names(nodes),
+        redlock.outcome = Empty,
+        redlock.votes = Empty,
+        redlock.attempts = Empty,
+        redlock.wait = Empty,
+        redlock.token = Empty,
+        redlock.fencing_token = Empty,
+    )
+}
+
+/// One that was refused before any node was named.
+pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Resource) -> Span {
+    info_span!(
+        "redlock.acquire",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        error.type = Empty,
+        code.function.name = site.map(|site| display(site.path())),
+        code.file.path = site.map(Site::file),
+        code.line.number = site.map(Site::line),
+        redlock.site = name_of(site),
+        redlock.resource = %resource,
+        redlock.outcome = Empty,
+        redlock.attempts = Empty,
+        redlock.wait = Empty,
+    )
+}
+
+/// Says on an acquisition's span what came of it.
+pub(crate) fn ended(span: &Span, outcome: Outcome) {
+    span.record("redlock.outcome", outcome.name());
+    if outcome.is_error() {
+        failed(span, outcome.name());
+    }
+}
+
+/// How the lock was got.
+pub(crate) fn granted(span: &Span, lease: &redlock_core::LeaseHandle) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("redlock.votes", display(Votes(lease)));
+    span.record("redlock.attempts", lease.attempts());
+    span.record("redlock.wait", lease.waited().as_secs_f64());
+    leased(span, lease);
+}
+
+/// How often and how long it was tried in vain, where that is known.
+pub(crate) fn tried(span: &Span, error: &LockError) {
+    if let Some((attempts, waited)) = error.effort().filter(|_| !span.is_disabled()) {
+        span.record("redlock.attempts", attempts);
+        span.record("redlock.wait", waited.as_secs_f64());
+    }
+}
+
+/// Which lease it is.
+pub(crate) fn leased(span: &Span, lease: &redlock_core::LeaseHandle) {
+    span.record("redlock.token", lease.token_id());
+    if let Some(token) = lease.fencing_token() {
+        span.record("redlock.fencing_token", token.as_u64());
+    }
+}
+
+fn failed(span: &Span, kind: &'static str) {
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}
+
+/// A body under its lease.
+pub(crate) struct HoldSpan(Span);
+
+impl HoldSpan {
+    pub(crate) fn begin(lease: &LeaseHandle) -> Self {
+        let core = lease.core();
+        let span = info_span!(
+            "redlock.hold",
+            otel.status_code = Empty,
+            error.type = Empty,
+            redlock.site = name_of(lease.site()),
+            redlock.resource = %lease.resource(),
+            redlock.token = core.token_id(),
+            redlock.fencing_token = core.fencing_token().map(|token| token.as_u64()),
+            redlock.outcome = Empty,
+            redlock.held = Empty,
+        );
+        Self(span)
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.0
+    }
+
+    /// The body has come to its end, or was cut off.
+    pub(crate) fn ended<T>(&self, lease: &LeaseHandle, held: &Held<T>) {
+        if self.0.is_disabled() {
+            return;
+        }
+        let (outcome, over) = match held {
+            Held::Done(_) => ("done", None),
+            Held::Late(_, over) => ("late", Some(over)),
+            Held::Cancelled(over) => ("lost", Some(over)),
+            _ => return,
+        };
+        self.0.record("redlock.outcome", outcome);
+        self.0
+            .record("redlock.held", lease.held_for().as_secs_f64());
+        if let Some(over) = over {
+            failed(&self.0, reason(*over));
+        }
+    }
+}
+
+/// A site, as logs have it.
+pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<Cow<'static, str>>> {
+    site.map(|site| display(site.site_name()))
+}
+
+/// `2/3`: how many nodes have granted it, of how many.
+pub(crate) struct Votes<'a>(pub(crate) &'a redlock_core::LeaseHandle);
+
+impl fmt::Display for Votes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0.votes(), self.0.nodes().len())
+    }
+}
+
+/// `a,b,c`
+struct Names<'a>(&'a NodeSet);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, node) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            write!(f, "{separator}{}", node.name())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! A log line at most once a second.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use redlock_core::Moment;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Lets through what comes a second or more behind the last one that it let through.
+#[derive(Default)]
+pub(crate) struct Throttle {
+    /// When the next one may pass, in ns since the clock's origin.
+    opens: AtomicU64,
+    held_back: AtomicU64,
+}
+
+impl Throttle {
+    /// How many were held back since the last one that passed; `None` where this one is.
+    pub(crate) fn pass(&self, now: Moment) -> Option<u64> {
+        let nanos =
+            |moment: Moment| u64::try_from(moment.since_origin().as_nanos()).unwrap_or(u64::MAX);
+        let opens = self.opens.load(Relaxed);
+        let next = nanos(now.saturating_add(PAUSE));
+        let passes = nanos(now) >= opens
+            // Of several that come at once, one passes.
+            && self.opens.compare_exchange(opens, next, Relaxed, Relaxed).is_ok();
+        if passes {
+            return Some(self.held_back.swap(0, Relaxed));
+        }
+        self.held_back.fetch_add(1, Relaxed);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_passes_a_second_and_says_how_many_did_not() {
+        let throttle = Throttle::default();
+        let at = |ms| Moment::from_origin(Duration::from_millis(ms));
+        assert_eq!(throttle.pass(at(5)), Some(0));
+        assert_eq!(throttle.pass(at(6)), None);
+        assert_eq!(throttle.pass(at(1004)), None);
+        assert_eq!(throttle.pass(at(1005)), Some(2));
+        assert_eq!(throttle.pass(at(1006)), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! The events of a lease's life, and their levels.
+
+use std::time::Duration;
+
+use redlock_runtime::{LockError, lock, redlock};
+use tracing::Level;
+
+use crate::capture::captured;
+use crate::fixture::{registry, start};
+
+#[redlock(resource = "{resource}", if_locked = "skip", name = "events::skips")]
+async fn skips(resource: &str) {
+    std::future::ready(()).await;
+}
+
+#[redlock(resource = "{resource}", ttl = 1000, name = "events::lost")]
+async fn outlasts_its_lock(resource: &str) -> Result<(), LockError> {
+    std::future::pending().await
+}
+
+fn levels(text: &str) -> Vec<(Level, String)> {
+    let events = captured().events(text).into_iter();
+    events
+        .map(|event| (event.level, event.message().to_owned()))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_usual_is_debug_and_what_needs_a_look_is_a_warning() {
+    captured();
+    let (_nodes, redlock) = start().await;
+    let calls = async {
+        let lease = lock("usual events").acquire().await.unwrap();
+        lease.extend(Duration::from_secs(30)).await.unwrap();
+        assert!(lock("usual events").acquire().await.is_err());
+        lease.release().await;
+        outlasts_its_lock("a lost event").await.unwrap_err();
+    };
+    registry(&redlock).scope(calls).await;
+    let expected = [
+        (Level::DEBUG, "locked".to_owned()),
+        (Level::DEBUG, "extended".to_owned()),
+        (Level::DEBUG, "not locked".to_owned()),
+    ];
+    assert_eq!(levels("usual events"), expected);
+    let lost = levels("a lost event");
+    assert!(
+        lost.contains(&(Level::WARN, "lost: the body was cancelled".to_owned())),
+        "{lost:?}"
+    );
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn that_no_majority_answers_is_a_warning_once_a_second_and_a_swallowed_error_an_error() {
+    captured();
+    let (nodes, redlock) = start().await;
+    nodes[0].kill();
+    nodes[1].kill();
+    let calls = async {
+        for _ in 0..20 {
+            skips("unavailable events").await;
+        }
+    };
+    registry(&redlock).scope(calls).await;
+    let told = levels("unavailable events");
+    let count = |level| told.iter().filter(|(its, _)| *its == level).count();
+    assert_eq!(count(Level::ERROR), 20, "{told:?}");
+    // As long as they took less than a second each.
+    assert!((1..20).contains(&count(Level::WARN)), "{told:?}");
+    assert_eq!(count(Level::WARN) + count(Level::DEBUG), 20, "{told:?}");
+    redlock.shutdown().await;
+}

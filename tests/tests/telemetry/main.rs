@@ -1,0 +1,8 @@
+//! What the library tells of itself. In a binary of its own: it takes every span, event and figure of
+//! the process.
+
+mod capture;
+mod events;
+mod figures;
+mod fixture;
+mod spans;
