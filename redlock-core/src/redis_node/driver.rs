@@ -177,9 +177,6 @@ impl Drop for Driver {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
-        if let Some(part) = self.inbox.part() {
-            part.adopt(self.inbox.take_owed(|_| true));
-        }
     }
 }
 

@@ -300,6 +300,8 @@ impl Inbox {
         };
         self.settled.notify_waiters();
         self.pulse.failed(error.kind(), written.len() + queue.len());
+        // Ahead of the answers: whoever hears one may ask the successor next.
+        self.hand_over_owed();
         // What a caller wrote by itself may have been served, and is to be undone.
         let sent = error.clone().into_sent();
         for submission in written {

@@ -14,8 +14,8 @@ impl Inbox {
     }
 
     /// The server is no part of its Cluster any more, for this reason: what is queued or under way is
-    /// given up, and nothing is taken any more. Returns what is owed; what the driver leaves comes
-    /// through [`Part::adopt`].
+    /// given up, and nothing is taken any more. Returns what is owed; what the driver leaves goes to the
+    /// Cluster when it closes.
     pub(in crate::redis_node) fn retire(&self, error: NodeError) -> Vec<Owed> {
         let (driver, owed) = {
             let mut state = self.lock();
@@ -48,6 +48,15 @@ impl Inbox {
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.operation));
         state.owed = kept.into();
         misplaced
+    }
+
+    /// What a server that was replaced is owed goes to its successor.
+    pub(super) fn hand_over_owed(&self) {
+        if self.is_retired()
+            && let Some(part) = &self.part
+        {
+            part.adopt(self.take_owed(|_| true));
+        }
     }
 
     /// The Cluster may have put another server in the place of this one.
