@@ -7,12 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Request, RetryLimit};
+use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Request, RetryLimit, Settings};
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
-use crate::fixture::{SOON, client, start};
+use crate::fixture::{IO, SOON, client, start};
 
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
+/// without anybody being slow.
+fn unhurried() -> Client {
+    let mut settings = Settings::default();
+    settings.node_timeout = SOON;
+    settings.handover.longest = AN_HOUR;
+    Client::with(IO.environment(), settings)
+}
 
 /// Waits for ever, and by itself asks again in an hour only.
 fn waiting(fencing: bool) -> Request {
@@ -58,7 +67,7 @@ fn served(nodes: &Nodes) -> Vec<u64> {
 #[tokio::test]
 async fn a_lock_is_taken_over_without_a_message() {
     let (nodes, set) = start(3).await;
-    let client = client();
+    let client = unhurried();
     let request = waiting(false);
     let mut holder = client.acquire(&set, &request).await.unwrap();
     client.flush(&set, SOON).await;
@@ -76,7 +85,7 @@ async fn a_lock_is_taken_over_without_a_message() {
 #[tokio::test]
 async fn a_fenced_lock_goes_on_in_one_round() {
     let (nodes, set) = start(3).await;
-    let client = client();
+    let client = unhurried();
     let request = waiting(true);
     let mut holder = client.acquire(&set, &request).await.unwrap();
     for _ in 0..10 {
@@ -98,7 +107,7 @@ async fn a_fenced_lock_goes_on_in_one_round() {
 #[tokio::test]
 async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
     let (nodes, set) = start(3).await;
-    let client = client();
+    let client = unhurried();
     let request = waiting(true);
     let holder = client.acquire(&set, &request).await.unwrap();
     client.flush(&set, SOON).await;
@@ -115,7 +124,7 @@ async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
 async fn a_next_one_who_goes_away_at_any_await_leaves_nothing() {
     for fencing in [false, true] {
         let (nodes, set) = start(3).await;
-        let client = client();
+        let client = unhurried();
         let request = waiting(fencing);
         let mut polls = 0;
         loop {
