@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, Responder, Scope};
 use super::{Document, HEADERS, health, held, page, sites};
 use crate::registry::Registry;
 
-/// The routes of [this module](self) below `path`, to serve on an internal port: `""` is all of it.
+/// The routes of [`inspect`](crate::inspect) below `path`, to serve on an internal port: `""` is all of it.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {

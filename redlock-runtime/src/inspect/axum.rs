@@ -10,7 +10,7 @@ use axum::routing::get;
 use super::{Document, HEADERS, health, held, page, sites};
 use crate::registry::Registry;
 
-/// The routes of [this module](self), to serve on an internal port or to nest.
+/// The routes of [`inspect`](crate::inspect), to serve on an internal port or to nest.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
