@@ -24,6 +24,9 @@ use crate::telemetry;
 /// No timeout is longer: sums of such never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// In bytes. It is in every error and log line about a node.
+const LONGEST_POOL_NAME: usize = 64;
+
 /// What a lock may have, whatever is configured.
 const MIN_TTL: Duration = Duration::from_millis(10);
 const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -267,12 +270,13 @@ fn check(config: &Config, problems: &mut Vec<String>) -> BTreeMap<String, PoolAd
     let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
     for (name, url) in &config.pools {
         if name.is_empty()
+            || name.len() > LONGEST_POOL_NAME
             || !name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
         {
             problems.push(format!(
-                "the pool name `{}` is not made of letters, digits, `-` and `_`",
+                "the pool name `{}` is not made of at most 64 letters, digits, `-` and `_`",
                 Name(name),
             ));
         }

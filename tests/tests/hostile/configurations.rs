@@ -27,7 +27,18 @@ const KEYS: [(&str, &[&str]); 8] = [
     ),
     (
         "pools",
-        &["url", "url", "url", "vetting", "trust_aof", "urll"],
+        &[
+            "url",
+            "url",
+            "url",
+            "vetting",
+            "trust_aof",
+            "tls_ca",
+            "tls_cert",
+            "tls_key",
+            "tls_server_name",
+            "urll",
+        ],
     ),
     ("defaults", PARAMETERS),
     ("sites", PARAMETERS),
@@ -62,8 +73,16 @@ const PARAMETERS: &[&str] = &[
     "tll",
 ];
 
-/// Whose names are shown.
-const OF_NAMES: [&str; 3] = ["default_pools", "pools", "key_prefix"];
+/// Whose values are names, of files too, which are shown.
+const OF_NAMES: [&str; 7] = [
+    "default_pools",
+    "pools",
+    "key_prefix",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_server_name",
+];
 
 /// `(table, name of a pool or a site, key, value)`
 type Said = (&'static str, String, &'static str, String);
@@ -110,7 +129,7 @@ fn toml(all: &[Said], twist: u8) -> String {
             // Not TOML at all.
             102 => value.clone(),
             103 => format!("\"{value}"),
-            _ if OF_NAMES.contains(key) && *key != "key_prefix" => format!("[{}]", quoted(value)),
+            _ if key.ends_with("pools") => format!("[{}]", quoted(value)),
             _ => quoted(value),
         };
         let line = format!("{key} = {written}");

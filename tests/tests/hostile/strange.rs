@@ -105,7 +105,7 @@ const WORDS: [&str; 14] = [
 
 /// URLs with a secret in them. Where they are good, they lead to nobody: to this process, to a port of
 /// this host that nobody listens on, to a socket that is not there.
-const URLS: [&str; 24] = [
+const URLS: [&str; 36] = [
     "memory://a",
     "memory://b",
     "memory://",
@@ -125,6 +125,18 @@ const URLS: [&str; 24] = [
     "redis://127.0.0.1:1/hunter2Xq",
     "redis://127.0.0.1:1/0?password=hunter2Xq",
     "rediss://u:hunter2Xq@127.0.0.1:1",
+    "rediss://u:hunter2Xq#insecure@127.0.0.1:1",
+    "rediss://u:12/hunter2Xq@127.0.0.1:1",
+    "redis+sentinel://u:hunter2Xq@127.0.0.1:1,127.0.0.1:1/main",
+    "redis+sentinel://u:hunter2Xq?x@127.0.0.1:1/main",
+    "redis+sentinel://u:hunter2Xq/x@127.0.0.1:1/main",
+    "redis+sentinel://u:12#hunter2Xq@127.0.0.1:1/main",
+    "redis+sentinel://127.0.0.1:1/main?sentinel_user=u&sentinel_pass=hunter2Xq",
+    "redis+sentinel://127.0.0.1:1/main?sentinel_pass=hunter2Xq&x=hunter2Xq",
+    "redis+cluster://u:hunter2Xq@127.0.0.1:1,[::1]:1",
+    "redis+cluster://u:12#hunter2Xq@127.0.0.1:1",
+    "redis+cluster://127.0.0.1:1/?pass=hunter2Xq",
+    "rediss+cluster://u:hunter2Xq",
     "redis+unix:///nowhere/redis.sock?user=hunter2Xq&pass=hunter2Xq",
     "redis+unix:///nowhere/redis.sock?db=hunter2Xq",
     "unix://hunter2Xq@/nowhere",

@@ -70,8 +70,9 @@ impl Files {
 }
 
 fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
-    if path.to_string_lossy().contains(['\n', '\r']) {
-        // Not to be shown: it may well be the key.
+    let shown = path.to_string_lossy();
+    if shown.contains(char::is_control) || shown.contains("-----") || shown.contains("://") {
+        // Not to be shown: it may well be the key, or a URL with a password.
         return Err(Invalid::new(format!(
             "`{setting}` is the name of a file, and not what is in it; write its path"
         )));

@@ -17,7 +17,6 @@ use crate::error::Invalid;
 use crate::node::NodeError;
 use crate::redis_node::connect::{describe, not_connected};
 use crate::redis_node::socket::Writer;
-use crate::resource::Shown;
 
 use super::TlsOptions;
 use super::files::Files;
@@ -150,11 +149,11 @@ impl Eq for Tls {}
 
 fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
     ServerName::try_from(name.to_owned()).map_err(|_| {
-        Invalid::new(format!(
-            "`{}` is no name that a certificate can be for; give a host name or an IP address as \
-             `tls_server_name`",
-            Shown(name.as_bytes()),
-        ))
+        // Not shown: it may be a URL in the wrong place.
+        Invalid::new(
+            "`tls_server_name`, or the host, is no name that a certificate can be for; give a host \
+             name or an IP address",
+        )
     })
 }
 
