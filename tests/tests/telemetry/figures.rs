@@ -1,5 +1,7 @@
 //! The metrics.
 
+#![expect(clippy::float_cmp, reason = "they are counts, and whole")]
+
 use std::time::Duration;
 
 use redlock_runtime::{LockError, lock, redlock};
@@ -33,7 +35,7 @@ async fn a_call_counts_while_it_waits_while_it_holds_and_when_it_is_done() {
     let site = "figures::held";
     let (begun, has_begun) = oneshot::channel();
     let (end, has_ended) = oneshot::channel();
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("figures:1", "somebody", Some(SOON));
     }
     let call = tokio::spawn(registry(&redlock).scope(held("1", begun, has_ended)));
@@ -42,7 +44,7 @@ async fn a_call_counts_while_it_waits_while_it_holds_and_when_it_is_done() {
     })
     .await;
     assert_eq!(figures().of_site("redlock_held", site), 0.0);
-    for node in nodes.iter() {
+    for node in &nodes {
         node.del("figures:1");
     }
     has_begun.await.unwrap();
@@ -84,7 +86,7 @@ async fn each_outcome_is_counted_by_its_name() {
     figures();
     let (nodes, redlock) = start().await;
     let site = "figures::outcomes";
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("figures: held", "somebody", Some(SOON));
     }
     let calls = async {
@@ -140,7 +142,7 @@ async fn outlasts_its_lock() -> Result<(), LockError> {
 #[redlock(resource = "figures of a theft", guard = lease, name = "figures::stolen")]
 async fn is_stolen(nodes: &redlock_tests::Nodes) -> Result<(), LockError> {
     lease.extend(Duration::from_secs(60)).await?;
-    for node in nodes.iter() {
+    for node in nodes {
         node.del("figures of a theft");
     }
     lease.extend(Duration::from_secs(60)).await

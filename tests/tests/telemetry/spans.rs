@@ -169,7 +169,7 @@ fn check_failure(resource: &str, error_type: &str) {
 async fn a_call_that_gets_no_lock_names_its_type_of_error() {
     captured();
     let (nodes, redlock) = start().await;
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("contended", "somebody", Some(SOON));
         node.set("skipped", "somebody", Some(SOON));
     }
@@ -221,7 +221,7 @@ async fn a_body_that_loses_its_lock_says_so_on_its_span() {
 async fn a_caller_that_goes_away_while_it_waits_leaves_a_span_that_says_so() {
     let told = captured();
     let (nodes, redlock) = start().await;
-    for node in nodes.iter() {
+    for node in &nodes {
         node.set("abandoned", "somebody", Some(SOON));
     }
     let waits = lock("abandoned").wait(SOON).acquire();
