@@ -119,7 +119,8 @@ impl Cluster {
     }
 
     pub(super) fn lanes(&self) -> usize {
-        self.shared.map().shards.len().max(1)
+        let guests = self.shared.lock().guests.len();
+        (self.shared.map().shards.len() + guests).max(1)
     }
 
     pub(super) fn submit_on(&self, lane: usize, operation: SharedOperation, reply: Reply) {
@@ -129,9 +130,19 @@ impl Cluster {
         };
         let submission = Submission::new(operation, reply, route);
         let map = self.shared.map();
-        let shard = map.shards.get(lane);
-        // What is still to be sent again is behind no barrier.
-        let shard = shard.filter(|_| self.shared.lock().parked.is_empty());
+        let shard = {
+            let state = self.shared.lock();
+            let guest = lane.checked_sub(map.shards.len());
+            let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
+            if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
+                drop(state);
+                // It may never be connected, and there is nothing to be behind of.
+                return submission.reply.answer(Answer::Absent);
+            }
+            let shard = map.shards.get(lane).or(guest).map(Arc::clone);
+            // What is still to be sent again is behind no barrier.
+            shard.filter(|_| state.parked.is_empty())
+        };
         // Without one, the reply goes with the submission, and says that nobody knows.
         if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
             back.reply.answer(Answer::Failed(self.shared.unmapped()));

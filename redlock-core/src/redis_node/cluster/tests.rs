@@ -5,6 +5,7 @@ use crate::Node as _;
 use crate::redis_node::RedisNode;
 use crate::redis_node::address::Place;
 use crate::resource::Resource;
+use crate::round::{Goal, Round};
 use crate::token::OwnerToken;
 use layout::{Layout, Range};
 
@@ -38,14 +39,18 @@ fn layout(port: u16) -> Layout {
     }
 }
 
-fn ask(shared: &Shared) {
+fn operation(shared: &Shared, want: Want) -> SharedOperation {
     let token = OwnerToken::draw(&*shared.io.environment().entropy);
-    let operation = Operation::new(Resource::from("r"), token, Want::Inspect);
-    shared.deliver(Submission::new(
-        Arc::new(operation),
-        Reply::to_nobody(),
-        Route::default(),
-    ));
+    Arc::new(Operation::new(Resource::from("r"), token, want))
+}
+
+fn submission(shared: &Shared, want: Want) -> Submission {
+    let operation = operation(shared, want);
+    Submission::new(operation, Reply::to_nobody(), Route::default())
+}
+
+fn ask(shared: &Shared) {
+    shared.deliver(submission(shared, Want::Inspect));
 }
 
 #[tokio::test]
@@ -89,4 +94,39 @@ async fn no_counter_goes_down_when_a_master_goes() {
     assert_eq!(sums(&shared).0, 7);
     shared.apply(layout(3));
     assert_eq!(sums(&shared).0, 7);
+}
+
+#[tokio::test]
+async fn a_barrier_is_also_behind_what_went_to_a_master_that_is_not_on_the_map() {
+    let io = IoThread::start().expect("a thread");
+    let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
+    let shared = &cluster.shared;
+    shared.apply(layout(1));
+    let guest = shared.shard_at(&server(3)).expect("there is room");
+    assert_eq!(cluster.lanes(), 2);
+    let ttl = Duration::from_secs(60);
+    let release = Want::Release { ttl };
+    let barrier = async || {
+        let round = Round::new(1, Goal::All);
+        let reply = Reply::new(Arc::clone(&round), 0);
+        cluster.submit_on(1, operation(shared, release), reply);
+        round.decided().await;
+        round.answers().remove(0).expect("it is decided")
+    };
+    assert_eq!(
+        barrier().await,
+        Answer::Absent,
+        "nothing is to be waited for"
+    );
+    assert!(
+        guest
+            .link
+            .inbox
+            .deliver(submission(shared, release))
+            .is_ok()
+    );
+    let Answer::Failed(error) = barrier().await else {
+        panic!("the release was not sent");
+    };
+    assert_eq!(error.kind(), NodeErrorKind::NotConnected);
 }
