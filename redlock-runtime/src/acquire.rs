@@ -8,7 +8,7 @@ use std::task::Poll;
 use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 
 use crate::chain;
-use crate::config::HttpSettings;
+use crate::config::{HttpSettings, Name};
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::held::Place;
 use crate::lease::{Lease, check_max_ttl};
@@ -285,7 +285,9 @@ impl Registry {
                 for (index, name) in names.iter().enumerate() {
                     if names[..index].contains(name) {
                         return Err(LockErrorKind::Invalid(Invalid::new(format!(
-                            "the pool `{name}` is named twice; one pool has one vote"
+                            "the pool `{}` is named twice; one pool has one vote",
+                            // It may be a URL in the wrong place.
+                            Name(name),
                         ))));
                     }
                 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use redlock_core::{Invalid, OnLost, Renewal, Request, Resource, Retry, RetryLimit};
 
-/// What one layer says; `None` leaves it to the layer below. The layers, from the top: the
-/// attribute or the object style's calls, the registry's defaults, the built-in values.
+/// What one layer says; `None` leaves it to the layer below. The layers, from the top: what
+/// the configuration says of the function, the attribute or the object style's calls, the registry's
+/// defaults, the built-in values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Parameters {
     pub(crate) ttl: Option<Duration>,

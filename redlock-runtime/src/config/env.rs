@@ -1,5 +1,6 @@
 //! The `REDLOCK_*` variables.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use redlock_core::Vetting;
@@ -24,6 +25,10 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
+        if name == CONFIG_FILE {
+            // It has been followed already, as a path, which need not be UTF-8.
+            continue;
+        }
         let value = value
             .to_str()
             .ok_or_else(|| format!("{}: the value is not UTF-8", Name(name)))?;
@@ -48,10 +53,47 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
     Ok(file)
 }
 
+/// Gives what the variables say of pools the names that these pools have: in a variable there is one way
+/// to spell several names.
+///
+/// # Errors
+/// Where it is said of two pools at once.
+pub(super) fn reach<'a>(
+    file: &mut File,
+    pools: impl Iterator<Item = &'a String>,
+) -> Result<(), String> {
+    let mut by_spelling: BTreeMap<String, &str> = BTreeMap::new();
+    for name in pools {
+        let spelling = name.to_ascii_lowercase().replace('-', "_");
+        let is_said =
+            file.pools.contains_key(&spelling) || file.pool_settings.contains_key(&spelling);
+        let variable = spelling.to_ascii_uppercase();
+        if let Some(other) = by_spelling.insert(spelling, name)
+            && is_said
+        {
+            return Err(format!(
+                "`REDLOCK_POOLS_{}_…` fits the pools `{}` and `{}`; give one of them a name that \
+                 differs in more than case, `-` and `_`",
+                Name(&variable),
+                Name(other),
+                Name(name),
+            ));
+        }
+    }
+    for (spelling, name) in by_spelling {
+        if let Some(pool) = file.pools.remove(&spelling) {
+            file.pools.insert(name.to_owned(), pool);
+        }
+        if let Some(settings) = file.pool_settings.remove(&spelling) {
+            file.pool_settings.insert(name.to_owned(), settings);
+        }
+    }
+    Ok(())
+}
+
 /// What the variable says. The value is never repeated in an error: it may be a password.
 fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
     match &name[PREFIX.len()..] {
-        "CONFIG" => {}
         "DEFAULT_POOLS" => file.default_pools = Some(names(value)),
         "KEY_PREFIX" => file.key_prefix = Some(value.to_owned()),
         "MAX_TTL" => file.max_ttl = Some(Span::parse(value)?),
@@ -267,6 +309,30 @@ mod tests {
         assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["EU-West"]);
         assert!(config.pool_settings.keys().eq(["EU-West"]));
         assert_eq!(format!("{:?}", config.pools["EU-West"]), "PoolUrl(h:2)");
+    }
+
+    #[test]
+    fn a_variable_that_fits_two_pools_of_the_file_is_refused_and_others_are_not() {
+        let file = "[pools.EU-West]\nurl = 'redis://h:1'\n[pools.eu_west]\nurl = 'redis://h:2'";
+        let file = Config::from_toml(file).unwrap();
+        for key in ["URL", "TLS_CA"] {
+            let name = format!("REDLOCK_POOLS_EU_WEST_{key}");
+            let error = file.clone().with_env([(name, "x")]).unwrap_err();
+            let expected = "`REDLOCK_POOLS_EU_WEST_…` fits the pools `EU-West` and `eu_west`;";
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+        let config = file.with_env([("REDLOCK_POOLS_B_URL", "redis://h:3")]);
+        assert!(config.unwrap().pools.keys().eq(["EU-West", "b", "eu_west"]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_that_a_variable_names_may_have_any_path() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        let path = OsString::from_vec(vec![b'/', 0xff]);
+        let variables = [(OsString::from(CONFIG_FILE), path)];
+        assert!(Config::new().with_env(variables).is_ok());
     }
 
     #[test]

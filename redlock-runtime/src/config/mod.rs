@@ -186,21 +186,12 @@ impl Config {
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()));
         let mut read = env::read(variables).map_err(ConfigError)?;
-        // A variable's name can be spelled in one way only; the file's pools in several.
-        let spelled = |name: &str| name.to_ascii_lowercase().replace('-', "_");
-        for name in self.pools.keys() {
-            if let Some(pool) = read.pools.remove(&spelled(name)) {
-                read.pools.insert(name.clone(), pool);
-            }
-            if let Some(settings) = read.pool_settings.remove(&spelled(name)) {
-                read.pool_settings.insert(name.clone(), settings);
-            }
-        }
+        env::reach(&mut read, self.pools.keys()).map_err(ConfigError)?;
         Ok(read.over(self))
     }
 
     /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
-    /// `redis+sentinel://` or `memory://`.
+    /// `redis+sentinel://`, `redis+cluster://` or `memory://`.
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));

@@ -15,10 +15,8 @@ impl ResponseError for LockError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        if !self.is_contended() {
-            tracing::error!(error = %self, "a request failed for its lock");
-        }
         let problem = Problem::of(self, reason_of);
+        problem.log(self);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {

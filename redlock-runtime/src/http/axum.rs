@@ -11,10 +11,8 @@ use crate::{FromLockError, LockError};
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
-        if !self.is_contended() {
-            tracing::error!(error = %self, "a request failed for its lock");
-        }
         let problem = Problem::of(&self, reason_of);
+        problem.log(&self);
         let mut response = Response::new(Body::from(problem.body));
         *response.status_mut() =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

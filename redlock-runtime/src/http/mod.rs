@@ -8,6 +8,7 @@ mod axum;
 use std::time::Duration;
 
 use crate::error::{LockError, LockErrorKind};
+use crate::telemetry::name_of;
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -49,6 +50,19 @@ impl Problem {
             status,
             retry_after: error.retry_after().map(seconds),
             body,
+        }
+    }
+
+    /// What somebody has to mend is said nowhere else but in a line of detail, and the client is told
+    /// nothing of it. The rest is an event of the lock's already: with the nodes down, every request
+    /// would be one more.
+    pub(crate) fn log(&self, error: &LockError) {
+        if self.retry_after.is_none() {
+            tracing::error!(
+                site = name_of(error.site()),
+                %error,
+                "a request failed for its lock",
+            );
         }
     }
 }

@@ -71,3 +71,31 @@ async fn that_no_majority_answers_is_a_warning_once_a_second_and_a_swallowed_err
     assert_eq!(count(Level::WARN) + count(Level::DEBUG), 20, "{told:?}");
     redlock.shutdown().await;
 }
+
+/// A load balancer's worth of requests must not fill the log with what one line a second says.
+#[tokio::test]
+async fn a_request_that_gets_no_lock_is_an_error_in_the_log_only_where_somebody_has_to_mend_it() {
+    captured();
+    let (nodes, redlock) = start().await;
+    let respond = |error: LockError| {
+        let by_axum = axum::response::IntoResponse::into_response(error.clone());
+        let by_actix = actix_web::ResponseError::error_response(&error);
+        assert_eq!(by_axum.status().as_u16(), by_actix.status().as_u16());
+    };
+    let ask = |resource: &'static str| registry(&redlock).scope(lock(resource).acquire());
+    respond(ask("redlock:of a request").await.unwrap_err());
+    nodes[0].kill();
+    nodes[1].kill();
+    respond(ask("a request without nodes").await.unwrap_err());
+    let late = registry(&redlock);
+    redlock.shutdown().await;
+    let asking = late.scope(lock("a late request").acquire());
+    respond(asking.await.unwrap_err());
+    let errors = |text| {
+        let told = levels(text).into_iter();
+        told.filter(|(level, _)| *level == Level::ERROR).count()
+    };
+    assert_eq!(errors("redlock:of a request"), 2);
+    assert_eq!(errors("a request without nodes"), 0);
+    assert_eq!(errors("a late request"), 0);
+}
