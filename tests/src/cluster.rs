@@ -79,17 +79,17 @@ impl RedisCluster {
     }
 
     /// All servers.
-    pub fn iter(&self) -> std::slice::Iter<'_, RedisNode> {
-        self.nodes.iter()
+    pub fn servers(&self) -> &[RedisNode] {
+        &self.nodes
     }
 
     /// The first name of the form `{prefix}:{n}` whose slot is one of the first three masters' at the
     /// start: those of `cluster[master]`.
     pub fn name_at(&self, master: usize, prefix: &str) -> String {
-        (0..)
+        (0..1_000)
             .map(|n| format!("{prefix}:{n}"))
             .find(|name| usize::from(self.slot_of(name) / share()).min(2) == master)
-            .expect("names do not run out")
+            .expect("one name in three is there")
     }
 
     /// The slot of a key.

@@ -1,5 +1,6 @@
 //! One connection, from its handshake to its end.
 
+mod ends;
 mod guarded;
 mod slots;
 mod watchdog;
@@ -16,7 +17,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
-use crate::operation::{SharedOperation, Want};
+use crate::operation::SharedOperation;
 
 use super::RedisOptions;
 use super::command::{
@@ -284,27 +285,6 @@ impl<'a> Serve<'a> {
         }
     }
 
-    /// Whether what undoes an operation that sets a key was sent already, its release or what it
-    /// gives way to: sent again now, it would come behind that, and nobody would ever undo it.
-    fn is_overtaken(&self, operation: &SharedOperation) -> bool {
-        matches!(
-            operation.want(),
-            Want::Acquire { .. } | Want::Restore { .. }
-        ) && self.in_flight.iter().any(|later| match &later.purpose {
-            Purpose::Operation {
-                operation: later, ..
-            }
-            | Purpose::Owed(Owed {
-                operation: later, ..
-            }) => {
-                let is_release = matches!(later.want(), Want::Release { .. });
-                is_release && later.token() == operation.token()
-                    || later.predecessor() == Some(operation.token())
-            }
-            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => false,
-        })
-    }
-
     /// Encodes what callers submitted.
     fn take(&mut self, context: &Context<'_>) -> Taken {
         let mut taken = std::mem::take(&mut self.taken);
@@ -354,34 +334,6 @@ impl<'a> Serve<'a> {
         match self.writer.poll_flush(context) {
             Poll::Ready(flushed) => flushed,
             Poll::Pending => Ok(()),
-        }
-    }
-
-    /// The connection is gone. Callers hear that nobody knows; releases are owed.
-    fn give_up(&mut self, error: &NodeError) {
-        self.hear_of_written();
-        let mut owed = Vec::new();
-        let mut replies = Vec::new();
-        for in_flight in self.in_flight.drain(..) {
-            match in_flight.purpose {
-                Purpose::Operation {
-                    operation,
-                    reply,
-                    route,
-                } => {
-                    owed.extend(Owed::for_release(&operation, route));
-                    replies.push(reply);
-                }
-                Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
-            }
-        }
-        self.inbox.close(error, owed);
-        // Whatever ends the connection: these may have been served, and have to be undone.
-        let unknown = error.clone().into_sent();
-        self.inbox.pulse.failed(error.kind(), replies.len());
-        for reply in replies {
-            reply.answer(Answer::Failed(unknown.clone()));
         }
     }
 

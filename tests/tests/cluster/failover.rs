@@ -253,7 +253,7 @@ async fn a_master_that_hangs_votes_no_at_once_and_comes_back_to_nothing() {
 #[tokio::test]
 async fn a_cluster_that_is_down_at_the_start_votes_once_it_is_up() {
     let cluster = RedisCluster::start(0).await;
-    for server in cluster.iter() {
+    for server in cluster.servers() {
         server.kill();
     }
     let set = connect(&cluster).await;
@@ -268,7 +268,7 @@ async fn a_cluster_that_is_down_at_the_start_votes_once_it_is_up() {
         ["a"],
         "nobody served anything"
     );
-    for server in cluster.iter() {
+    for server in cluster.servers() {
         server.restart().await;
     }
     until_voting(&set).await;

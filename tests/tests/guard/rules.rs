@@ -182,9 +182,11 @@ async fn without_one_of_the_others_the_node_does_without() {
                 assert!(reason.contains("select"), "{reason}");
                 continue;
             }
+            // One server has no use for what a Cluster needs.
+            "+cluster|slots" | "+asking" | "+cluster|info" => {}
             other => panic!("the README has {other}; say what it is for"),
         }
         use_all(&set).await.unwrap();
     }
-    assert_eq!(seen.len(), 4, "{seen:?}");
+    assert_eq!(seen.len(), 7, "{seen:?}");
 }

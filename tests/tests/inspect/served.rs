@@ -78,8 +78,8 @@ async fn what_is_held_is_served_while_one_of_three_nodes_is_frozen() {
         assert!(a["latency_us"]["smoothed"].as_u64().unwrap() > 0, "{a:#}");
         assert!(a["clock"]["ahead_us"].is_i64(), "{a:#}");
         assert_eq!(a["connections"], json!(1));
-        let server = a["server"].as_str().unwrap();
-        assert!(server.contains(&nodes[0].port().to_string()), "{server}");
+        let address = a["server"].as_str().unwrap();
+        assert!(address.contains(&nodes[0].port().to_string()), "{address}");
 
         let page = served.get("/").await.body;
         assert!(

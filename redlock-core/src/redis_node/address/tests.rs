@@ -128,15 +128,13 @@ fn tls_options_reach_every_server_of_an_address() {
 #[test]
 fn a_name_that_no_certificate_is_for_is_refused() {
     let options = TlsOptions {
-        server_name: Some("no name".into()),
+        server_name: Some("redis://:s3cret@h".into()),
         ..TlsOptions::default()
     };
     let address = RedisAddress::parse("rediss://h").unwrap();
     let error = address.with_tls(options).unwrap_err().to_string();
-    assert!(
-        error.contains("`no name`") && error.contains("tls_server_name"),
-        "{error}"
-    );
+    assert!(error.contains("tls_server_name"), "{error}");
+    assert!(!error.contains("s3cret"), "{error}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_way_is_read_from_the_error() {
-        let from = server("rediss://u:pw@h1:7001");
+        let from = server("redis://u:pw@h1:7001");
         let other = |host: &str, port| server_at(host, port, &from).unwrap();
         for (text, expected) in [
             (

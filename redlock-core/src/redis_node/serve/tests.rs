@@ -12,7 +12,7 @@ use super::*;
 use crate::IoThread;
 use crate::guard::{Fleet, RestartGuard};
 use crate::node::NodeStatus;
-use crate::operation::Operation;
+use crate::operation::{Operation, Want};
 use crate::redis_node::command::Dialect;
 use crate::redis_node::vetting::Facts;
 use crate::resource::Resource;

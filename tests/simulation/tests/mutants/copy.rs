@@ -15,12 +15,13 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Copies everything that is needed to build the simulation by itself.
-    pub(crate) fn make() -> Self {
+    /// Copies everything that is needed to build the simulation by itself, into a directory `name` of
+    /// the caller's own.
+    pub(crate) fn make(name: &str) -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let workspace = package.ancestors().nth(2).expect("a workspace").to_owned();
         // Next to this test's own build, so that whoever clears that clears this too.
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let copy = Self { workspace, root };
         for source in SOURCES {
             let _ = fs::remove_dir_all(copy.root.join(source));
@@ -71,11 +72,22 @@ impl Copy {
                 _ => Err(format!("not caught: {}", last_line(&told))),
             }
         });
+        self.restore(mutant);
+        caught
+    }
+
+    /// Whether the texts that `mutant` changes are there, each once.
+    pub(crate) fn fits(&self, mutant: &Mutant) -> Result<(), String> {
+        let patched = self.patch(mutant);
+        self.restore(mutant);
+        patched
+    }
+
+    fn restore(&self, mutant: &Mutant) {
         for patch in mutant.patches {
             let original = read(&self.workspace.join(patch.file));
             write(&self.root.join(patch.file), &original);
         }
-        caught
     }
 
     fn patch(&self, mutant: &Mutant) -> Result<(), String> {

@@ -24,9 +24,20 @@ fn chosen() -> Vec<&'static Mutant> {
     MUTANTS.iter().chain(WAITING).filter(is_wanted).collect()
 }
 
+/// A second to know, where the other test takes minutes.
+#[test]
+fn every_patch_fits() {
+    let copy = Copy::make("patches");
+    let misfits = chosen()
+        .into_iter()
+        .filter_map(|mutant| Some(format!("{}: {}", mutant.name, copy.fits(mutant).err()?)));
+    let misfits: Vec<_> = misfits.collect();
+    assert!(misfits.is_empty(), "{misfits:#?}");
+}
+
 #[test]
 fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
-    let copy = Copy::make();
+    let copy = Copy::make("mutants");
     let mut failures = Vec::new();
     // The last seed that was needed, by profile.
     let mut needed = BTreeMap::new();
