@@ -369,9 +369,12 @@ fn check_settings(
 ) {
     for (name, settings) in &config.pool_settings {
         if !config.pools.contains_key(name) {
+            let known = config.pools.keys().map(String::as_str);
             problems.push(format!(
-                "`vetting`, `trust_aof` or TLS is set for the pool `{}`, which is not configured",
+                "there are settings of the pool `{}`, which has no `url`; write it, set it by its \
+                 variable, or mend the name{}",
                 Name(name),
+                did_you_mean(name, known),
             ));
         }
         let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);

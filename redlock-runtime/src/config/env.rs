@@ -312,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_may_leave_the_url_to_a_variable_for_its_password() {
+        let file = "[pools.EU-West]\ntls_ca = 'ca'\n[pools.b]\n";
+        let file = Config::from_toml(file).unwrap();
+        let url = [("REDLOCK_POOLS_EU_WEST_URL", "rediss://:p@h:1")];
+        let config = file.with_env(url).unwrap();
+        assert!(config.pools.keys().eq(["EU-West"]));
+        let settings = config.pool_settings.iter();
+        let expected = [("EU-West", Some("ca".into())), ("b", None)];
+        assert!(
+            settings
+                .map(|(name, it)| (&**name, it.tls.ca.clone()))
+                .eq(expected)
+        );
+    }
+
+    #[test]
     fn a_variable_that_fits_two_pools_of_the_file_is_refused_and_others_are_not() {
         let file = "[pools.EU-West]\nurl = 'redis://h:1'\n[pools.eu_west]\nurl = 'redis://h:2'";
         let file = Config::from_toml(file).unwrap();

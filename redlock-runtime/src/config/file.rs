@@ -40,7 +40,9 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pool {
-    pub(super) url: PoolUrl,
+    /// It may come from a variable, for the password in it.
+    #[serde(default)]
+    pub(super) url: Option<PoolUrl>,
     #[serde(default)]
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
@@ -59,7 +61,7 @@ impl Pool {
     /// With nothing said but where it is.
     pub(super) fn at(url: PoolUrl) -> Self {
         Self {
-            url,
+            url: Some(url),
             vetting: None,
             trust_aof: None,
             tls_ca: None,
@@ -175,11 +177,14 @@ impl File {
             own.tls.certificate = pool.tls_cert;
             own.tls.key = pool.tls_key;
             own.tls.server_name = pool.tls_server_name;
-            if own != PoolSettings::default() {
+            // Without a URL too: `init` has to hear of a pool that is nowhere.
+            if own != PoolSettings::default() || pool.url.is_none() {
                 let settings = settings.entry(name.clone()).or_default();
                 *settings = std::mem::take(settings).over(own);
             }
-            config.pools.insert(name, pool.url);
+            if let Some(url) = pool.url {
+                config.pools.insert(name, url);
+            }
         }
         for (name, own) in settings {
             let settings = config.pool_settings.entry(name).or_default();

@@ -13,7 +13,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -186,7 +186,8 @@ impl Config {
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()));
         let mut read = env::read(variables).map_err(ConfigError)?;
-        env::reach(&mut read, self.pools.keys()).map_err(ConfigError)?;
+        let pools: BTreeSet<_> = self.pools.keys().chain(self.pool_settings.keys()).collect();
+        env::reach(&mut read, pools.into_iter()).map_err(ConfigError)?;
         Ok(read.over(self))
     }
 

@@ -101,6 +101,11 @@ impl TestLocks {
 
 /// The same with nodes in the process in the place of servers.
 pub(super) fn in_memory(mut config: Config) -> Config {
+    // Their URLs are for variables that a test does not have.
+    for name in std::mem::take(&mut config.pool_settings).into_keys() {
+        let pool = config.pools.entry(name);
+        pool.or_insert_with(|| PoolUrl::new(""));
+    }
     if config.pools.is_empty() {
         let defaults = config.default_pools.get_or_insert_with(|| {
             let names = ["a", "b", "c"];
@@ -121,8 +126,6 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     for (name, url) in &mut config.pools {
         *url = PoolUrl::new(format!("memory://{name}"));
     }
-    // They are about servers, which are not there.
-    config.pool_settings.clear();
     // A test has some of the service's functions; what is said of the others has no meaning here.
     let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();
     let overrides = &mut config.sites;

@@ -6,6 +6,7 @@
 
 mod captured;
 mod configurations;
+mod extremes;
 mod names;
 mod secrets;
 mod strange;

@@ -63,6 +63,26 @@ async fn every_mistake_is_reported_at_once_and_without_secrets() {
 }
 
 #[tokio::test]
+async fn a_pool_of_the_file_that_no_source_has_a_url_for_is_refused_by_name() {
+    for file in ["[pools.b]\n", "[pools.b]\ntrust_aof = true\n"] {
+        let file = Config::from_toml(file).unwrap();
+        let text = refusal(file.clone().pool("a", "memory://a")).await;
+        let expected = "there are settings of the pool `b`, which has no `url`";
+        assert!(text.contains(expected), "{text}");
+        let text = refusal(file).await;
+        assert!(
+            text.contains(expected) && text.contains("no pools are configured"),
+            "{text}"
+        );
+    }
+    let file = Config::from_toml("[pools.b]\n").unwrap();
+    let url = [("REDLOCK_POOLS_B_URL", "memory://b")];
+    let redlock = Redlock::start(file.with_env(url).unwrap()).await.unwrap();
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    lease.release().await;
+}
+
+#[tokio::test]
 async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
     let config = || Config::new().pool("a", "memory://a");
     let (second, forever) = (std::time::Duration::from_secs(1), std::time::Duration::MAX);

@@ -16,7 +16,10 @@ pub(crate) async fn start() -> (Nodes, Redlock) {
 /// A busy machine is no slow node, and a refusal is no wait.
 pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes, Redlock) {
     let nodes = Nodes::start(3).await;
-    let config = Config::new().retry_count(0).node_timeout(SOON);
+    let config = Config::new()
+        .retry_count(0)
+        .node_timeout(SOON)
+        .connect_timeout(SOON);
     let pools = nodes.urls().into_iter().zip(["a", "b", "c"]);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(change(config)).await;

@@ -5,4 +5,5 @@ mod capture;
 mod events;
 mod figures;
 mod fixture;
+mod gauges;
 mod spans;

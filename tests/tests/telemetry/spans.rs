@@ -112,12 +112,12 @@ async fn what_a_body_drops_when_its_caller_goes_away_is_inside_its_span() {
         .scope(async {
             tokio::select! {
                 biased;
-                _ = never_ends("by attribute", &begun) => unreachable!(),
+                ended = never_ends("by attribute", &begun) => unreachable!("{ended:?}"),
                 () = begun.notified() => {}
             }
             tokio::select! {
                 biased;
-                _ = object_style => unreachable!(),
+                ended = object_style => unreachable!("{ended:?}"),
                 () = begun.notified() => {}
             }
         })

@@ -123,7 +123,6 @@ fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
             "refuse",
         ),
         ("[pools.a]\nurl = \"redis://u:s3cret@h\" x", "line 2", ""),
-        ("[pools.a]", "line 1", "url"),
     ] {
         let error = Config::from_toml(text).unwrap_err().to_string();
         assert!(

@@ -1,0 +1,74 @@
+//! The longest and shortest times that there are, through the object style and the configuration.
+
+use std::time::Duration;
+
+use redlock_runtime::{Config, Redlock, Wait, lock};
+
+const EXTREMES: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_nanos(1),
+    Duration::from_secs(u64::MAX / 1000),
+    Duration::MAX,
+];
+
+#[tokio::test]
+async fn no_time_is_so_long_or_short_that_a_call_panics() {
+    let config = Config::new().pool("a", "memory://a");
+    let redlock = Redlock::start(config.clone()).await.unwrap();
+    let registry = redlock.registry().clone();
+    for extreme in EXTREMES {
+        let calls = async {
+            let r = || lock("r");
+            for lock in [
+                r().ttl(extreme),
+                r().wait(extreme),
+                r().retry_delay(extreme),
+                r().min_validity(extreme),
+                r().max_hold(extreme),
+                r().min_hold(extreme),
+                r().wait(Wait::For(extreme)).retry_delay(extreme),
+            ] {
+                if let Ok(lease) = lock.acquire().await {
+                    let _ = lease.extend(extreme).await;
+                    lease.release().await;
+                }
+            }
+            // Twice, so that the second one waits.
+            let first = r().max_hold(extreme.max(Duration::from_secs(90))).acquire();
+            let first = first.await.unwrap();
+            let second = r().wait(extreme).retry_delay(extreme).acquire();
+            let _ = tokio::time::timeout(Duration::from_millis(20), second).await;
+            first.release().await;
+        };
+        registry.clone().scope(calls).await;
+    }
+    redlock.shutdown().await;
+    for extreme in EXTREMES {
+        for config in [
+            config.clone().handovers(u32::MAX, extreme),
+            config.clone().wait(extreme).retry_delay(extreme),
+            config.clone().max_hold(extreme),
+            config.clone().min_hold(extreme),
+            config.clone().node_timeout(extreme),
+            config.clone().connect_timeout(extreme),
+            config
+                .clone()
+                .shutdown_grace(extreme)
+                .shutdown_deadline(extreme),
+            config.clone().max_waiting(0, 0),
+            config.clone().max_ttl(extreme).ttl(extreme),
+        ] {
+            let Ok(redlock) = Redlock::start(config).await else {
+                continue;
+            };
+            let call = async {
+                let one = lock("r").acquire().await;
+                let other = lock("r").acquire();
+                let _ = tokio::time::timeout(Duration::from_millis(20), other).await;
+                drop(one);
+            };
+            redlock.registry().clone().scope(call).await;
+            redlock.shutdown().await;
+        }
+    }
+}
