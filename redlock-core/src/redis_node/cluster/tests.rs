@@ -130,3 +130,22 @@ async fn a_barrier_is_also_behind_what_went_to_a_master_that_is_not_on_the_map()
     };
     assert_eq!(error.kind(), NodeErrorKind::NotConnected);
 }
+
+#[tokio::test]
+async fn nothing_of_a_cluster_outlives_its_handle() {
+    let io = IoThread::start().expect("a thread");
+    let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
+    cluster.shared.apply(layout(1));
+    let guest = cluster.shared.shard_at(&server(3));
+    drop(guest.expect("there is room"));
+    ask(&cluster.shared);
+    let shared = Arc::downgrade(&cluster.shared);
+    drop(cluster);
+    let gone = async {
+        while shared.strong_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
+    gone.expect("the scout and the masters end");
+}

@@ -1,3 +1,6 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
 use crate::redis_node::address::{Place, RedisAddress};
 use crate::redis_node::wire::decode;
@@ -128,5 +131,46 @@ fn a_name_that_is_none_does_not_get_into_the_log() {
     }
     for name in ["h-1_a.example", "10.0.0.1", "fe80::1%eth0"] {
         assert!(server_at(name, 1, &asked()).is_some(), "{name}");
+    }
+}
+
+/// Any reply, such as one that nearly makes sense.
+fn reply() -> impl Strategy<Value = Vec<u8>> {
+    let number = prop_oneof![-2..3_i64, 16_380..16_390_i64, any::<i64>()];
+    let word =
+        prop_oneof!["", "\\?", "ip", "h", "master", "[0-9]{1,6}"].prop_map(String::into_bytes);
+    let word = prop_oneof![word, any::<Vec<u8>>()];
+    let bulk = |word: Vec<u8>| {
+        let head = format!("${}\r\n", word.len()).into_bytes();
+        [&head, &word[..], b"\r\n"].concat()
+    };
+    let leaf = prop_oneof![
+        number.prop_map(|number| format!(":{number}\r\n").into_bytes()),
+        word.prop_map(bulk),
+        Just(b"$-1\r\n".to_vec()),
+    ];
+    leaf.prop_recursive(4, 64, 6, |part| {
+        vec(part, 0..6).prop_map(|parts| {
+            let head = format!("*{}\r\n", parts.len()).into_bytes();
+            [head, parts.concat()].concat()
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_reply_makes_it_panic(bytes in reply(), first: i64, last: i64, text: String) {
+        let master = b"*2\r\n$1\r\nh\r\n:1\r\n";
+        let range = format!("*1\r\n*4\r\n:{first}\r\n:{last}\r\n").into_bytes();
+        for bytes in [bytes.clone(), [&range, &master[..], &bytes].concat()] {
+            if let Ok(Some((value, _))) = decode(&bytes)
+                && let Some(layout) = Layout::read(&value, &asked())
+            {
+                for range in layout.ranges {
+                    prop_assert!(range.first <= range.last && range.last < SLOTS);
+                }
+            }
+        }
+        Health::read(&format!("cluster_state:{text}\r\ncluster_current_epoch:{first}\r\n"));
     }
 }
