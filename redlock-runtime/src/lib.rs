@@ -42,6 +42,7 @@
 mod acquire;
 mod call;
 mod chain;
+mod check_config;
 mod check_sites;
 mod cluster;
 mod config;

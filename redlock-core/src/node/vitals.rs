@@ -48,6 +48,32 @@ impl NodeVitals {
         parts.fold(Self::default(), Self::and)
     }
 
+    /// With the sums of parts that are none any more, and what went wrong with them: nothing else of
+    /// these says how the node is.
+    pub(crate) fn and_past(self, past: Self) -> Self {
+        let total = past.latency.map_or(Duration::ZERO, |it| it.total);
+        let latency = self.latency.map(|it| Latency {
+            total: it.total.saturating_add(total),
+            ..it
+        });
+        let before = past.latency.map(|_| Latency {
+            last: Duration::ZERO,
+            smoothed: Duration::ZERO,
+            longest: None,
+            total,
+        });
+        let errors = self.errors;
+        let last_errors = [self.last_error, past.last_error].into_iter().flatten();
+        Self {
+            connections: self.connections + past.connections,
+            answers: self.answers + past.answers,
+            latency: latency.or(before),
+            errors: ErrorCounts::from_fn(|kind| errors.of(kind) + past.errors.of(kind)),
+            last_error: last_errors.min_by_key(|error| error.ago),
+            ..self
+        }
+    }
+
     fn and(self, other: Self) -> Self {
         let since = if self.is_connected == other.is_connected {
             [self.since, other.since].into_iter().flatten().min()

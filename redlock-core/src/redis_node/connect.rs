@@ -244,7 +244,7 @@ pub(super) async fn exchange<T>(
     }
 }
 
-async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
+pub(super) async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
     stream.write_all(command).await?;
     stream.flush().await
 }

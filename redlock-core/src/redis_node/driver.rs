@@ -14,7 +14,7 @@ use crate::io_thread::IoThread;
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::RedisOptions;
-use super::address::RedisAddress;
+use super::address::{Endpoint, RedisAddress};
 use super::connect::{Connected, Curiosity, connect, not_connected};
 use super::inbox::{HasEnded, Inbox};
 use super::locate::{Located, locate, moved};
@@ -46,6 +46,7 @@ impl Driver {
         // Why there is no connection, as the log had it last: a server that is down for a night
         // is worth one line, not one a second.
         let mut logged = String::new();
+        let mut before: Option<Endpoint> = None;
         loop {
             match self.connect().await {
                 Ok((located, connected)) => {
@@ -54,6 +55,12 @@ impl Driver {
                         "node connected",
                     );
                     logged.clear();
+                    let endpoint = Some(located.server.endpoint.clone());
+                    let left = std::mem::replace(&mut before, endpoint);
+                    if left.is_some() && left != before {
+                        // It may have gone back to a server that was still named.
+                        self.lookout.moved();
+                    }
                     let since = Instant::now();
                     match self.serve(&located, connected).await {
                         Ended::Dropped => return,

@@ -135,6 +135,25 @@ impl Pulse {
         it.answers.store(answers + 1, Relaxed);
     }
 
+    /// Adds the sums of a server that is none of the node's any more. Not beside answers of its own.
+    pub(super) fn outlive(&self, gone: NodeVitals) {
+        for (kind, count) in gone.errors.iter() {
+            self.errors[kind as usize].fetch_add(count, Relaxed);
+        }
+        let (it, total) = (&self.latency, gone.latency.map(|it| nanos(it.total)));
+        it.total.fetch_add(total.unwrap_or(0), Relaxed);
+        it.answers.fetch_add(gone.answers, Relaxed);
+        let now = Instant::now();
+        let mut state = self.lock();
+        state.connections += gone.connections;
+        let last = gone.last_error;
+        let last = last.and_then(|it| Some((it.error, now.checked_sub(it.ago)?)));
+        state.last_error = [state.last_error.take(), last]
+            .into_iter()
+            .flatten()
+            .max_by_key(|(_, at)| *at);
+    }
+
     pub(super) fn read_clock(&self, reading: ClockReading) {
         self.lock().clock = Some(reading);
     }

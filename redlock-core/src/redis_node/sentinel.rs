@@ -13,15 +13,16 @@ use bytes::{Buf as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::Brief;
 use crate::node::NodeError;
 use crate::quorum::majority;
 
-use super::address::{Endpoint, Sentinel, Server};
-use super::connect::{dial, exchange, greet, not_connected, pairs};
+use super::address::{Endpoint, Sentinel, Server, is_host};
+use super::connect::{broken, dial, exchange, greet, not_connected, pairs, send};
 use super::driver::jittered;
+use super::socket::Stream;
 use super::wire::{Value, decode, pack};
 
 /// What sentinels say of a master.
@@ -92,7 +93,8 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// A connection that could not be made, or that broke, is made again after about `pause`.
+    /// A connection that could not be made within `pause`, or that broke, is made again after about as
+    /// long. One that is silent for so long is asked for a sign of life.
     pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
         let mut tasks = JoinSet::new();
         for sentinel in &of.sentinels {
@@ -100,7 +102,10 @@ impl Listening {
             let doubts = Arc::clone(doubts);
             tasks.spawn(async move {
                 loop {
-                    let _ = listen(&sentinel, &master, &doubts).await;
+                    let subscribed = timeout(pause, subscribe(&sentinel)).await;
+                    if let Ok(Ok((stream, buffer))) = subscribed {
+                        let _ = listen(stream, buffer, &master, &doubts, pause).await;
+                    }
                     tokio::time::sleep(jittered(pause)).await;
                 }
             });
@@ -109,15 +114,25 @@ impl Listening {
     }
 }
 
-async fn listen(sentinel: &Server, master: &str, doubts: &Notify) -> Result<(), NodeError> {
+async fn subscribe(sentinel: &Server) -> Result<(Box<dyn Stream>, BytesMut), NodeError> {
     let mut stream = dial(sentinel).await?;
     let mut buffer = BytesMut::new();
     greet(&mut *stream, &mut buffer, &sentinel.login).await?;
-    let subscribe = pack([b"SUBSCRIBE".as_slice(), SWITCH].into_iter());
-    let subscribed = exchange(&mut *stream, &mut buffer, &subscribe, |_| ()).await?;
+    let subscribed = exchange(&mut *stream, &mut buffer, &subscription(), |_| ()).await?;
     subscribed.map_err(not_connected)?;
+    Ok((stream, buffer))
+}
+
+async fn listen(
+    mut stream: Box<dyn Stream>,
+    mut buffer: BytesMut,
+    master: &str,
+    doubts: &Notify,
+    pause: Duration,
+) -> Result<(), NodeError> {
     // It may have moved before anybody listened.
     doubts.notify_one();
+    let mut is_asked = false;
     loop {
         while let Some((value, length)) = decode(&buffer).map_err(|_| nonsense())? {
             if is_about(&value, master) {
@@ -125,15 +140,28 @@ async fn listen(sentinel: &Server, master: &str, doubts: &Notify) -> Result<(), 
             }
             buffer.advance(length);
         }
-        match stream.read_buf(&mut buffer).await {
-            Ok(0) | Err(_) => return Ok(()),
-            Ok(_) => {}
+        // Dropping the future half-way loses nothing: it reads into the buffer or not at all.
+        match timeout(pause, stream.read_buf(&mut buffer)).await {
+            Ok(Ok(0) | Err(_)) => return Ok(()),
+            Ok(Ok(_)) => is_asked = false,
+            // It has died in silence.
+            Err(_) if is_asked => return Ok(()),
+            Err(_) => {
+                // Once more changes nothing, and takes no other permission.
+                let sent = send(&mut *stream, &subscription()).await;
+                sent.map_err(|error| broken(&error))?;
+                is_asked = true;
+            }
         }
     }
 }
 
 /// The channel of completed failovers. A message is the master's name, and where it was and is.
 const SWITCH: &[u8] = b"+switch-master";
+
+fn subscription() -> Vec<u8> {
+    pack([b"SUBSCRIBE".as_slice(), SWITCH].into_iter())
+}
 
 fn is_about(value: &Value<'_>, master: &str) -> bool {
     let Value::Array(words) = value else {
@@ -200,7 +228,7 @@ fn place_of(value: &Value<'_>) -> Place {
 fn endpoint(host: &[u8], port: &[u8]) -> Option<Endpoint> {
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let (host, port) = (text(host)?, text(port)?.parse().ok()?);
-    (!host.is_empty()).then(|| Endpoint::Tcp(host.to_ascii_lowercase(), port))
+    is_host(host).then(|| Endpoint::Tcp(host.to_ascii_lowercase(), port))
 }
 
 fn epoch(value: &Value<'_>) -> Option<u64> {
@@ -211,83 +239,4 @@ fn epoch(value: &Value<'_>) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    // As it stands among the others, and so does the next one.
-    #[allow(clippy::unnecessary_wraps)]
-    fn at(host: &str, epoch: Option<u64>) -> Option<Result<Named, NodeError>> {
-        let endpoint = Endpoint::Tcp(host.to_owned(), 6379);
-        Some(Ok(Named { endpoint, epoch }))
-    }
-
-    #[allow(clippy::unnecessary_wraps)]
-    fn failed() -> Option<Result<Named, NodeError>> {
-        Some(Err(not_connected("it was cut off")))
-    }
-
-    fn host(answers: &Answers) -> Option<String> {
-        newest(answers).map(|named| named.endpoint.to_string())
-    }
-
-    #[test]
-    fn a_sentinel_that_was_cut_off_does_not_name_the_old_master() {
-        let answers = vec![at("old", Some(3)), at("old", Some(3)), at("new", Some(4))];
-        assert_eq!(host(&answers).as_deref(), Some("new:6379"));
-        let answers = vec![at("old", None), at("new", Some(1))];
-        assert_eq!(host(&answers).as_deref(), Some("new:6379"));
-    }
-
-    #[test]
-    fn of_equal_answers_the_first_sentinels_counts() {
-        let answers = vec![failed(), at("10.0.0.1", Some(3)), at("redis-1", Some(3))];
-        assert_eq!(host(&answers).as_deref(), Some("10.0.0.1:6379"));
-        assert_eq!(host(&vec![failed(), None]), None);
-    }
-
-    #[test]
-    fn a_majority_that_names_a_master_is_enough() {
-        assert!(!is_decided(&vec![at("a", None), failed(), None]));
-        assert!(is_decided(&vec![at("a", None), None, at("b", Some(2))]));
-        assert!(is_decided(&vec![at("a", None)]));
-        assert!(!is_decided(&vec![at("a", None), None]));
-    }
-
-    #[test]
-    fn an_answer_is_a_host_and_a_port_or_nonsense() {
-        let answer = |host: &'static str, port: &'static str| {
-            let words = [host, port].map(|word| Value::Bulk(word.as_bytes()));
-            match place_of(&Value::Array(words.into())) {
-                Place::At(endpoint) => Some(endpoint.to_string()),
-                _ => None,
-            }
-        };
-        assert_eq!(answer("::1", "7001").as_deref(), Some("[::1]:7001"));
-        assert_eq!(answer("Redis-1", "7001").as_deref(), Some("redis-1:7001"));
-        for (host, port) in [("", "7001"), ("h", "seven"), ("h", "70000")] {
-            assert_eq!(answer(host, port), None);
-        }
-        assert!(matches!(place_of(&Value::Nil), Place::Unknown));
-        assert!(matches!(place_of(&Value::Int(1)), Place::Nonsense));
-    }
-
-    #[test]
-    fn only_what_is_said_of_this_master_is_a_reason_to_ask() {
-        let said = |text: &'static str| {
-            let words =
-                ["message", "+switch-master", text].map(|word| Value::Bulk(word.as_bytes()));
-            is_about(&Value::Array(words.into()), "shop")
-        };
-        assert!(said("shop 10.0.0.1 6379 10.0.0.2 6379"));
-        assert!(!said("shopping 10.0.0.1 6379 10.0.0.2 6379"));
-        assert!(!said("mail 10.0.0.1 6379 10.0.0.2 6379"));
-        assert!(!is_about(&Value::Int(1), "shop"));
-    }
-
-    #[test]
-    fn the_number_of_the_last_failover_is_among_what_a_sentinel_tells() {
-        let words = ["name", "shop", "config-epoch", "7"].map(|word| Value::Bulk(word.as_bytes()));
-        assert_eq!(epoch(&Value::Array(words.into())), Some(7));
-        assert_eq!(epoch(&Value::Array(Vec::new())), None);
-    }
-}
+mod tests;

@@ -83,6 +83,9 @@ const MOST_ELEMENTS: usize = 4096;
 /// A Redis Cluster may list as many ranges of slots as it has slots.
 const LONGEST_ARRAY: usize = 16_384;
 
+/// Far beyond a number, or an error's text: what does not end is not waited for.
+const LONGEST_LINE: usize = 64 << 10;
+
 /// The first reply in `bytes` and how many of them it takes; `None` while it is incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
     decode_as(Protocol::Resp2, bytes)
@@ -162,10 +165,12 @@ impl<'a> Cursor<'a> {
 
     fn line(&mut self) -> Result<&'a [u8], Stop> {
         let rest = &self.bytes[self.at..];
-        let end = rest
-            .iter()
-            .position(|byte| *byte == b'\r')
-            .ok_or(Stop::Incomplete)?;
+        let within = &rest[..rest.len().min(LONGEST_LINE)];
+        let end = match within.iter().position(|byte| *byte == b'\r') {
+            Some(end) => end,
+            None if within.len() < rest.len() => return Err(Stop::Malformed),
+            None => return Err(Stop::Incomplete),
+        };
         match rest.get(end + 1) {
             None => Err(Stop::Incomplete),
             Some(b'\n') => {
@@ -327,6 +332,15 @@ mod tests {
         ] {
             assert_eq!(decode(bytes), Err(Malformed), "{}", bytes.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_malformed() {
+        let mut bytes = vec![b'+'; LONGEST_LINE];
+        assert_eq!(decode(&bytes), Ok(None));
+        bytes.push(b'+');
+        assert_eq!(decode(&bytes), Err(Malformed));
+        assert_eq!(decode(&[b"*2\r\n", &bytes[..]].concat()), Err(Malformed));
     }
 
     proptest! {

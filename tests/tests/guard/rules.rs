@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_core::guard::RestartGuard;
 use redlock_core::{Released, Request};
-use redlock_tests::{NodeOptions, RedisNode, eventually};
+use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
 use crate::fixture::{SOON, Set, client, once, reason};
 
@@ -189,4 +189,46 @@ async fn without_one_of_the_others_the_node_does_without() {
         use_all(&set).await.unwrap();
     }
     assert_eq!(seen.len(), 7, "{seen:?}");
+}
+
+#[tokio::test]
+async fn with_exactly_these_rules_a_cluster_is_served_while_a_slot_moves() {
+    let cluster = RedisCluster::start(0).await;
+    for node in cluster.servers() {
+        let user = [
+            "ACL",
+            "SETUSER",
+            "locker",
+            "reset",
+            "on",
+            ">pw",
+            "~shop:*",
+            "~redlock:*",
+        ];
+        node.command(user.into_iter().chain(documented().concat()));
+        node.command(["ACL", "LOG", "RESET"]);
+    }
+    let url = cluster.url().replace("://", "://locker:pw@");
+    let set = Set::with([url], RestartGuard::Off, |_| {}).await;
+    set.until_voting(0).await;
+    let set = set.node_set();
+    let name = cluster.name_at(0, "shop:account");
+    let slot = cluster.slot_of(&name);
+    for step in 0..3 {
+        match step {
+            1 => cluster.open_slot(slot, 0, 1),
+            2 => {
+                cluster.move_keys(slot, 0, 1);
+                cluster.close_slot(slot, 0, 1).await;
+            }
+            _ => {}
+        }
+        let request = once(&name);
+        let lease = client().acquire(&set, &request).await.unwrap();
+        lease.extend(SOON).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    for node in cluster.servers() {
+        assert_eq!(denials(node), "array([])");
+    }
 }

@@ -10,7 +10,7 @@ use ::redis::IntoConnectionInfo as _;
 
 use crate::error::Invalid;
 use redact::{may_be_split_password, redacted};
-pub(super) use server::{Endpoint, Login, Server};
+pub(super) use server::{Endpoint, Login, Server, is_host};
 
 use super::tls::{Tls, TlsOptions};
 

@@ -8,6 +8,9 @@ use ::redis::{ConnectionAddr, ConnectionInfo};
 
 use crate::redis_node::tls::Tls;
 
+/// What the domain name system allows.
+const LONGEST_HOST: usize = 255;
+
 /// One server: where it listens, who logs in, and whether over TLS. `Debug` and `Display` show
 /// where it is and nothing else.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,6 +61,13 @@ impl Server {
             tls: tls.map(Arc::clone),
         })
     }
+}
+
+/// Whether another server may name a server so. It ends up in the log and in errors, so it is no
+/// place for a line of somebody else's.
+pub(in crate::redis_node) fn is_host(name: &str) -> bool {
+    let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
+    (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
 }
 
 impl fmt::Display for Endpoint {

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::slot::SLOTS;
 
-use super::super::address::{Endpoint, Server};
+use super::super::address::{Endpoint, Server, is_host};
 use super::super::wire::Value;
+
+/// More masters than a Cluster can well have ("up to 1000 nodes", says the specification): each is
+/// given a driver. Replicas beyond as many are not remembered.
+const MOST_MASTERS: usize = 1024;
 
 /// The masters and their slots.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,6 +60,7 @@ impl Layout {
             return None;
         };
         let mut layout = Self::default();
+        let mut masters: Vec<Server> = Vec::new();
         for entry in entries {
             let Value::Array(entry) = entry else {
                 return None;
@@ -77,6 +82,12 @@ impl Layout {
             let Some(master_at) = server(master, asked) else {
                 continue;
             };
+            if !masters.contains(&master_at) {
+                if masters.len() == MOST_MASTERS {
+                    return None;
+                }
+                masters.push(master_at.clone());
+            }
             if let Some(Value::Bulk(id)) = master.get(2) {
                 layout.ids.insert(String::from_utf8_lossy(id).into_owned());
             }
@@ -89,6 +100,9 @@ impl Layout {
                 let Value::Array(replica) = replica else {
                     return None;
                 };
+                if layout.replicas.len() == MOST_MASTERS {
+                    break;
+                }
                 let replica = server(replica, asked);
                 layout
                     .replicas
@@ -130,6 +144,7 @@ pub(super) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server>
     let host = match (&asked.endpoint, host) {
         (_, "?") | (Endpoint::Unix(_), "") => return None,
         (Endpoint::Tcp(host, _), "") => host.clone(),
+        (_, host) if !is_host(host) => return None,
         (_, host) => host.to_ascii_lowercase(),
     };
     Some(Server {

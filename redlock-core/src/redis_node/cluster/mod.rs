@@ -31,6 +31,7 @@ use super::address::{RedisAddress, Server};
 use super::connect::not_connected;
 use super::inbox::{Owed, Route, Submission};
 use super::link::Link;
+use super::pulse::Pulse;
 use map::Map;
 pub(super) use redirect::{Part, Redirected};
 
@@ -62,6 +63,8 @@ struct Shared {
     news: Notify,
     /// Tells that the first attempt to learn the map is over.
     settled: Notify,
+    /// Of masters that are none any more, so that no counter goes down; and what went wrong without any.
+    pulse: Pulse,
 }
 
 #[derive(Default)]
@@ -86,21 +89,10 @@ impl Cluster {
     pub(super) fn start(
         name: &Arc<str>,
         seeds: Vec<Server>,
-        mut options: RedisOptions,
+        options: RedisOptions,
         io: &IoThread,
     ) -> Self {
-        options.fleet = None;
-        options.trust_aof = false;
-        let shared = Arc::new(Shared {
-            name: Arc::clone(name),
-            seeds,
-            options,
-            io: io.clone(),
-            map: RwLock::default(),
-            state: Mutex::default(),
-            news: Notify::new(),
-            settled: Notify::new(),
-        });
+        let shared = Shared::new(name, seeds, options, io);
         let scout = io.handle().spawn(scout::run(Arc::clone(&shared)));
         Self {
             shared,
@@ -127,7 +119,8 @@ impl Cluster {
     }
 
     pub(super) fn lanes(&self) -> usize {
-        self.shared.map().shards.len().max(1)
+        let guests = self.shared.lock().guests.len();
+        (self.shared.map().shards.len() + guests).max(1)
     }
 
     pub(super) fn submit_on(&self, lane: usize, operation: SharedOperation, reply: Reply) {
@@ -137,9 +130,19 @@ impl Cluster {
         };
         let submission = Submission::new(operation, reply, route);
         let map = self.shared.map();
-        let shard = map.shards.get(lane);
-        // What is still to be sent again is behind no barrier.
-        let shard = shard.filter(|_| self.shared.lock().parked.is_empty());
+        let shard = {
+            let state = self.shared.lock();
+            let guest = lane.checked_sub(map.shards.len());
+            let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
+            if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
+                drop(state);
+                // It may never be connected, and there is nothing to be behind of.
+                return submission.reply.answer(Answer::Absent);
+            }
+            let shard = map.shards.get(lane).or(guest).map(Arc::clone);
+            // What is still to be sent again is behind no barrier.
+            shard.filter(|_| state.parked.is_empty())
+        };
         // Without one, the reply goes with the submission, and says that nobody knows.
         if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
             back.reply.answer(Answer::Failed(self.shared.unmapped()));
@@ -165,8 +168,7 @@ impl Cluster {
 
     /// Of its masters together.
     pub(super) fn vitals(&self) -> NodeVitals {
-        let map = self.shared.map();
-        NodeVitals::of_parts(map.shards.iter().map(|shard| shard.link.vitals()))
+        self.shared.vitals()
     }
 
     pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
@@ -186,6 +188,27 @@ impl Drop for Cluster {
 }
 
 impl Shared {
+    fn new(
+        name: &Arc<str>,
+        seeds: Vec<Server>,
+        mut options: RedisOptions,
+        io: &IoThread,
+    ) -> Arc<Self> {
+        options.fleet = None;
+        options.trust_aof = false;
+        Arc::new(Self {
+            name: Arc::clone(name),
+            seeds,
+            options,
+            io: io.clone(),
+            map: RwLock::default(),
+            state: Mutex::default(),
+            news: Notify::new(),
+            settled: Notify::new(),
+            pulse: Pulse::new(),
+        })
+    }
+
     fn map(&self) -> Arc<Map> {
         let map = self.map.read();
         // Nothing panics under this lock.
@@ -200,6 +223,16 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        // Held, so that no master goes from one sum to the other meanwhile.
+        let state = self.lock();
+        let map = self.map();
+        let guests = state.guests.iter().map(|(guest, _)| guest);
+        let present = map.shards.iter().chain(guests);
+        let present = present.map(|shard| shard.link.vitals());
+        NodeVitals::of_parts(present).and_past(self.pulse.vitals())
     }
 
     /// Hands a submission to the master of its slot.
@@ -220,6 +253,7 @@ impl Shared {
 
     /// Answers what certainly was not served; a release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
+        self.pulse.failed(error.kind(), 1);
         self.park(Owed::for_release(&submission.operation, submission.route));
         submission.reply.answer(Answer::Failed(error));
     }
@@ -328,3 +362,6 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
 fn not_run(detail: String) -> NodeError {
     NodeError::unsent(NodeErrorKind::Server, detail)
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,7 @@ pub(super) async fn run(cluster: Arc<Shared>) {
                     tracing::warn!(pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
                     logged = text;
                 }
+                cluster.pulse.ails(&reason);
                 cluster.lock().why = Some(reason);
             }
         }
@@ -155,9 +156,9 @@ impl Shared {
 
     /// Puts a new map in the place of the old one: new masters get drivers, those that are none any
     /// more are retired, and what they owe goes to whoever has the slot now.
-    fn apply(self: &Arc<Self>, layout: Layout) {
+    pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
-        let mut guests = std::mem::take(&mut self.lock().guests);
+        let mut guests = self.lock().guests.clone();
         let new = Map::of(layout, |server| {
             let guest = guests.iter().position(|(guest, _)| guest.server == *server);
             match (old.shard_at(server), guest) {
@@ -170,16 +171,22 @@ impl Shared {
             guests.into_iter().partition(|(guest, since)| {
                 since.elapsed() < GUEST_STAYS && !new.replicas.contains(&guest.server)
             });
-        self.lock().guests.extend(staying);
-        self.replace_map(new);
+        let leaving = leaving.into_iter().map(|(guest, _)| guest);
+        let replaced = old.shards.iter();
+        let replaced = replaced.filter(|it| new.shard_at(&it.server).is_none());
+        let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
+        {
+            // At once: whoever reads the sums finds each master in one of them.
+            let mut state = self.lock();
+            state.guests = staying;
+            for shard in &gone {
+                self.pulse.outlive(shard.link.vitals());
+            }
+            self.replace_map(new);
+        }
 
         let map = self.map();
-        let leaving = leaving.into_iter().map(|(guest, _)| guest);
-        let replaced = old
-            .shards
-            .iter()
-            .filter(|it| map.shard_at(&it.server).is_none());
-        for shard in leaving.chain(replaced.cloned()) {
+        for shard in gone {
             let detail = format!("{} is no master of the Cluster any more", shard.server);
             // To its successor ahead of new acquisitions, which find that one not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));

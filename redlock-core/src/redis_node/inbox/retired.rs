@@ -37,6 +37,12 @@ impl Inbox {
         self.part.is_some() && self.lock().is_retired()
     }
 
+    /// Whether nothing is under way, and nothing owed.
+    pub(in crate::redis_node) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.outstanding == 0 && state.owed.is_empty()
+    }
+
     /// What is owed and does not belong here.
     pub(in crate::redis_node) fn take_owed(
         &self,

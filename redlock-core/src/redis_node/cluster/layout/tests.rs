@@ -85,3 +85,48 @@ fn health_is_read_from_the_info() {
     );
     assert_eq!(Health::read("cluster_state:fail\r\n"), Health::default());
 }
+
+/// `n` masters with a slot each, as `host` gives their names.
+fn masters(n: usize, host: impl Fn(usize) -> String) -> Option<Layout> {
+    let entries = (0..n).map(|slot| {
+        let host = host(slot);
+        format!(
+            "*3\r\n:{slot}\r\n:{slot}\r\n*2\r\n${}\r\n{host}\r\n:1\r\n",
+            host.len()
+        )
+    });
+    read(format!("*{n}\r\n{}", entries.collect::<String>()).as_bytes())
+}
+
+#[test]
+fn a_server_that_tells_of_more_masters_than_a_cluster_has_makes_no_sense() {
+    let of = |n, different| masters(n, |slot| format!("h{}", slot % different));
+    assert_eq!(
+        of(MOST_MASTERS, MOST_MASTERS).unwrap().ranges.len(),
+        MOST_MASTERS
+    );
+    assert_eq!(of(MOST_MASTERS + 1, MOST_MASTERS + 1), None);
+    assert_eq!(
+        of(16_384, 3).unwrap().ranges.len(),
+        16_384,
+        "but any number of ranges"
+    );
+}
+
+#[test]
+fn a_name_that_is_none_does_not_get_into_the_log() {
+    for name in [
+        "h\nerror: node b is down",
+        "h\x1b[2J",
+        "h g",
+        "h`",
+        &"h".repeat(256),
+    ] {
+        assert_eq!(server_at(name, 1, &asked()), None, "{name}");
+        let layout = masters(1, |_| name.to_owned()).unwrap();
+        assert!(layout.ranges.is_empty(), "{name}");
+    }
+    for name in ["h-1_a.example", "10.0.0.1", "fe80::1%eth0"] {
+        assert!(server_at(name, 1, &asked()).is_some(), "{name}");
+    }
+}
