@@ -129,16 +129,8 @@ fn check_settings(
     addresses: &BTreeMap<String, PoolAddress>,
     problems: &mut Vec<String>,
 ) {
+    problems.extend(config.without_url());
     for (name, settings) in &config.pool_settings {
-        if !config.pools.contains_key(name) {
-            let known = config.pools.keys().map(String::as_str);
-            problems.push(format!(
-                "there are settings of the pool `{}`, which has no `url`; write it, set it by its \
-                 variable, or mend the name{}",
-                Name(name),
-                did_you_mean(name, known),
-            ));
-        }
         let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
         if fails_over && settings.trust_aof == Some(true) {
             problems.push(format!(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use redlock_core::{Invalid, RedisAddress, TlsOptions, Vetting};
 use serde::Deserialize;
 
-use super::Config;
+use super::{Config, Name, did_you_mean};
 
 /// A pool's URL, with whatever password it has. `Debug` shows the server only.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -100,6 +100,35 @@ impl PoolAddress {
     /// Whether a replica may take the place of the server.
     pub(crate) fn fails_over(&self) -> bool {
         matches!(self, Self::Redis(address) if address.fails_over())
+    }
+}
+
+impl Config {
+    /// What there is against pools that have settings, and no URL from any source.
+    pub(crate) fn without_url(&self) -> Option<String> {
+        // A file of another kind may be full of them.
+        const MOST: usize = 8;
+        let pools = self.pool_settings.keys();
+        let pools: Vec<_> = pools
+            .filter(|name| !self.pools.contains_key(*name))
+            .collect();
+        let named = pools
+            .iter()
+            .take(MOST)
+            .map(|name| format!("`{}`", Name(name)));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        if pools.len() > MOST {
+            named = format!("{named}, and {} more", pools.len() - MOST);
+        }
+        let meant = match &*pools {
+            [] => return None,
+            [name] => did_you_mean(name, self.pools.keys().map(String::as_str)),
+            _ => String::new(),
+        };
+        Some(format!(
+            "there are settings but no `url` for the pool {named}; write it, set it by its variable, or \
+             mend the name{meant}"
+        ))
     }
 }
 

@@ -67,7 +67,7 @@ async fn a_pool_of_the_file_that_no_source_has_a_url_for_is_refused_by_name() {
     for file in ["[pools.b]\n", "[pools.b]\ntrust_aof = true\n"] {
         let file = Config::from_toml(file).unwrap();
         let text = refusal(file.clone().pool("a", "memory://a")).await;
-        let expected = "there are settings of the pool `b`, which has no `url`";
+        let expected = "there are settings but no `url` for the pool `b`;";
         assert!(text.contains(expected), "{text}");
         let text = refusal(file).await;
         assert!(
