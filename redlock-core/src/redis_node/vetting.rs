@@ -109,7 +109,8 @@ impl Facts {
             ));
         }
         if self.is_clustered {
-            judgement.faults.push(format!(
+            // Beside a pool that is the Cluster it would be a second vote of the same server.
+            judgement.unusable.push(format!(
                 "`{pool}` is one server of a Redis Cluster, which has only a part of the keys; write \
                  redis+cluster:// in its URL",
             ));
@@ -167,7 +168,7 @@ impl Facts {
     pub(super) fn judge_part(&self, pool: &str) -> Judgement {
         Judgement {
             faults: self.eviction(pool).into_iter().collect(),
-            warnings: Vec::new(),
+            ..Judgement::default()
         }
     }
 
@@ -213,6 +214,8 @@ impl Facts {
 /// See [`Facts::judge`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Judgement {
+    /// Reasons that no [`Vetting`] passes over.
+    pub(super) unusable: Vec<String>,
     /// Reasons not to rely on the server.
     pub(super) faults: Vec<String>,
     pub(super) warnings: Vec<String>,
@@ -221,6 +224,9 @@ pub(super) struct Judgement {
 impl Judgement {
     /// What to warn of, or why the server must not vote.
     pub(super) fn under(mut self, vetting: Vetting) -> Result<Vec<String>, NodeError> {
+        if !self.unusable.is_empty() {
+            return Err(refused(self.unusable.join("; ")));
+        }
         match vetting {
             Vetting::Refuse if !self.faults.is_empty() => Err(refused(self.faults.join("; "))),
             Vetting::Refuse => Ok(self.warnings),
@@ -247,6 +253,19 @@ mod tests {
         let mut facts = Facts::default();
         facts.read_info(info);
         facts
+    }
+
+    #[test]
+    fn a_part_of_a_cluster_is_refused_whatever_the_vetting() {
+        let mut facts = Facts::default();
+        facts.read_info(&format!("{HEALTHY}cluster_enabled:1\r\n"));
+        for vetting in [Vetting::Refuse, Vetting::Warn] {
+            let refused = facts.judge("a", false).under(vetting).unwrap_err();
+            assert!(
+                refused.to_string().contains("write redis+cluster://"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]
