@@ -259,7 +259,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
                     let tenure = turn.hold(terms.deadline, &claim.token);
-                    return Ok(Lease::new(client, claim, request, terms, tenure));
+                    return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
                 }
             }
 ",
@@ -276,6 +276,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
         let terms = Terms {
             acquired_at: self.started,
+            granted_at: self.started,
             deadline,
             expiring: deadline,
             fencing_token: None,
