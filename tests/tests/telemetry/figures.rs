@@ -150,7 +150,7 @@ async fn is_stolen(nodes: &redlock_tests::Nodes) -> Result<(), LockError> {
 
 #[redlock(
     resource = "figures of renewals",
-    ttl = 600,
+    ttl = 6_000,
     max_hold = "1h",
     name = "figures::renewed"
 )]
