@@ -2,7 +2,7 @@
 
 use crate::eventually::eventually_for;
 use crate::nodes::is_auxiliary;
-use crate::{NodeOptions, RedisNode, ports};
+use crate::{Authority, NodeOptions, RedisNode, ports};
 use std::fmt::Write as _;
 use std::ops::Index;
 use std::panic::Location;
@@ -19,6 +19,7 @@ const FORMING: Duration = Duration::from_secs(60);
 pub struct RedisCluster {
     nodes: Vec<RedisNode>,
     password: Option<String>,
+    scheme: &'static str,
 }
 
 impl RedisCluster {
@@ -34,9 +35,33 @@ impl RedisCluster {
         password: Option<&str>,
         directives: &[(&str, &str)],
     ) -> Self {
+        let mut cluster = Self::start_from(replicas, || {
+            let mut options = NodeOptions::default();
+            for (directive, value) in directives {
+                options = options.arg(directive, value);
+            }
+            match password {
+                Some(password) => options.password(password).arg("masterauth", password),
+                None => options,
+            }
+        })
+        .await;
+        cluster.password = password.map(str::to_owned);
+        cluster
+    }
+
+    /// Three masters that speak TLS only, to each other too.
+    pub async fn start_over_tls(authority: &Authority) -> Self {
+        let options = || NodeOptions::default().tls(authority);
+        let mut cluster = Self::start_from(0, || options().arg("tls-cluster", "yes")).await;
+        cluster.scheme = "rediss";
+        cluster
+    }
+
+    async fn start_from(replicas: usize, options: impl Fn() -> NodeOptions) -> Self {
         let starting: Vec<_> = (0..3 * (1 + replicas))
             .map(|_| {
-                let mut options = NodeOptions::default()
+                let options = options()
                     .arg("cluster-enabled", "yes")
                     // The usual one, 10000 above the other, may be another test's.
                     .arg("cluster-port", &ports::next().to_string())
@@ -44,12 +69,6 @@ impl RedisCluster {
                     .arg("cluster-require-full-coverage", "no")
                     .arg("cluster-allow-replica-migration", "no")
                     .arg("repl-diskless-sync-delay", "0");
-                for (directive, value) in directives {
-                    options = options.arg(directive, value);
-                }
-                if let Some(password) = password {
-                    options = options.password(password).arg("masterauth", password);
-                }
                 tokio::spawn(RedisNode::start_with(options))
             })
             .collect();
@@ -58,8 +77,11 @@ impl RedisCluster {
             let node = node.await;
             nodes.push(node.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic())));
         }
-        let password = password.map(str::to_owned);
-        let cluster = Self { nodes, password };
+        let cluster = Self {
+            nodes,
+            password: None,
+            scheme: "redis",
+        };
         cluster.form().await;
         cluster
     }
@@ -72,9 +94,10 @@ impl RedisCluster {
 
     /// The URL with the seeds of a test's choice.
     pub fn url_of(&self, seeds: &str) -> String {
+        let scheme = self.scheme;
         match &self.password {
-            Some(password) => format!("redis+cluster://:{password}@{seeds}"),
-            None => format!("redis+cluster://{seeds}"),
+            Some(password) => format!("{scheme}+cluster://:{password}@{seeds}"),
+            None => format!("{scheme}+cluster://{seeds}"),
         }
     }
 

@@ -29,16 +29,24 @@ pub(crate) async fn connect(cluster: &RedisCluster) -> NodeSet {
 }
 
 pub(crate) async fn connect_to(url: &str) -> NodeSet {
+    connect_with(url, patient()).await
+}
+
+/// On a busy machine no server is suspect for being slow.
+pub(crate) fn patient() -> RedisOptions {
     let mut options = RedisOptions::default();
-    // On a busy machine no server is suspect for being slow.
     options.suspect_after = SOON;
     options.dead_after = SOON * 2;
     options.connect_timeout = SOON;
-    connect_with(url, options).await
+    options
 }
 
 pub(crate) async fn connect_with(url: &str, options: RedisOptions) -> NodeSet {
     let address = RedisAddress::parse(url).expect("the harness makes good URLs");
+    start(address, options).await
+}
+
+pub(crate) async fn start(address: RedisAddress, options: RedisOptions) -> NodeSet {
     let node = Arc::new(RedisNode::start("a", address, options, &IO));
     node.settled().await;
     [node as Arc<dyn Node>].into()

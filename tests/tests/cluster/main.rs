@@ -5,3 +5,4 @@ mod every_slot;
 mod failover;
 mod fixture;
 mod moving;
+mod tls;
