@@ -37,7 +37,8 @@ pub(super) struct Offset(pub(super) i64);
 
 impl fmt::Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { '−' } else { '+' };
+        // Less than what is shown of it is no side at all.
+        let sign = if self.0 <= -5 { '−' } else { '+' };
         let off = Duration::from_micros(self.0.unsigned_abs());
         if off < Duration::from_secs(1) {
             write!(f, "{sign}{}", Millis(off))
@@ -96,7 +97,12 @@ mod tests {
         }
         assert_eq!(Millis(Duration::from_micros(213)).to_string(), "0.21 ms");
         assert_eq!(Millis(ms(1234)).to_string(), "1234 ms");
-        for (us, shown) in [(0, "+0.00 ms"), (-2130, "−2.13 ms"), (60_000_000, "+1m")] {
+        for (us, shown) in [
+            (0, "+0.00 ms"),
+            (-4, "+0.00 ms"),
+            (-2130, "−2.13 ms"),
+            (60_000_000, "+1m"),
+        ] {
             assert_eq!(Offset(us).to_string(), shown);
         }
         assert!(Offset(i64::MIN).to_string().starts_with('−'));
