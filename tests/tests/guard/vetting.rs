@@ -85,7 +85,7 @@ async fn settings_of_a_pool_that_is_not_configured_are_refused() {
     let nodes = Nodes::start(1).await;
     let text = refusal(config(&nodes).trust_aof("b")).await;
     assert!(
-        text.contains("the pool `b`, which is not configured"),
+        text.contains("settings but no `url` for the pool `b`"),
         "{text}"
     );
 }
