@@ -50,8 +50,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (config, mut nodes) = Nodes::choose().await?;
     // A service gives its requests more time to finish: ten seconds, unless it says otherwise.
     let config = config
-        .shutdown_grace(Duration::from_millis(700))
-        .shutdown_deadline(Duration::from_secs(3));
+        .shutdown_grace(Duration::from_secs(2))
+        .shutdown_deadline(Duration::from_secs(10));
     let redlock = redlock_runtime::init(config).await?;
     nodes.watch(redlock.registry());
 

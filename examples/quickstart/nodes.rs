@@ -13,7 +13,7 @@ use crate::proxy::Proxy;
 const DEFAULT_FILE: &str = "redlock.toml";
 
 /// How long a node may take to be seen as lost, or as back.
-const NOTICED_WITHIN: Duration = Duration::from_secs(5);
+const NOTICED_WITHIN: Duration = Duration::from_secs(20);
 
 /// All pools of the configuration: each is one node.
 pub(crate) struct Nodes {
@@ -189,9 +189,10 @@ impl Nodes {
                 health = self.registry.iter().flat_map(Registry::health);
             }
         };
-        timeout(NOTICED_WITHIN, noticed)
-            .await
-            .map_err(|_| format!("no change within 5 s: {}", self.health()).into())
+        timeout(NOTICED_WITHIN, noticed).await.map_err(|_| {
+            let seconds = NOTICED_WITHIN.as_secs();
+            format!("no change within {seconds} s: {}", self.health()).into()
+        })
     }
 }
 

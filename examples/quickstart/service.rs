@@ -1,6 +1,7 @@
 //! The service: what an application would write.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Path, Request, State};
@@ -11,6 +12,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use redlock_runtime::{LockError, redlock};
 use serde::Serialize;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::diary::Diary;
@@ -19,6 +21,8 @@ use crate::diary::Diary;
 #[derive(Clone, Default)]
 pub(crate) struct Shop {
     pub(crate) diary: Diary,
+    /// The courier is here: the parcel that is being packed has to go.
+    pub(crate) courier: Arc<Notify>,
 }
 
 /// What a customer gets.
@@ -65,7 +69,7 @@ async fn refund(
     Ok(receipt(id, "refunded"))
 }
 
-/// Takes a while.
+/// Takes until the courier comes.
 #[redlock(resource = "order:{id}", ttl = "10s", guard = lease)]
 async fn pack(
     State(shop): State<Shop>,
@@ -73,7 +77,7 @@ async fn pack(
     request: RequestId,
 ) -> Result<Json<Receipt>, AppError> {
     let _visit = shop.diary.enter(&request.0, lease);
-    sleep(Duration::from_millis(400)).await;
+    shop.courier.notified().await;
     Ok(receipt(id, "packed"))
 }
 

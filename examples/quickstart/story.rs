@@ -65,10 +65,12 @@ impl Story {
     async fn a_refused_caller(&mut self) -> Outcome {
         self.begin("While an order is packed: `refund` gives up soon, `charge` waits for its turn");
         let packing = self.send_and_enter(1, "/orders/1/pack").await?;
-        let (refund, charge) = tokio::try_join!(
-            self.post(2, "/orders/1/refund"),
-            self.post(3, "/orders/1/charge"),
-        )?;
+        let refund = async {
+            let refund = self.post(2, "/orders/1/refund").await;
+            self.shop.courier.notify_one();
+            refund
+        };
+        let (refund, charge) = tokio::try_join!(refund, self.post(3, "/orders/1/charge"))?;
         let exchanges = [packing.reply().await?, refund, charge];
         self.show(&exchanges, &[200, 423, 200])?;
         chart::print_refusal(&exchanges[1], &self.shop.diary);
@@ -132,6 +134,7 @@ impl Story {
         let packing = self.send_and_enter(2, "/orders/2/pack").await?;
         let requests = async {
             let late = self.post(3, "/orders/3/charge").await?;
+            self.shop.courier.notify_one();
             io::Result::Ok([export.reply().await?, packing.reply().await?, late])
         };
         // In this order: the late request comes when the shutdown has begun.

@@ -164,28 +164,37 @@ impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::IoThread;
+    use std::sync::OnceLock;
 
-    fn in_ms(io: &IoThread, ms: u64) -> crate::Sleep {
-        let clock = io.environment().clock;
-        let at = clock.now().saturating_add(Duration::from_millis(ms));
-        clock.sleep_until(at)
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Tokio's clock, which a test has paused: it moves on when all tasks wait, and not before.
+    fn paused() -> Moment {
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        Moment::from_origin(BEGAN.get_or_init(Instant::now).elapsed())
     }
 
-    #[test]
-    fn timers_fire_in_their_order_whatever_the_order_they_were_set_in() {
-        let io = IoThread::start().unwrap();
-        let (fired, order) = std::sync::mpsc::channel();
+    #[tokio::test(start_paused = true)]
+    async fn timers_fire_in_their_order_whatever_the_order_they_were_set_in() {
+        let keeper = Timekeeper::new(paused);
+        tokio::spawn(Arc::clone(&keeper).run());
+        let (fired, mut order) = tokio::sync::mpsc::unbounded_channel();
         for ms in [40, 10, 30, 0, 20] {
-            let (sleep, fired) = (in_ms(&io, ms), fired.clone());
-            io.handle().spawn(async move {
-                sleep.await;
+            let at = paused().saturating_add(Duration::from_millis(ms));
+            let (timer, fired) = (Timer::new(Arc::clone(&keeper), at), fired.clone());
+            tokio::spawn(async move {
+                timer.await;
                 fired.send(ms).unwrap();
             });
         }
         drop(fired);
-        assert_eq!(order.into_iter().collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
+        let mut heard = Vec::new();
+        while let Some(ms) = order.recv().await {
+            heard.push(ms);
+        }
+        assert_eq!(heard, [0, 10, 20, 30, 40]);
     }
 
     #[test]

@@ -300,12 +300,12 @@ mod tests {
     use crate::Config;
 
     /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
-    /// `server` says.
-    fn serve<S: Future>(server: S) -> (Option<S::Output>, ShutdownReport) {
+    /// `server` says, for `deadline` at most.
+    fn serve<S: Future>(deadline: Duration, server: S) -> (Option<S::Output>, ShutdownReport) {
         let config = Config::new()
             .pool("a", "memory://a")
             .shutdown_grace(Duration::ZERO)
-            .shutdown_deadline(CONFIRMING * 2);
+            .shutdown_deadline(deadline);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -323,7 +323,9 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_before_the_deadline_is_waited_for() {
-        let (output, report) = serve(async {
+        // Nobody waits for it, and no machine is so slow that it comes meanwhile.
+        let deadline = Duration::from_secs(60 * 60);
+        let (output, report) = serve(deadline, async {
             tokio::task::yield_now().await;
             "served"
         });
@@ -333,7 +335,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
         let (server, mut is_dropped) = oneshot::channel::<()>();
-        let (output, report) = serve(async move {
+        let (output, report) = serve(CONFIRMING * 2, async move {
             let _server = server;
             std::future::pending::<()>().await;
         });

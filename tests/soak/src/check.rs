@@ -104,8 +104,22 @@ impl fmt::Display for Violation {
 
 /// Everything that is wrong with a history that is complete.
 pub(crate) fn violations(history: &History, writes: &[Write]) -> Vec<Violation> {
+    violations_among(history, writes, |_| true)
+}
+
+/// What is wrong already with a history that goes on: among the leases that have ended, of which
+/// nothing more becomes known.
+pub(crate) fn violations_so_far(history: &History, writes: &[Write]) -> Vec<Violation> {
+    violations_among(history, writes, |held| held.how.is_some())
+}
+
+fn violations_among(
+    history: &History,
+    writes: &[Write],
+    is_counted: impl Fn(&Held) -> bool,
+) -> Vec<Violation> {
     let mut by_resource: HashMap<&str, Vec<&Held>> = HashMap::new();
-    for held in history.leases.values() {
+    for held in history.leases.values().filter(|held| is_counted(held)) {
         let resource = held.enter.resource.as_str();
         by_resource.entry(resource).or_default().push(held);
     }

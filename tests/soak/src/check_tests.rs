@@ -44,6 +44,24 @@ fn overlap_is_found() {
 }
 
 #[test]
+fn what_is_found_so_far_is_of_leases_that_have_ended() {
+    let found_so_far = |lines: &str| {
+        let mut history = History::default();
+        for line in lines.lines() {
+            history.read_line(line.trim());
+        }
+        violations_so_far(&history, &[])
+    };
+    let begun = "enter 1.1 r 100 110 400 7
+                 enter 2.1 r 200 299 600 8
+                 leave 1.1 300 valid";
+    assert_eq!(found_so_far(begun), []);
+    let ended = format!("{begun}\nleave 2.1 500 valid");
+    let overlap = Violation::Overlap(id(1, 1), id(2, 1), 1);
+    assert_eq!(found_so_far(&ended), [overlap]);
+}
+
+#[test]
 fn a_short_lease_inside_a_long_one_and_one_behind_it_are_both_found() {
     let found = check(
         "enter 1.1 r 100 110 900 -

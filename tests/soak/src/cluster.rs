@@ -15,6 +15,9 @@ const QUARANTINE: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(1));
 /// How long a node that came back empty may take until a client has marked it.
 const MARKED: Duration = Duration::from_secs(60);
 
+/// After so long without an answer a node is asked again.
+const LOOK: Duration = Duration::from_secs(2);
+
 /// Whether the workers are told that the node at `seat` forgets nothing when it restarts. It is
 /// never restarted empty then.
 pub(crate) fn is_trusted(seat: usize) -> bool {
@@ -175,7 +178,7 @@ impl Cluster {
             // It may be frozen, which takes a while to find out.
             let marked = tokio::task::spawn_blocking(move || {
                 let node = &cluster.nodes[seat];
-                node.try_command::<bool>(["EXISTS", "redlock:marker"])
+                node.try_command_within::<bool>(LOOK, ["EXISTS", "redlock:marker"])
             });
             // An error is a node that is down again.
             if matches!(marked.await, Ok(Ok(true))) {

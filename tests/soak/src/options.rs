@@ -10,6 +10,8 @@ usage: redlock-soak [options]
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
   --seed N                   of the random choices (1); timing is real and does not repeat
+  --least ROW=N              goes on behind that time, for 10 minutes at most, until this row of the
+                             table is at N; may be said several times
   --sabotage no-lock         workers only say that they hold the lock
   --sabotage amnesia         nodes come back empty at once, all the time, and nothing guards that
 exit code: 0 where nothing was violated, 1 where something was, 2 for these options";
@@ -46,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) resources: u32,
     pub(crate) nodes: u32,
     pub(crate) seed: u64,
+    /// Rows of the table, and how far they have to get.
+    pub(crate) least: Vec<(String, u64)>,
     pub(crate) sabotage: Option<Sabotage>,
 }
 
@@ -58,6 +62,7 @@ impl Default for Options {
             resources: 4,
             nodes: 5,
             seed: 1,
+            least: Vec::new(),
             sabotage: None,
         }
     }
@@ -89,6 +94,7 @@ impl Options {
                 "--resources" => options.resources = few()?,
                 "--nodes" => options.nodes = few()?,
                 "--seed" => options.seed = number()?,
+                "--least" => options.least.push(row(&value)?),
                 "--sabotage" => options.sabotage = Some(Sabotage::parse(&value)?),
                 _ => return Err(format!("unknown option `{option}`")),
             }
@@ -99,6 +105,14 @@ impl Options {
     pub(crate) fn resource_names(&self) -> impl Iterator<Item = String> {
         (0..self.resources).map(resource_name)
     }
+}
+
+/// A row and a number: `acquisitions=50`.
+fn row(text: &str) -> Result<(String, u64), String> {
+    let row = text
+        .split_once('=')
+        .and_then(|(name, least)| Some((name.to_owned(), least.parse().ok()?)));
+    row.ok_or_else(|| format!("`--least` needs a row and a number, not `{text}`"))
 }
 
 pub(crate) fn resource_name(number: u32) -> String {
@@ -119,6 +133,9 @@ mod tests {
         assert_eq!(options.time, Duration::from_secs(300));
         assert_eq!((options.processes, options.seed), (3, 9));
         assert_eq!(options.sabotage, Some(Sabotage::NoLock));
+        let options = parse("--least overlaps=1 --least acquisitions=50").unwrap();
+        let least = [("overlaps".to_owned(), 1), ("acquisitions".to_owned(), 50)];
+        assert_eq!(options.least, least);
         assert_eq!(parse("").unwrap(), Options::default());
     }
 
@@ -131,6 +148,8 @@ mod tests {
             "--nodes 101",
             "--sabotage coffee",
             "--speed 1",
+            "--least overlaps",
+            "--least overlaps=some",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -45,26 +45,72 @@ impl Report {
         }
         details
     }
+}
 
-    fn found(&self, wanted: impl Fn(&Violation) -> bool) -> u64 {
-        self.found.iter().filter(|found| wanted(found)).count() as u64
+/// The name of a row of the table, and its value.
+pub(crate) type Row = (String, u64);
+
+/// What was done, and what came of it.
+pub(crate) fn counts(
+    history: &History,
+    toll: &BTreeMap<&'static str, u64>,
+    writes: &[Write],
+) -> Vec<Row> {
+    let longer = |why| history.longer.get(&why).copied().unwrap_or(0);
+    let ended = |how| history.ended(how) as u64;
+    let accepted = writes.iter().filter(|write| write.is_accepted);
+    let accepted = accepted.count() as u64;
+    let fenced = history.leases.values();
+    let fenced = fenced.filter(|held| held.enter.token.is_some());
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: u64| rows.push((name.to_owned(), value));
+
+    row("acquisitions", history.leases.len() as u64);
+    row("  with a fencing token", fenced.count() as u64);
+    row("refused: contended", history.count(Kind::Contended));
+    row("refused: unavailable", history.count(Kind::Unavailable));
+    row("extensions", longer(Longer::Extended));
+    row("extensions that failed", history.count(Kind::NotExtended));
+    row("renewals seen", longer(Longer::Renewed));
+    row("lost: expired under the holder", ended(How::Expired));
+    row("lost: taken", ended(How::Taken));
+    row("lost: forgotten", ended(How::Forgotten));
+    row("lost: holder killed", history.never_left() as u64);
+    row("acquisitions cut off", history.count(Kind::CutWaiting));
+    row("bodies cut off", history.count(Kind::CutHolding));
+    row("bodies that panicked", history.count(Kind::Panicked));
+    for (fault, count) in toll {
+        row(&format!("fault: {fault}"), *count);
     }
+    row("faults injected", toll.values().sum());
+    row("writes accepted by the store", accepted);
+    let refused = writes.len() as u64 - accepted;
+    row("late writes refused by the store", refused);
+    rows
+}
+
+/// What was found, by its kind.
+pub(crate) fn findings(found: &[Violation]) -> Vec<Row> {
+    let count = |wanted: fn(&Violation) -> bool| {
+        let of_it = found.iter().filter(|found| wanted(found));
+        of_it.count() as u64
+    };
+    let leaked = count(|found| matches!(found, Violation::Leak(_)));
+    let overlaps = count(|found| matches!(found, Violation::Overlap(..)));
+    let tokens = count(Violation::is_of_tokens);
+    let others = found.len() as u64 - leaked - tokens - overlaps;
+    let rows = [
+        ("keys leaked", leaked),
+        ("fencing violations", tokens),
+        ("overlaps", overlaps),
+        ("other violations", others),
+    ];
+    rows.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (options, history) = (&self.options, &self.history);
-        let longer = |why| history.longer.get(&why).copied().unwrap_or(0);
-        let ended = |how| history.ended(how) as u64;
-        let refused = self
-            .writes
-            .iter()
-            .filter(|write| !write.is_accepted)
-            .count() as u64;
-        let fenced = history
-            .leases
-            .values()
-            .filter(|held| held.enter.token.is_some());
+        let options = &self.options;
         let mut row = |name: &str, value: u64| writeln!(f, "{name:<40} {value:>9}");
 
         row("seconds of faults", self.faulty.as_secs())?;
@@ -74,42 +120,15 @@ impl fmt::Display for Report {
         row("resources", options.resources.into())?;
         row("seed", options.seed)?;
 
-        row("acquisitions", history.leases.len() as u64)?;
-        row("  with a fencing token", fenced.count() as u64)?;
-        row("refused: contended", history.count(Kind::Contended))?;
-        row("refused: unavailable", history.count(Kind::Unavailable))?;
-        row("extensions", longer(Longer::Extended))?;
-        row("extensions that failed", history.count(Kind::NotExtended))?;
-        row("renewals seen", longer(Longer::Renewed))?;
-        row("lost: expired under the holder", ended(How::Expired))?;
-        row("lost: taken", ended(How::Taken))?;
-        row("lost: forgotten", ended(How::Forgotten))?;
-        row("lost: holder killed", history.never_left() as u64)?;
-        row("acquisitions cut off", history.count(Kind::CutWaiting))?;
-        row("bodies cut off", history.count(Kind::CutHolding))?;
-        row("bodies that panicked", history.count(Kind::Panicked))?;
-        for (fault, count) in &self.toll {
-            row(&format!("fault: {fault}"), *count)?;
+        for (name, value) in counts(&self.history, &self.toll, &self.writes) {
+            row(&name, value)?;
         }
-        row("faults injected", self.toll.values().sum())?;
-        row(
-            "writes accepted by the store",
-            self.writes.len() as u64 - refused,
-        )?;
-        row("late writes refused by the store", refused)?;
         let recovery = u64::try_from(self.recovery.as_millis()).unwrap_or(u64::MAX);
         row("ms until all were acquired again", recovery)?;
 
-        let leaked = self.found(|found| matches!(found, Violation::Leak(_)));
-        let overlaps = self.found(|found| matches!(found, Violation::Overlap(..)));
-        let tokens = self.found(Violation::is_of_tokens);
-        row("keys leaked", leaked)?;
-        row("fencing violations", tokens)?;
-        row("overlaps", overlaps)?;
-        row(
-            "other violations",
-            self.found.len() as u64 - leaked - tokens - overlaps,
-        )?;
+        for (name, value) in findings(&self.found) {
+            row(&name, value)?;
+        }
         for line in &self.details {
             writeln!(f, "{line}")?;
         }

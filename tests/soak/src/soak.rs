@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::check::{Violation, violations};
+use crate::check::{Violation, violations, violations_so_far};
 use crate::clock::{Moment, now};
 use crate::cluster::Cluster;
 use crate::event::{How, Kind};
@@ -16,18 +16,21 @@ use crate::fleet::Fleet;
 use crate::history::{History, Journals, Workdir};
 use crate::options::Options;
 use crate::plan::LONGEST_TTL;
-use crate::report::Report;
+use crate::report::{Report, counts, findings};
 use crate::store::Store;
 use crate::worker::Orders;
 
 const PROGRESS: Duration = Duration::from_secs(10);
+
+/// How long it goes on at most for what it is to do at least.
+const LONGER: Duration = Duration::from_secs(10 * 60);
 
 /// How long it may take, after the faults, until every resource was acquired again under load.
 const LIVELY: Duration = Duration::from_secs(30);
 
 /// How long keys may stay after the last holder: to the end of the longest ttl, and some time for
 /// busy servers.
-const LEAK: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(3));
+const LEAK: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(20));
 
 /// What was read of the journals so far.
 #[derive(Default)]
@@ -74,6 +77,11 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         sleep_until(began + next.min(options.time)).await;
         print_progress(began.elapsed(), reading.catch_up()?, &toll, &store);
     }
+    let longest = options.time.saturating_add(LONGER);
+    while !is_enough(options, reading.catch_up()?, &toll, &store) && began.elapsed() < longest {
+        // Other processes write the journals, and send no event to us.
+        sleep(Duration::from_millis(200)).await;
+    }
     let faulty = began.elapsed();
     end.send_replace(true);
     injectors.join_all().await;
@@ -106,6 +114,20 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         history: reading.history,
         writes,
         kept,
+    })
+}
+
+/// Whether as much has been done as there is to be done at least.
+fn is_enough(options: &Options, history: &History, toll: &Toll, store: &Store) -> bool {
+    if options.least.is_empty() {
+        return true;
+    }
+    let writes = store.writes();
+    let mut rows = counts(history, &toll.counts(), &writes);
+    rows.extend(findings(&violations_so_far(history, &writes)));
+    options.least.iter().all(|(name, least)| {
+        let mut of_name = rows.iter().filter(|(row, _)| row.trim_start() == name);
+        of_name.any(|(_, value)| value >= least)
     })
 }
 

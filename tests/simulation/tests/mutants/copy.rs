@@ -1,10 +1,12 @@
 //! A copy of the sources, to be changed and built.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::table::{Mutant, SEEDS};
+use crate::weave::{SWITCH, Weave};
 
 /// What is copied, from the workspace's root.
 const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
@@ -33,77 +35,69 @@ impl Copy {
             .expect("the workspace lists its members");
         let (_, tail) = rest.split_once(']').expect("the list ends");
         let alone = format!("{head}members = {SOURCES:?}{tail}");
-        // Quick to build, and still ten times as fast as without any optimisation.
-        let profile = "\n[profile.mutant]\ninherits = \"dev\"\ndebug = false\nopt-level = 1\n";
+        // It is built once and runs for long.
+        let profile = "\n[profile.mutant]\ninherits = \"release\"\n";
         write(&copy.root.join("Cargo.toml"), &(alone + profile));
         let lockfile = read(&copy.workspace.join("Cargo.lock"));
         write(&copy.root.join("Cargo.lock"), &lockfile);
         copy
     }
 
-    /// Runs `seeds` of `profile` on what is not changed, which has to hold.
+    /// Puts `mutants` into the copy, each behind its number, and builds it.
+    pub(crate) fn build_with(&self, mutants: &[&'static Mutant]) -> Result<(), String> {
+        let sources: BTreeMap<&str, String> = mutants
+            .iter()
+            .flat_map(|mutant| mutant.patches)
+            .map(|patch| (patch.file, read(&self.workspace.join(patch.file))))
+            .collect();
+        let mut weave = Weave::default();
+        let mut misfits = Vec::new();
+        for (number, mutant) in mutants.iter().enumerate() {
+            if let Err(problem) = weave.add(number, mutant, |file| &sources[file]) {
+                misfits.push(format!("{}: {problem}", mutant.name));
+            }
+        }
+        if !misfits.is_empty() {
+            return Err(format!("{misfits:#?}"));
+        }
+        for (file, source) in &sources {
+            write(&self.root.join(file), &weave.woven(file, source));
+        }
+        let core = "redlock-core/src/lib.rs";
+        let with_switch = read(&self.root.join(core)) + SWITCH;
+        write(&self.root.join(core), &with_switch);
+        self.build()
+    }
+
+    /// Runs `seeds` of `profile` with no mutant on, which has to hold.
     pub(crate) fn run_unchanged(&self, profile: &str, seeds: u64) {
-        self.build().expect("the copy builds");
-        let output = self.simulate(&["--seeds", &seeds.to_string(), "--profile", profile]);
+        let output = self.simulate(None, &["--seeds", &seeds.to_string(), "--profile", profile]);
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "the unchanged copy fails:\n{told}");
         println!("unchanged, {profile}: {}", last_line(&told));
     }
 
-    /// Builds `mutant` and runs it until it is caught. The seed, and what it found; an error where
-    /// there is none, or the mutant cannot be made.
-    pub(crate) fn run(&self, mutant: &Mutant) -> Result<(u64, String), String> {
-        let patched = self.patch(mutant);
-        let built = patched.and_then(|()| self.build());
-        let caught = built.and_then(|()| {
-            let output = self.simulate(&[
+    /// Runs the mutant with that number until it is caught. The seed, and what it found; an error
+    /// where there is none.
+    pub(crate) fn run(&self, number: usize, mutant: &Mutant) -> Result<(u64, String), String> {
+        let output = self.simulate(
+            Some(number),
+            &[
                 "--seeds",
                 &SEEDS.to_string(),
                 "--profile",
                 mutant.profile,
                 "--until",
                 &format!("{:?}", mutant.breaks),
-            ]);
-            let told = String::from_utf8_lossy(&output.stdout).into_owned();
-            let caught = told.lines().find(|line| line.contains(" violates "));
-            let seed = caught.and_then(|line| line.split(' ').nth(1)?.parse().ok());
-            match (seed, caught) {
-                (Some(seed), Some(line)) => Ok((seed, line.to_owned())),
-                _ => Err(format!("not caught: {}", last_line(&told))),
-            }
-        });
-        self.restore(mutant);
-        caught
-    }
-
-    /// Whether the texts that `mutant` changes are there, each once.
-    pub(crate) fn fits(&self, mutant: &Mutant) -> Result<(), String> {
-        let patched = self.patch(mutant);
-        self.restore(mutant);
-        patched
-    }
-
-    fn restore(&self, mutant: &Mutant) {
-        for patch in mutant.patches {
-            let original = read(&self.workspace.join(patch.file));
-            write(&self.root.join(patch.file), &original);
+            ],
+        );
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let caught = told.lines().find(|line| line.contains(" violates "));
+        let seed = caught.and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        match (seed, caught) {
+            (Some(seed), Some(line)) => Ok((seed, line.to_owned())),
+            _ => Err(format!("not caught: {}", last_line(&told))),
         }
-    }
-
-    fn patch(&self, mutant: &Mutant) -> Result<(), String> {
-        for patch in mutant.patches {
-            let path = self.root.join(patch.file);
-            let source = read(&path);
-            let found = source.matches(patch.find).count();
-            if found != 1 {
-                return Err(format!(
-                    "the text to change is {found} times in {}: {}",
-                    patch.file, patch.find
-                ));
-            }
-            write(&path, &source.replace(patch.find, patch.replace));
-        }
-        Ok(())
     }
 
     fn build(&self) -> Result<(), String> {
@@ -125,9 +119,11 @@ impl Copy {
         ))
     }
 
-    fn simulate(&self, arguments: &[&str]) -> Output {
+    fn simulate(&self, mutant: Option<usize>, arguments: &[&str]) -> Output {
         Command::new(self.root.join("target/mutant/simulate"))
             .args(arguments)
+            .env_remove("MUTANT")
+            .envs(mutant.map(|number| ("MUTANT", number.to_string())))
             .output()
             .expect("it runs")
     }

@@ -261,8 +261,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: CLAIM,
             find: "    fn drop(&mut self) {
-        self.release();",
-            replace: "    fn drop(&mut self) {",
+        self.release();
+",
+            replace: "    fn drop(&mut self) {
+",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,

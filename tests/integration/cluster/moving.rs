@@ -1,0 +1,201 @@
+//! Slots that move from one master to another.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use redlock_core::{AcquireError, Released, Request, Resource, RetryLimit};
+use redlock_tests::RedisCluster;
+use tokio::time::timeout;
+
+use crate::cluster::fixture::{SOON, client, connect, once};
+
+const LONG: Duration = Duration::from_secs(120);
+
+#[tokio::test]
+async fn leases_live_through_the_move_of_their_slot() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let (one, other) = (client(), client());
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let name = |n: u32| format!("{{{tag}}}:{n}");
+    let held = async |n: u32| {
+        let refused = other.acquire(&set, &once(&name(n))).await.unwrap_err();
+        assert!(
+            matches!(refused, AcquireError::Contended(_)),
+            "{n}: {refused}"
+        );
+    };
+
+    let before = one.acquire(&set, &once(&name(1))).await.unwrap();
+    let short = one.acquire(&set, &once(&name(2))).await.unwrap();
+    cluster.open_slot(slot, 0, 1);
+    // The key has not gone yet, and a new one goes where it will be.
+    before.extend(LONG).await.unwrap();
+    let during = one.acquire(&set, &once(&name(3))).await.unwrap();
+    assert_eq!(cluster[1].keys(), [name(3).into_bytes()]);
+    held(1).await;
+    held(3).await;
+
+    cluster.move_keys(slot, 0, 1);
+    before.extend(LONG * 2).await.unwrap();
+    during.extend(LONG).await.unwrap();
+    held(1).await;
+    assert_eq!(short.release().await, Released::Confirmed);
+    let behind = one.acquire(&set, &once(&name(4))).await.unwrap();
+
+    cluster.close_slot(slot, 0, 1).await;
+    // With a map that is out of date, without a retry.
+    let after = one.acquire(&set, &once(&name(2))).await.unwrap();
+    for (n, lease) in [(1, before), (2, after), (3, during), (4, behind)] {
+        lease.extend(LONG * 3).await.unwrap();
+        held(n).await;
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn several_keys_wait_out_the_move_and_are_released() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let [one, two] = [1, 2].map(|n| format!("{{{tag}}}:{n}"));
+    let both = || Request::new(Resource::all([one.clone(), two.clone()])).retries(0);
+    let lease = client().acquire(&set, &both()).await.unwrap();
+
+    cluster.open_slot(slot, 0, 1);
+    // One of them has gone and one has not: no server can look at both.
+    let port = cluster[1].port().to_string();
+    cluster[0].command(["MIGRATE", "127.0.0.1", &port, &one, "0", "5000"]);
+    let error = client().acquire(&set, &both()).await.unwrap_err();
+    assert!(error.to_string().contains("TRYAGAIN"), "{error}");
+    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    assert_eq!(lease.release().await, Released::Unconfirmed);
+
+    // It is sent again until it is served.
+    cluster.move_keys(slot, 0, 1);
+    cluster.close_slot(slot, 0, 1).await;
+    cluster.assert_no_lock_keys(SOON).await;
+    client()
+        .acquire(&set, &both())
+        .await
+        .unwrap()
+        .release()
+        .await;
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let locked: Arc<[AtomicU32; 16]> = Arc::default();
+    let callers: Vec<_> = (0..16)
+        .map(|n| {
+            let (set, is_over, locked) = (set.clone(), Arc::clone(&is_over), Arc::clone(&locked));
+            // Four names, so that callers of two clients meet.
+            let mut request = Request::new(format!("{{{tag}}}:{}", n % 4));
+            request.retry.limit = RetryLimit::Wait(SOON);
+            let client = client();
+            tokio::spawn(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    let lease = timeout(SOON * 2, client.acquire(&set, &request)).await;
+                    let lease = lease.expect("no call hangs").expect("nor fails");
+                    lease.extend(LONG).await.expect("nobody else has it");
+                    lease.release().await;
+                    locked[n].fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    for round in 0..10 {
+        let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
+        cluster.open_slot(slot, from, to);
+        cluster.move_keys(slot, from, to);
+        cluster.close_slot(slot, from, to).await;
+    }
+    redlock_tests::eventually("everybody to have had a lock", SOON, async || {
+        let locked = locked.each_ref().map(|n| n.load(Ordering::Relaxed));
+        if locked.contains(&0) {
+            Err(format!("{locked:?}"))
+        } else {
+            Ok(())
+        }
+    })
+    .await;
+    is_over.store(true, Ordering::Relaxed);
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn calls_that_are_dropped_while_their_slot_moves_leave_no_key() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let callers: Vec<_> = (0..16)
+        .map(|n| {
+            let (set, is_over) = (set.clone(), Arc::clone(&is_over));
+            let request = once(&format!("{{{tag}}}:{n}")).ttl(LONG);
+            let client = client();
+            tokio::spawn(async move {
+                for polls in (1..4).cycle() {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    // The acquisition is out when the caller goes away, and then the release.
+                    let call = async { client.acquire(&set, &request).await.map(drop) };
+                    redlock_tests::drop_after(polls, call).await;
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for round in 0..20 {
+        let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
+        cluster.open_slot(slot, from, to);
+        cluster.move_keys(slot, from, to);
+        cluster.close_slot(slot, from, to).await;
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    assert!(client().flush(&set, SOON).await.is_empty());
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
+    let cluster = RedisCluster::start(1).await;
+    cluster.make_master(3).await;
+    let set = connect(&cluster).await;
+    assert_eq!(set[0].lanes(), 3);
+    let name = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&name);
+    let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    cluster.open_slot(slot, 0, 3);
+    cluster.move_keys(slot, 0, 3);
+    // Its connection is being made while the first ones ask.
+    redlock_tests::eventually("an extension", SOON, async || {
+        let extended = lease.extend(LONG).await;
+        extended.map_err(|error| error.to_string())
+    })
+    .await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    cluster.close_slot(slot, 0, 3).await;
+    lease.extend(LONG).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+    cluster.assert_no_lock_keys(SOON).await;
+}

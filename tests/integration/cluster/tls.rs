@@ -1,0 +1,40 @@
+//! The same over TLS, to all masters.
+
+use redlock_core::{NodeSet, RedisAddress, TlsOptions};
+use redlock_tests::{Authority, RedisCluster};
+
+use crate::cluster::fixture::{SOON, client, once, patient, reason, start};
+
+async fn connect(cluster: &RedisCluster, trusted: &Authority) -> NodeSet {
+    let mut tls = TlsOptions::default();
+    tls.ca = Some(trusted.ca().to_owned());
+    let address = RedisAddress::parse(&cluster.url()).unwrap();
+    start(address.with_tls(tls).unwrap(), patient()).await
+}
+
+#[tokio::test]
+async fn every_master_is_verified_also_where_a_slot_moved_to() {
+    let authority = Authority::new();
+    let cluster = RedisCluster::start_over_tls(&authority).await;
+    assert!(cluster.url().starts_with("rediss+cluster://"));
+    let set = connect(&cluster, &authority).await;
+    assert_eq!(reason(&set), None);
+    for master in 0..3 {
+        let lease = client()
+            .acquire(&set, &once(&cluster.name_at(master, "order")))
+            .await;
+        lease.unwrap().release().await;
+    }
+    let name = cluster.name_at(0, "order");
+    let slot = cluster.slot_of(&name);
+    cluster.open_slot(slot, 0, 1);
+    let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    cluster.move_keys(slot, 0, 1);
+    cluster.close_slot(slot, 0, 1).await;
+    lease.release().await;
+    cluster.assert_no_lock_keys(SOON).await;
+
+    let distrusted = connect(&cluster, &Authority::new()).await;
+    let reason = reason(&distrusted).expect("a reason");
+    assert!(reason.contains("certificate"), "{reason}");
+}

@@ -1,0 +1,113 @@
+//! Nodes that may have forgotten what they granted.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use redlock_core::{
+    AcquireError, EpochListener, ExtendError, MemoryNode, Node, NodeSet, NodeStatus, Operation,
+    Over, Reply, Want,
+};
+
+use crate::core::fixture::{IO, client, once};
+
+fn memory() -> Vec<MemoryNode> {
+    let clock = IO.environment().clock;
+    ["a", "b", "c"]
+        .map(|name| MemoryNode::new(name, clock.clone()))
+        .into()
+}
+
+fn set_of(nodes: &[MemoryNode]) -> NodeSet {
+    nodes
+        .iter()
+        .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
+        .collect()
+}
+
+#[tokio::test]
+async fn a_lease_is_lost_when_no_majority_vouches_for_it_any_more() {
+    let nodes = memory();
+    let lease = client().acquire(&set_of(&nodes), &once("r")).await.unwrap();
+    nodes[0].begin_epoch();
+    lease.recheck();
+    assert_eq!(lease.over(), None, "two of three still do");
+    nodes[1].begin_epoch();
+    lease.recheck();
+    assert_eq!(lease.lost().await, Over::Forgotten);
+    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
+    assert!(
+        matches!(error, ExtendError::Over(Over::Forgotten)),
+        "{error}"
+    );
+    lease.release().await;
+    assert!(nodes.iter().all(|node| node.keys().is_empty()));
+}
+
+#[tokio::test]
+async fn an_extension_is_a_new_proof() {
+    let nodes = memory();
+    let lease = client().acquire(&set_of(&nodes), &once("r")).await.unwrap();
+    for node in &nodes {
+        node.begin_epoch();
+        lease.extend(Duration::from_secs(60)).await.unwrap();
+        lease.recheck();
+        assert_eq!(lease.over(), None);
+    }
+}
+
+#[tokio::test]
+async fn listeners_hear_of_each_epoch() {
+    let nodes = memory();
+    let heard = Arc::new(Mutex::new(0));
+    let listener: EpochListener = {
+        let heard = Arc::clone(&heard);
+        Arc::new(move || *heard.lock().unwrap() += 1)
+    };
+    nodes[0].on_new_epoch(listener);
+    nodes[0].begin_epoch();
+    nodes[0].begin_epoch();
+    assert_eq!((*heard.lock().unwrap(), nodes[0].epoch()), (2, 2));
+}
+
+/// Grants, and has forgotten it before anybody looks.
+struct ShortOfMemory(MemoryNode);
+
+impl Node for ShortOfMemory {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        let is_acquisition = matches!(operation.want(), Want::Acquire { .. });
+        self.0.submit(operation, reply);
+        if is_acquisition {
+            self.0.begin_epoch();
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        self.0.status()
+    }
+
+    fn epoch(&self) -> u32 {
+        self.0.epoch()
+    }
+}
+
+#[tokio::test]
+async fn votes_that_are_forgotten_before_they_are_counted_are_none() {
+    let nodes = memory();
+    let set: NodeSet = Arc::new([
+        Arc::new(nodes[0].clone()) as Arc<dyn Node>,
+        Arc::new(ShortOfMemory(nodes[1].clone())),
+        Arc::new(ShortOfMemory(nodes[2].clone())),
+    ]);
+    let error = client().acquire(&set, &once("r")).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("1 of 3 nodes voted, 2 needed; b: it granted, and may have forgotten"),
+        "{text}"
+    );
+    assert!(nodes.iter().all(|node| node.keys().is_empty()));
+}

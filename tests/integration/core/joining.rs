@@ -1,0 +1,257 @@
+//! Several holders of one lock. The clock is the test's own.
+
+use std::time::Duration;
+
+use redlock_core::{Client, ExtendError, Lease, NodeSet, Over, Released, Renewal, RetryLimit};
+use redlock_tests::{Nodes, drop_after, eventually};
+
+use crate::core::fixture::{SOON, once, settle, start};
+use crate::core::still_clock::StillClock;
+
+const TTL: Duration = Duration::from_secs(60);
+
+async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
+    let client = Client::with_settings(clock.environment(), SOON, []);
+    client.acquire(set, &once("r").ttl(TTL)).await.unwrap()
+}
+
+/// How long the key on the first node has left at most, once all that was sent has been served.
+async fn left_on_nodes(nodes: &Nodes, set: &NodeSet) -> Duration {
+    settle(set).await;
+    nodes[0].pttl("r").left().expect("the key")
+}
+
+/// Makes an extension show: afterwards the keys have half a minute left.
+async fn shorten(nodes: &Nodes, set: &NodeSet) {
+    settle(set).await;
+    for node in nodes {
+        node.command(["PEXPIRE", "r", "30000"]);
+    }
+}
+
+#[tokio::test]
+async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    shorten(&nodes, &set).await;
+    clock.advance(TTL / 20);
+    let mut inner = outer.join().unwrap();
+    inner.cover(&once("r").ttl(TTL)).await.unwrap();
+    assert!(left_on_nodes(&nodes, &set).await <= Duration::from_secs(30));
+    assert_eq!(inner.release().await, Released::NotLast);
+    assert_eq!(outer.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn one_that_needs_longer_extends_the_lease_for_all_and_never_shortens_it() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    clock.advance(TTL / 2);
+    let mut inner = outer.join().unwrap();
+    inner.cover(&once("r").ttl(TTL)).await.unwrap();
+    let whole = Duration::from_secs(60 - 1);
+    assert!(outer.validity() > whole, "{:?}", outer.validity());
+    assert!(left_on_nodes(&nodes, &set).await > Duration::from_secs(40));
+
+    let mut short = outer.join().unwrap();
+    short
+        .cover(&once("r").ttl(Duration::from_secs(5)))
+        .await
+        .unwrap();
+    assert!(outer.validity() > whole, "{:?}", outer.validity());
+}
+
+#[tokio::test]
+async fn a_least_validity_counts_for_one_who_joins() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    clock.advance(Duration::from_secs(3));
+    // Nine tenths are left, but that is not enough here.
+    let mut request = once("r").ttl(TTL);
+    request.min_validity = Duration::from_secs(59);
+    let mut inner = outer.join().unwrap();
+    inner.cover(&request).await.unwrap();
+    assert!(inner.validity() >= Duration::from_secs(59));
+}
+
+#[tokio::test]
+async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    let mut request = once("r").ttl(TTL);
+    request.renewal = Renewal::Unlimited;
+    let mut inner = outer.join().unwrap();
+    inner.cover(&request).await.unwrap();
+    let mut renewals = 0;
+    while renewals < 3 {
+        let before = outer.validity();
+        clock.advance(TTL / 2);
+        eventually("the renewal", SOON, || async {
+            let left = outer.validity();
+            (left + TTL / 2 > before)
+                .then_some(())
+                .ok_or(format!("{left:?}"))
+        })
+        .await;
+        renewals += 1;
+    }
+    assert_eq!(inner.release().await, Released::NotLast);
+    shorten(&nodes, &set).await;
+    clock.advance(TTL / 2);
+    assert!(left_on_nodes(&nodes, &set).await <= Duration::from_secs(30));
+    clock.advance(TTL);
+    assert_eq!(outer.lost().await, Over::Expired);
+}
+
+#[tokio::test]
+async fn one_who_was_cut_off_has_the_last_one_leave_the_keys_to_their_ttl() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    settle(&set).await;
+    outer.join().unwrap().abandon();
+    assert!(outer.over().is_none(), "the others still hold it");
+    assert_eq!(outer.release().await, Released::LeftToExpire);
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_surrender_leaves_the_keys_too_where_one_was_cut_off() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    settle(&set).await;
+    outer.join().unwrap().abandon();
+    assert_eq!(outer.surrender().await, Released::LeftToExpire);
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_least_validity_that_the_leases_own_drift_rules_out_is_refused_at_once() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = Client::with_settings(clock.environment(), SOON, []);
+    let mut outer = once("r").ttl(TTL);
+    outer.clock_drift_factor = 0.5;
+    let outer = client.acquire(&set, &outer).await.unwrap();
+    let mut request = once("r").ttl(TTL);
+    request.min_validity = TTL / 2;
+    request.retry.limit = RetryLimit::Forever;
+    let refused = outer.join().unwrap().cover(&request).await.unwrap_err();
+    assert!(matches!(refused, ExtendError::Invalid(_)), "{refused}");
+    assert!(refused.to_string().contains("min_validity"), "{refused}");
+}
+
+#[tokio::test]
+async fn nobody_joins_a_lease_that_is_over() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let outer = held(&set, &clock).await;
+    let handle = outer.handle();
+    let mut inner = outer.join().unwrap();
+    clock.advance(TTL);
+    assert!(handle.join().is_none(), "expired");
+    let refused = inner.cover(&once("r").ttl(TTL)).await.unwrap_err();
+    assert!(
+        matches!(refused, ExtendError::Over(Over::Expired)),
+        "{refused}"
+    );
+    drop(inner);
+    outer.release().await;
+    assert!(handle.join().is_none(), "released");
+}
+
+#[tokio::test]
+async fn an_extension_that_finds_no_majority_is_tried_again_as_the_request_says() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = Client::with_settings(clock.environment(), Duration::from_millis(50), []);
+    let outer = client.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    clock.advance(TTL / 2);
+    nodes[0].kill();
+    nodes[1].kill();
+    let mut request = once("r").ttl(TTL);
+    request.retry.limit = RetryLimit::Count(3);
+    let mut inner = outer.join().unwrap();
+    let covering = inner.cover(&request);
+    let refused = with_clock_running(&clock, covering).await.unwrap_err();
+    let ExtendError::Unavailable(refused) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(refused.attempts, 4);
+    assert!(outer.over().is_none(), "the old validity still stands");
+}
+
+/// Polls `work` while the clock goes on, a millisecond a round.
+async fn with_clock_running<F: Future>(clock: &StillClock, work: F) -> F::Output {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            output = &mut work => return output,
+            () = tokio::task::yield_now() => clock.advance(Duration::from_millis(1)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn joining_may_be_dropped_at_any_await() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    for polls in 0..6 {
+        let outer = held(&set, &clock).await;
+        clock.advance(TTL / 2);
+        let mut inner = outer.join().unwrap();
+        let mut request = once("r").ttl(TTL);
+        request.renewal = Renewal::For(TTL);
+        let _ = drop_after(polls, inner.cover(&request)).await;
+        drop(inner);
+        assert!(outer.over().is_none());
+        assert_eq!(outer.release().await, Released::Confirmed);
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn expiring_comes_when_a_third_is_left_and_not_while_the_lease_is_extended() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    let whole = lease.validity();
+    let is_expiring = async || drop_after(1, lease.expiring()).await.is_some();
+    clock.advance(whole / 2);
+    assert!(!is_expiring().await);
+    lease.extend(TTL).await.unwrap();
+    clock.advance(whole / 2);
+    assert!(!is_expiring().await, "extended meanwhile");
+    clock.advance(whole / 6 + Duration::from_millis(1));
+    lease.expiring().await;
+    assert!(lease.over().is_none(), "ahead of the end");
+    assert!(lease.validity() <= whole / 3);
+}
+
+#[tokio::test]
+async fn expiring_comes_at_once_when_the_lease_is_over_or_the_process_winds_down() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    let handle = lease.handle();
+    let waiting = tokio::spawn({
+        let handle = handle.clone();
+        async move { handle.expiring().await }
+    });
+    handle.wind_down();
+    waiting.await.unwrap();
+    assert!(handle.over().is_none());
+    lease.release().await;
+    handle.expiring().await;
+}

@@ -1,0 +1,235 @@
+//! A lease from acquisition to release.
+
+use std::time::Duration;
+
+use redlock_core::{
+    AcquireError, Brief, ExtendError, Over, Released, Remaining, Resource, RetryLimit,
+};
+use redlock_tests::{Pttl, eventually};
+
+use crate::core::fixture::{SOON, client, once, settle, start};
+
+#[tokio::test]
+async fn the_key_is_the_resource_its_value_the_token_its_pttl_at_most_the_ttl() {
+    let (nodes, set) = start(3).await;
+    let ttl = Duration::from_secs(600);
+    let lease = client()
+        .acquire(&set, &once("order:{42}").ttl(ttl))
+        .await
+        .unwrap();
+    // The third vote may still be on its way when the second one decided.
+    eventually("one value everywhere", SOON, || async {
+        let values = nodes.values_of("order:{42}");
+        if values.iter().all(|value| *value == values[0]) && values[0].is_some() {
+            Ok(())
+        } else {
+            Err(format!("{values:?}"))
+        }
+    })
+    .await;
+    let value = String::from_utf8(nodes[0].get("order:{42}").unwrap()).unwrap();
+    assert!(
+        value.contains(&format!("/{}/", std::process::id())),
+        "{value}"
+    );
+    for node in &nodes {
+        let left = node.pttl("order:{42}").left().expect("an expiry");
+        assert!(left <= ttl && left > ttl / 2, "{left:?}");
+    }
+    assert!(lease.validity() <= ttl && lease.validity() > ttl / 2);
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_binary_resource_and_a_prefix_are_the_key_verbatim() {
+    let (nodes, set) = start(1).await;
+    let client = redlock_core::Client::with_settings(
+        crate::core::fixture::IO.environment(),
+        SOON,
+        *b"shop:",
+    );
+    let mut request = once("");
+    request.resource = Resource::from(b"\x00\r\n\xff {}*".as_slice());
+    let lease = client.acquire(&set, &request).await.unwrap();
+    assert_eq!(nodes[0].keys(), [b"shop:\x00\r\n\xff {}*"]);
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_held_resource_is_refused_and_the_refusal_names_holder_and_remaining_time() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    settle(&set).await;
+    let before = nodes.values_of("r");
+    let error = client().acquire(&set, &once("r")).await.unwrap_err();
+    let AcquireError::Contended(contended) = &error else {
+        panic!("{error}");
+    };
+    let Remaining::Expires(left) = contended.holding.remaining() else {
+        panic!("{error}");
+    };
+    // All of it may be left still, to the millisecond.
+    assert!(left <= lease.ttl() && left > lease.ttl() / 2, "{left:?}");
+    let text = error.to_string();
+    let held = format!("/{} for {} more", std::process::id(), Brief(left));
+    let spent = format!("after 1 attempt in {}", Brief(contended.waited));
+    assert!(text.contains(&held) && text.ends_with(&spent), "{text}");
+    assert_eq!(
+        nodes.values_of("r"),
+        before,
+        "the refused attempt touched nothing"
+    );
+    drop(lease);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn released_means_that_the_next_one_wins_at_once() {
+    let (_nodes, set) = start(3).await;
+    for round in 0..200 {
+        let lease = client().acquire(&set, &once("r")).await;
+        let lease = lease.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+}
+
+#[tokio::test]
+async fn an_unreleased_lock_expires_by_itself() {
+    let (nodes, set) = start(3).await;
+    let ttl = Duration::from_secs(2);
+    let mut request = once("r").ttl(ttl);
+    // An attempt has a quarter of the ttl, which a busy machine may need for other things.
+    request.retry.limit = RetryLimit::Wait(SOON);
+    let lease = client().acquire(&set, &request).await.unwrap();
+    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.validity(), Duration::ZERO);
+    nodes.assert_no_keys(SOON).await;
+    let error = lease.extend(ttl).await.unwrap_err();
+    assert!(matches!(error, ExtendError::Over(Over::Expired)), "{error}");
+    nodes.assert_no_keys(SOON).await;
+    assert_eq!(
+        lease.release().await,
+        Released::Confirmed,
+        "cheap, and no error"
+    );
+}
+
+#[tokio::test]
+async fn extend_lengthens_on_every_node_and_never_shortens() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let (longer, half) = (Duration::from_secs(600), Duration::from_secs(300));
+    lease.extend(longer).await.unwrap();
+    let is_long = |node: &redlock_tests::RedisNode| match node.pttl("r") {
+        Pttl::Left(left) => left > half,
+        _ => false,
+    };
+    eventually("the extension everywhere", SOON, || async {
+        if nodes.iter().all(is_long) {
+            Ok(())
+        } else {
+            Err("not longer everywhere".to_owned())
+        }
+    })
+    .await;
+    assert!(lease.validity() > half);
+    lease.extend(Duration::from_secs(1)).await.unwrap();
+    assert!(lease.validity() > half);
+    assert!(nodes.iter().all(is_long), "shortened");
+    drop(lease);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    for node in &nodes {
+        node.set("r", "thief", Some(Duration::from_secs(30)));
+    }
+    let handle = lease.handle();
+    let lost = tokio::spawn(async move { handle.lost().await });
+    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
+    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
+    assert_eq!(lost.await.unwrap(), Over::Taken, "the loss is signalled");
+    lease.release().await;
+    for node in &nodes {
+        assert_eq!(node.get("r").as_deref(), Some(&b"thief"[..]));
+        assert!(node.pttl("r").left().unwrap() <= Duration::from_secs(30));
+    }
+}
+
+#[tokio::test]
+async fn extend_never_brings_a_vanished_key_back() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    settle(&set).await;
+    for node in &nodes {
+        node.del("r");
+    }
+    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
+    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn scripts_that_the_servers_forgot_are_sent_again() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    for _ in 0..2 {
+        nodes
+            .iter()
+            .for_each(redlock_tests::RedisNode::script_flush);
+        lease.extend(Duration::from_secs(60)).await.unwrap();
+    }
+    nodes
+        .iter()
+        .for_each(redlock_tests::RedisNode::script_flush);
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn several_names_are_locked_all_or_none() {
+    let (nodes, set) = start(3).await;
+    let mut both = once("");
+    both.resource = Resource::all(["b", "a"]);
+    let lease = client().acquire(&set, &both).await.unwrap();
+    assert!(matches!(
+        client().acquire(&set, &once("a")).await,
+        Err(AcquireError::Contended(_))
+    ));
+    lease.extend(Duration::from_secs(90)).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+
+    let lease = client().acquire(&set, &once("b")).await.unwrap();
+    let error = client().acquire(&set, &both).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Contended(_)), "{error}");
+    for node in &nodes {
+        assert_eq!(node.get("a"), None, "half of it was locked");
+    }
+    drop(lease);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_lock_that_several_joined_is_released_by_the_last() {
+    let (nodes, set) = start(1).await;
+    let outer = client().acquire(&set, &once("r")).await.unwrap();
+    let inner = outer.join().unwrap();
+    assert_eq!(outer.release().await, Released::NotLast);
+    assert!(nodes[0].get("r").is_some());
+    let handle = inner.handle();
+    assert_eq!(inner.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+    assert_eq!(
+        handle.lost().await,
+        Over::Released,
+        "a handle of a lease that is over is inert"
+    );
+    assert!(handle.extend(Duration::from_secs(1)).await.is_err());
+    assert_eq!(handle.surrender().await, Released::NotLast);
+}

@@ -1,0 +1,290 @@
+//! Callers of one process in line, and callers of others beside them, on real servers.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Request, RetryLimit, Settings};
+use redlock_tests::{Nodes, RedisNode, drop_after};
+
+use crate::core::fixture::{IO, SOON, client, start};
+
+const AN_HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
+/// without anybody being slow.
+fn unhurried() -> Client {
+    let mut settings = Settings::default();
+    settings.node_timeout = SOON;
+    settings.handover.longest = AN_HOUR;
+    Client::with(IO.environment(), settings)
+}
+
+/// Waits for ever, and by itself asks again in an hour only. The lock is as good as new for a tenth
+/// of its ttl, which is longer than a test takes.
+fn waiting(fencing: bool) -> Request {
+    let mut request = Request::new("r").ttl(AN_HOUR);
+    request.retry.limit = RetryLimit::Forever;
+    request.retry.delay = AN_HOUR;
+    request.fencing = fencing;
+    request
+}
+
+type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send>>;
+
+/// Has a caller stand in line.
+fn stand_in_line(client: &Client, set: &NodeSet, request: &Request) -> Acquiring {
+    let (client, set, request) = (client.clone(), set.clone(), request.clone());
+    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&set, &request).await });
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(acquiring.as_mut().poll(&mut context).is_pending());
+    acquiring
+}
+
+async fn soon<F: Future>(future: F) -> F::Output {
+    let done = tokio::time::timeout(SOON, future).await;
+    done.expect("it takes milliseconds")
+}
+
+/// How many commands each server has served that have to do with locks.
+fn served(nodes: &Nodes) -> Vec<u64> {
+    let calls = |node: &RedisNode, command: &str| {
+        let stats = node.info(&format!("cmdstat_{command}"));
+        stats.map_or(0, |stats| {
+            let calls = stats
+                .split(',')
+                .find_map(|field| field.strip_prefix("calls="));
+            calls.unwrap().parse::<u64>().unwrap()
+        })
+    };
+    let commands = ["set", "evalsha", "del", "pttl"];
+    let count = |node| commands.iter().map(|command| calls(node, command)).sum();
+    nodes.iter().map(count).collect()
+}
+
+#[tokio::test]
+async fn a_lock_is_taken_over_without_a_message() {
+    let (nodes, set) = start(3).await;
+    let client = unhurried();
+    let request = waiting(false);
+    let mut holder = client.acquire(&set, &request).await.unwrap();
+    client.flush(&set, SOON).await;
+    let before = served(&nodes);
+    for _ in 0..10 {
+        let next = stand_in_line(&client, &set, &request);
+        assert_eq!(holder.release().await, Released::HandedOver);
+        holder = soon(next).await.unwrap();
+    }
+    assert_eq!(served(&nodes), before);
+    assert_eq!(holder.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_fenced_lock_goes_on_in_one_round() {
+    let (nodes, set) = start(3).await;
+    let client = unhurried();
+    let request = waiting(true);
+    let mut holder = client.acquire(&set, &request).await.unwrap();
+    for _ in 0..10 {
+        let (token, key) = (holder.fencing_token(), nodes[0].get("r"));
+        let next = stand_in_line(&client, &set, &request);
+        assert_eq!(holder.release().await, Released::HandedOver);
+        holder = soon(next).await.unwrap();
+        assert!(holder.fencing_token() > token);
+        client.flush(&set, SOON).await;
+        for node in &nodes {
+            let value = node.get("r");
+            assert!(value.is_some() && value != key, "all of them gave way");
+        }
+    }
+    assert_eq!(holder.release().await, Released::Confirmed);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
+    let (nodes, set) = start(3).await;
+    let client = unhurried();
+    let request = waiting(true);
+    let holder = client.acquire(&set, &request).await.unwrap();
+    client.flush(&set, SOON).await;
+    let next = stand_in_line(&client, &set, &request);
+    nodes[2].freeze();
+    assert_eq!(holder.release().await, Released::HandedOver);
+    let holder = soon(next).await.unwrap();
+    nodes[2].thaw();
+    assert_eq!(holder.release().await, Released::Confirmed);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_next_one_who_goes_away_at_any_await_leaves_nothing() {
+    for fencing in [false, true] {
+        let (nodes, set) = start(3).await;
+        let client = unhurried();
+        let request = waiting(fencing);
+        let mut polls = 0;
+        loop {
+            let holder = client.acquire(&set, &request).await.unwrap();
+            let mut next = stand_in_line(&client, &set, &request);
+            let behind = stand_in_line(&client, &set, &request);
+            assert_eq!(holder.release().await, Released::HandedOver);
+            let acquired = soon(drop_after(polls, next.as_mut())).await;
+            let is_done = acquired.is_some();
+            drop((acquired, next));
+            // The line goes on.
+            soon(behind).await.unwrap().release().await;
+            nodes.assert_no_lock_keys(SOON).await;
+            if is_done {
+                break;
+            }
+            polls += 1;
+        }
+        assert!(polls > 0);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_pauses_is_woken_by_a_release_in_another_process() {
+    let (nodes, set) = start(3).await;
+    let (here, there) = (client(), client());
+    for fencing in [false, true] {
+        let request = waiting(fencing);
+        let holder = there.acquire(&set, &request).await.unwrap();
+        let next = stand_in_line(&here, &set, &request);
+        let next = tokio::spawn(next);
+        holder.release().await;
+        let next = soon(next).await.unwrap().unwrap();
+        next.release().await;
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_pauses_is_woken_when_a_foreign_client_deletes_its_key() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set("r", "someone", Some(AN_HOUR));
+    }
+    let next = tokio::spawn(stand_in_line(&client(), &set, &waiting(false)));
+    for node in &nodes {
+        node.del("r");
+    }
+    soon(next).await.unwrap().unwrap().release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_pauses_is_woken_by_an_expiry() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set("r", "someone", Some(Duration::from_millis(300)));
+    }
+    let next = stand_in_line(&client(), &set, &waiting(false));
+    soon(next).await.unwrap().release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn many_callers_of_many_processes_exclude_each_other_and_all_have_their_turn() {
+    const PROCESSES: usize = 3;
+    const CALLERS: usize = 8;
+    const TIMES: usize = 10;
+    let (nodes, set) = start(3).await;
+    let is_held = Arc::new(AtomicBool::new(false));
+    let (done, mut turns) = tokio::sync::mpsc::unbounded_channel();
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..PROCESSES {
+        let client = client();
+        for caller in 0..CALLERS {
+            let (client, set) = (client.clone(), set.clone());
+            let (is_held, done) = (Arc::clone(&is_held), done.clone());
+            callers.spawn(async move {
+                for time in 0..TIMES {
+                    let mut request = waiting((caller + time) % 3 == 0);
+                    // Processes that ask at one moment may spoil it for each other.
+                    request.retry.delay = Duration::from_millis(50);
+                    let lease = client.acquire(&set, &request).await.unwrap();
+                    assert!(!is_held.swap(true, Ordering::SeqCst), "there are two");
+                    tokio::task::yield_now().await;
+                    assert!(!lease.validity().is_zero());
+                    is_held.store(false, Ordering::SeqCst);
+                    lease.release().await;
+                    done.send(()).unwrap();
+                }
+            });
+        }
+    }
+    drop(done);
+    // However long all turns take together, none is long in coming.
+    let mut had = 0;
+    while soon(turns.recv()).await.is_some() {
+        had += 1;
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.unwrap();
+    }
+    assert_eq!(had, PROCESSES * CALLERS * TIMES);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_process_that_takes_the_lock_again_and_again_lets_another_one_in() {
+    let (nodes, set) = start(3).await;
+    let (greedy, other) = (client(), client());
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let looping = {
+        let (set, is_enough) = (set.clone(), Arc::clone(&is_enough));
+        tokio::spawn(async move {
+            while !is_enough.load(Ordering::SeqCst) {
+                let lease = greedy.acquire(&set, &waiting(false)).await.unwrap();
+                // Its work takes so long; nobody waits for it here.
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                // The next call follows at once. If it waited for the release to be confirmed, that
+                // would count as a pause on a slow machine. Behind a pause there is no break.
+                drop(lease);
+            }
+        })
+    };
+    for _ in 0..5 {
+        let lease = soon(other.acquire(&set, &waiting(false))).await;
+        lease.unwrap().release().await;
+    }
+    is_enough.store(true, Ordering::SeqCst);
+    soon(looping).await.unwrap();
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_process_full_of_callers_lets_another_one_in() {
+    let (nodes, set) = start(3).await;
+    let (crowd, other) = (client(), client());
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (client, set, is_enough) = (crowd.clone(), set.clone(), Arc::clone(&is_enough));
+        callers.spawn(async move {
+            while !is_enough.load(Ordering::SeqCst) {
+                let lease = client.acquire(&set, &waiting(false)).await.unwrap();
+                tokio::task::yield_now().await;
+                lease.release().await;
+            }
+        });
+    }
+    for _ in 0..5 {
+        let lease = soon(other.acquire(&set, &waiting(false))).await;
+        lease.unwrap().release().await;
+    }
+    is_enough.store(true, Ordering::SeqCst);
+    soon(async {
+        while let Some(ended) = callers.join_next().await {
+            ended.unwrap();
+        }
+    })
+    .await;
+    nodes.assert_no_keys(SOON).await;
+}

@@ -1,0 +1,21 @@
+//! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
+//! when it is not.
+
+mod contention;
+mod epochs;
+mod faults;
+mod fencing;
+pub(crate) mod fixture;
+mod handing_over;
+mod joining;
+mod leases;
+mod line;
+mod lone_caller;
+mod min_hold;
+mod passwords;
+mod pauses;
+mod renewal;
+mod servers;
+pub(crate) mod still_clock;
+mod vitals;
+mod wakeups;

@@ -1,0 +1,103 @@
+//! Who logs in, and what becomes of it while the node runs.
+
+use redlock_core::{AcquireError, NodeStatus};
+use redlock_tests::{NodeOptions, RedisNode, eventually};
+
+use crate::core::fixture::{SOON, client, connect, once, until_voting};
+
+#[tokio::test]
+async fn what_a_password_may_be_made_of_is_percent_encoded() {
+    let node = RedisNode::start().await;
+    let odd = [
+        "p@ss:w/rd?#[]",
+        "50%",
+        "pa ss",
+        "pässwörd",
+        "\"'\\",
+        "+&=",
+        "a%40b",
+    ];
+    for (n, password) in odd.iter().enumerate() {
+        let user = format!("u:{n}@");
+        let grants = [
+            format!(">{password}"),
+            "on".into(),
+            "~*".into(),
+            "+@all".into(),
+        ];
+        let rules = ["ACL".into(), "SETUSER".into(), user.clone()];
+        node.command(rules.into_iter().chain(grants));
+        let encoded = |text: &str| -> String {
+            let bytes: Vec<_> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            bytes.concat()
+        };
+        let (user, password) = (encoded(&user), encoded(password));
+        let set = connect([format!("redis://{user}:{password}@{}", node.addr())]).await;
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        lease.release().await;
+    }
+}
+
+#[tokio::test]
+async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
+    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
+    let set = connect([node.url()]).await;
+    // On a connection of its own, as the harness' are logged in with the old one.
+    let mut operator = redlock_tests::redis::Client::open(node.url())
+        .unwrap()
+        .get_connection()
+        .unwrap();
+    let mut run = |words: &[&str]| {
+        let mut command = redlock_tests::redis::Cmd::new();
+        for word in words {
+            command.arg(*word);
+        }
+        command.exec(&mut operator).unwrap();
+    };
+    run(&["CONFIG", "SET", "requirepass", "an0ther"]);
+    // Whoever is logged in stays so.
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
+
+    run(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    until_voting(&set[0], false).await;
+    eventually("the reason", SOON, || async {
+        match set[0].status() {
+            NodeStatus::Abstaining(reason) if reason.to_string().contains("WRONGPASS") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    let error = client().acquire(&set, &once("r")).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("a: WRONGPASS"), "{error}");
+    for secret in ["s3cret", "an0ther"] {
+        assert!(!error.contains(secret), "{error}");
+    }
+
+    run(&["CONFIG", "SET", "requirepass", "s3cret"]);
+    until_voting(&set[0], true).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
+}
+
+#[tokio::test]
+async fn a_user_that_is_taken_away_under_a_lease_is_a_reason_and_comes_back() {
+    let node = RedisNode::start().await;
+    let grant = ["ACL", "SETUSER", "me", "on", ">pw", "~*", "+@all"];
+    node.command(grant);
+    let set = connect([format!("redis://me:pw@{}", node.addr())]).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    // Which closes its connections, too.
+    node.command(["ACL", "DELUSER", "me"]);
+    until_voting(&set[0], false).await;
+    drop(lease);
+    assert!(node.get("r").is_some(), "nobody may release it");
+    node.command(grant);
+    until_voting(&set[0], true).await;
+    eventually("the release that was owed", SOON, || async {
+        node.get("r").map_or(Ok(()), |_| Err("still there".into()))
+    })
+    .await;
+}

@@ -1,0 +1,301 @@
+//! Leases that extend themselves, and keys that are put back. The clock is the test's own.
+
+use std::time::{Duration, Instant};
+
+use redlock_core::{Client, NodeSet, Over, Released, Renewal, Request};
+use redlock_tests::{Nodes, RedisNode, eventually};
+
+use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
+use crate::core::still_clock::StillClock;
+
+const TTL: Duration = Duration::from_secs(60);
+/// Longer than it takes any machine to acquire a thousand locks one after the other.
+const LONG: Duration = Duration::from_secs(60 * 60);
+
+fn renewed(renewal: Renewal) -> Request {
+    let mut request = once("r").ttl(TTL);
+    request.renewal = renewal;
+    request
+}
+
+fn patient(clock: &StillClock) -> Client {
+    Client::with_settings(clock.environment(), SOON, [])
+}
+
+/// Lets the key on `node` be about to expire, so that an extension shows.
+async fn shorten(node: &RedisNode) {
+    until_there(node).await;
+    node.command(["PEXPIRE", "r", "30000"]);
+}
+
+async fn until_there(node: &RedisNode) {
+    eventually("the key", SOON, || async {
+        node.get("r").map(|_| ()).ok_or_else(|| "gone".to_owned())
+    })
+    .await;
+}
+
+async fn until_long(node: &RedisNode) {
+    eventually("the extension", SOON, || async {
+        match node.pttl("r").left() {
+            Some(left) if left > Duration::from_secs(40) => Ok(()),
+            left => Err(format!("{left:?}")),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let request = renewed(Renewal::Unlimited);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    let whole = lease.validity();
+    for _ in 0..3 {
+        for node in &nodes {
+            shorten(node).await;
+        }
+        clock.advance(whole / 3);
+        for node in &nodes {
+            until_long(node).await;
+        }
+        eventually("the new validity", SOON, || async {
+            let left = lease.validity();
+            (left == whole).then_some(()).ok_or(format!("{left:?}"))
+        })
+        .await;
+    }
+    assert_eq!(lease.release().await, Released::Confirmed);
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_thousand_leases_are_renewed_together_and_leave_one_by_one() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let client = patient(&clock);
+    let mut leases = Vec::new();
+    for number in 0..1000 {
+        let mut request = once(&format!("r{number}")).ttl(LONG);
+        request.renewal = Renewal::Unlimited;
+        leases.push(client.acquire(&set, &request).await.unwrap());
+    }
+    let whole = leases[0].validity();
+    for round in 0..3 {
+        clock.advance(whole / 3);
+        // Some leave while their extension may be under way.
+        for lease in leases.drain(..100) {
+            if round == 0 {
+                drop(lease);
+            } else {
+                assert_eq!(lease.release().await, Released::Confirmed);
+            }
+        }
+        eventually("the new validities", SOON, || async {
+            let behind = leases.iter().filter(|lease| lease.validity() < whole);
+            match behind.count() {
+                0 => Ok(()),
+                behind => Err(format!("{behind} of {}", leases.len())),
+            }
+        })
+        .await;
+    }
+    for lease in leases {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn without_max_hold_the_ttl_is_final() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let request = renewed(Renewal::Never);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    for node in &nodes {
+        shorten(node).await;
+    }
+    clock.advance(TTL / 2);
+    settle(&set).await;
+    assert!(nodes[0].pttl("r").left().unwrap() <= Duration::from_secs(30));
+    clock.advance(TTL / 2);
+    assert_eq!(lease.lost().await, Over::Expired);
+}
+
+#[tokio::test]
+async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let held = Duration::from_secs(100);
+    let request = renewed(Renewal::For(held));
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    let mut passed = Duration::ZERO;
+    while lease.over().is_none() {
+        assert!(
+            passed + lease.validity() <= held,
+            "{passed:?} + {:?}",
+            lease.validity()
+        );
+        let step = Duration::from_secs(1);
+        clock.advance(step);
+        passed += step;
+        // Whoever woke up has asked the nodes by then; their answer may take a moment more.
+        settle(&set).await;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(lease.lost().await, Over::Expired);
+    assert!(passed > TTL, "it was renewed at all: {passed:?}");
+}
+
+#[tokio::test]
+async fn keys_deleted_under_the_holder_are_noticed_at_the_next_renewal() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let request = renewed(Renewal::Unlimited);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    for node in &nodes {
+        until_there(node).await;
+    }
+    nodes[0].del("r");
+    nodes[1].set("r", "thief", Some(TTL));
+    clock.advance(TTL / 3);
+    assert_eq!(lease.lost().await, Over::Taken);
+    assert!(lease.validity().is_zero());
+    lease.release().await;
+    settle(&set).await;
+    assert_eq!(nodes[0].get("r"), None, "nothing was put back");
+    assert_eq!(nodes[1].get("r").as_deref(), Some(&b"thief"[..]));
+    assert_eq!(nodes[2].get("r"), None);
+}
+
+#[tokio::test]
+async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stands() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let request = renewed(Renewal::Unlimited);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    // All three votes are in: two of them alone would be lost with the one that restarts.
+    settle(&set).await;
+    for node in &nodes {
+        shorten(node).await;
+    }
+    for node in [0, 1] {
+        nodes[node].kill();
+        until_voting(&set[node], false).await;
+    }
+    clock.advance(TTL / 3);
+    // The one node that is left was asked; that is no majority, and no loss either.
+    until_long(&nodes[2]).await;
+    assert_eq!(lease.over(), None);
+    // A node that comes back empty does not hold the key; the other one that is up does.
+    nodes[0].restart().await;
+    until_voting(&set[0], true).await;
+    clock.advance(TTL / 3);
+    settle_one(&set).await;
+    assert_eq!(lease.over(), None, "one of three is no proof of loss");
+    clock.advance(TTL / 3);
+    assert_eq!(lease.lost().await, Over::Expired);
+}
+
+async fn settle_one(set: &NodeSet) {
+    assert_eq!(client().flush(set, SOON).await, ["b"]);
+}
+
+#[tokio::test]
+async fn nothing_is_renewed_after_the_release() {
+    let (nodes, set) = start(3).await;
+    for _ in 0..50 {
+        let clock = StillClock::default();
+        let request = renewed(Renewal::Unlimited);
+        let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+        // The renewal wakes up just as the lease goes.
+        clock.advance(TTL / 3);
+        lease.release().await;
+        clock.advance(TTL);
+    }
+    settle(&set).await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_possession() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    for node in &nodes {
+        until_there(node).await;
+    }
+    nodes[0].kill();
+    nodes[0].restart().await;
+    until_voting(&set[0], true).await;
+    eventually("the key back", SOON, || async {
+        // A node that answers behind the majority is heard by the next extension.
+        lease.extend(TTL).await.unwrap();
+        nodes[0].get("r").map(|_| ()).ok_or("gone".to_owned())
+    })
+    .await;
+    assert_eq!(nodes[0].get("r"), nodes[1].get("r"));
+    // The next extension proves that it was there all the time since; from then on the lease lives
+    // through the restart of another one.
+    settle(&set).await;
+    lease.extend(TTL).await.unwrap();
+    settle(&set).await;
+    nodes[1].kill();
+    nodes[1].restart().await;
+    until_voting(&set[1], true).await;
+    lease.extend(TTL).await.unwrap();
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_key_is_not_put_back_over_another_ones() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    // Not only on all nodes, but known to be: without the first one, the lease rests on the last.
+    settle(&set).await;
+    nodes[0].set("r", "thief", Some(TTL));
+    lease.extend(TTL).await.unwrap();
+    lease.release().await;
+    settle(&set).await;
+    assert_eq!(nodes[0].get("r").as_deref(), Some(&b"thief"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn putting_back_and_release_race_and_leave_no_key() {
+    let (nodes, set) = start(3).await;
+    let mut put_back = 0;
+    for round in 0..1000 {
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        nodes[0].del("r");
+        let handle = lease.handle();
+        let extending = tokio::spawn(async move { handle.extend(TTL).await });
+        // The release comes before, in the middle of, and behind what the extension does.
+        let head_start = Instant::now() + Duration::from_micros(round % 500);
+        while Instant::now() < head_start {
+            tokio::task::yield_now().await;
+        }
+        lease.release().await;
+        // Whether it was extended is a matter of luck; that nothing is left is not.
+        put_back += usize::from(extending.await.unwrap().is_ok());
+    }
+    settle(&set).await;
+    nodes.assert_no_keys(SOON).await;
+    println!("extended before the release in {put_back} of 1000 rounds");
+}
+
+#[tokio::test]
+async fn an_abandoned_lease_keeps_its_keys_until_the_ttl() {
+    let nodes = Nodes::start(3).await;
+    let set = crate::core::fixture::connect(nodes.urls()).await;
+    let lease = client().acquire(&set, &renewed(Renewal::Unlimited)).await;
+    let lease = lease.unwrap();
+    let handle = lease.handle();
+    lease.abandon();
+    assert_eq!(handle.over(), Some(Over::Released));
+    settle(&set).await;
+    for node in &nodes {
+        assert!(node.pttl("r").left().is_some());
+    }
+    client().acquire(&set, &once("r")).await.unwrap_err();
+}

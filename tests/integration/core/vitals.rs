@@ -1,0 +1,165 @@
+//! What is known of a node that is looked after.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Node, NodeErrorKind, NodeStatus, NodeVitals, RetryLimit};
+use redlock_tests::{Nodes, Proxy, eventually};
+
+use crate::core::fixture::{SOON, client, connect, connect_each, once, patient, until_voting};
+
+/// Waits until the vitals say what is wanted, and returns them.
+async fn until(
+    node: &Arc<dyn Node>,
+    what: &str,
+    is_so: impl Fn(&NodeVitals) -> bool,
+) -> NodeVitals {
+    eventually(what, SOON, || async {
+        let vitals = node.vitals();
+        is_so(&vitals)
+            .then(|| vitals.clone())
+            .ok_or_else(|| format!("{vitals:?}"))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn latency_and_answers_are_known_after_an_operation_and_not_before() {
+    let nodes = Nodes::start(1).await;
+    let proxy = Proxy::start(&nodes[0]).await;
+    let set = connect([proxy.url()]).await;
+    let before = set[0].vitals();
+    assert!(before.is_connected && before.connections == 1, "{before:?}");
+    assert!(
+        before.latency.is_none() && before.answers == 0,
+        "{before:?}"
+    );
+    let server = before.server.unwrap();
+    let port = proxy.addr().port().to_string();
+    assert!(server.ends_with(&port), "{server}");
+
+    // Each way: a time that any clock can tell.
+    let delay = Duration::from_millis(20);
+    proxy.delay(delay);
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let held = set[0].vitals();
+    let latency = held.latency.unwrap();
+    assert_eq!(held.answers, 1);
+    assert!(latency.last >= delay * 2, "{latency:?}");
+    assert_eq!(latency.smoothed, latency.last, "it is the first");
+    assert_eq!(
+        (latency.longest, latency.total),
+        (Some(latency.last), latency.last)
+    );
+
+    lease.release().await;
+    let after = set[0].vitals();
+    assert_eq!(after.answers, 2);
+    assert!(after.latency.unwrap().total > latency.total);
+    assert_eq!(after.errors.total(), 0);
+    assert!(after.last_error.is_none());
+}
+
+#[tokio::test]
+async fn a_killed_servers_error_is_the_last_error_and_stays_that_when_it_is_back() {
+    let nodes = Nodes::start(1).await;
+    let set = connect(nodes.urls()).await;
+    nodes[0].kill();
+    until_voting(&set[0], false).await;
+    let down = until(&set[0], "an attempt to reconnect", |vitals| {
+        let refused = |error: &str| error.contains("refused");
+        vitals
+            .last_error
+            .as_ref()
+            .is_some_and(|last| refused(&last.error.to_string()))
+    })
+    .await;
+    assert!(!down.is_connected && down.connections == 1, "{down:?}");
+    // Its vitals have the reason a moment before the node itself says so.
+    eventually("the reason", SOON, || async {
+        match set[0].status() {
+            NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::NotConnected => {
+                Ok(())
+            }
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    client().acquire(&set, &once("r")).await.unwrap_err();
+    // The attempt; what is undone was never sent, and is owed.
+    let refused = set[0].vitals().errors.of(NodeErrorKind::NotConnected);
+    assert!(refused >= 1, "{refused}");
+
+    nodes[0].restart().await;
+    until_voting(&set[0], true).await;
+    let back = set[0].vitals();
+    assert!(back.is_connected && back.connections == 2, "{back:?}");
+    assert!(back.since.unwrap() < back.last_error.unwrap().ago);
+}
+
+#[tokio::test]
+async fn a_servers_own_error_is_counted_as_such() {
+    let nodes = Nodes::start(1).await;
+    let set = connect(nodes.urls()).await;
+    nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
+    client().acquire(&set, &once("r")).await.unwrap_err();
+    let vitals = set[0].vitals();
+    assert_eq!(vitals.errors.of(NodeErrorKind::Server), 1);
+    let last = vitals.last_error.unwrap();
+    assert_eq!(last.error.kind(), NodeErrorKind::Server);
+    assert!(last.error.to_string().starts_with("OOM"), "{last:?}");
+}
+
+#[tokio::test]
+async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_away() {
+    let nodes = Nodes::start(3).await;
+    let suspect_after = Duration::from_millis(50);
+    // The others are not suspected, however slow the machine is.
+    let mut options = [patient(), patient(), patient()];
+    options[0].suspect_after = suspect_after;
+    let set = connect_each(nodes.urls().into_iter().zip(options)).await;
+    nodes[0].freeze();
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    // The vitals have a suspicion a moment before the node votes no.
+    until_voting(&set[0], false).await;
+    let suspect = set[0].vitals();
+    assert!(suspect.last_error.is_some(), "{suspect:?}");
+    assert_eq!((suspect.in_flight, suspect.answers), (1, 0));
+    assert!(suspect.is_connected, "it may just be slow: {suspect:?}");
+    let NodeStatus::Abstaining(reason) = set[0].status() else {
+        panic!("a suspect node votes no");
+    };
+    assert_eq!(reason.kind(), NodeErrorKind::TimedOut);
+    client()
+        .acquire(&set, &once("s"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    assert!(set[0].vitals().errors.of(NodeErrorKind::TimedOut) >= 1);
+
+    nodes[0].thaw();
+    lease.release().await;
+    let well = until(&set[0], "all answers", |vitals| vitals.in_flight == 0).await;
+    let latency = well.latency.unwrap();
+    assert!(latency.longest.unwrap() >= suspect_after, "{latency:?}");
+}
+
+#[tokio::test]
+async fn a_node_is_watched_while_somebody_waits() {
+    let nodes = Nodes::start(1).await;
+    let set = connect(nodes.urls()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    assert!(!set[0].vitals().is_watched);
+    let other = client();
+    let mut request = once("r");
+    request.retry.limit = RetryLimit::Forever;
+    let waiting = other.acquire(&set, &request);
+    let releasing = async {
+        until(&set[0], "a watch", |vitals| vitals.is_watched).await;
+        lease.release().await;
+    };
+    let (won, ()) = tokio::join!(waiting, releasing);
+    won.unwrap().release().await;
+}

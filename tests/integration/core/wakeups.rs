@@ -1,0 +1,384 @@
+//! Knowing that a lock has become free, whoever held it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use redlock_core::{NodeSet, Resource, Vigil};
+use redlock_tests::redis::Value;
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+
+use crate::core::fixture::{SOON, client, connect, connect_with, once, patient, start};
+use crate::core::still_clock::StillClock;
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// On a clock that stands still, so that what completes was told by the nodes.
+struct Watcher {
+    clock: StillClock,
+    set: NodeSet,
+}
+
+impl Watcher {
+    fn of(set: &NodeSet) -> Self {
+        let (clock, set) = (StillClock::default(), set.clone());
+        Self { clock, set }
+    }
+
+    fn vigil(&self, keys: impl Into<Resource>) -> Vigil {
+        let clock = self.clock.environment().clock;
+        Vigil::begin(&clock, &self.set, &keys.into(), u64::MAX)
+    }
+
+    /// A vigil over one of the nodes.
+    fn at(&self, seat: usize, keys: impl Into<Resource>) -> Vigil {
+        let clock = self.clock.environment().clock;
+        let node: NodeSet = Arc::new([self.set[seat].clone()]);
+        Vigil::begin(&clock, &node, &keys.into(), u64::MAX)
+    }
+}
+
+/// Waits until the nodes have said for how long the keys are held: longer than `than`.
+async fn until_held(vigil: &Vigil, than: Duration) -> Duration {
+    eventually("the nodes to be seen", SOON, async || {
+        let due = vigil.due().map(redlock_core::Moment::since_origin);
+        due.filter(|due| *due > than).ok_or(format!("{due:?}"))
+    })
+    .await
+}
+
+async fn until_free(vigil: &Vigil) {
+    let free = tokio::time::timeout(SOON, vigil.free()).await;
+    free.expect("nobody told that it is free");
+}
+
+fn is_free(vigil: &Vigil) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    pin!(vigil.free()).poll(&mut context).is_ready()
+}
+
+/// The ids of the connections on which a server tells of keys.
+fn trackers(node: &RedisNode) -> Vec<String> {
+    let Value::BulkString(list) = node.command(["CLIENT", "LIST"]) else {
+        panic!("a list of clients");
+    };
+    let list = String::from_utf8(list).unwrap();
+    let field = |line: &str, name: &str| {
+        let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
+        fields
+            .find(|(found, _)| *found == name)
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    list.lines()
+        .filter(|line| field(line, "flags").contains('t'))
+        .map(|line| field(line, "id"))
+        .collect()
+}
+
+async fn until_trackers(node: &RedisNode, count: usize) -> Vec<String> {
+    eventually("the connections", SOON, async || {
+        let trackers = trackers(node);
+        (trackers.len() == count)
+            .then(|| trackers.clone())
+            .ok_or(format!("{trackers:?}"))
+    })
+    .await
+}
+
+fn set_everywhere(nodes: &Nodes, key: &str) {
+    for node in nodes {
+        node.set(key, "someone", Some(TTL));
+    }
+}
+
+#[tokio::test]
+async fn a_release_is_told() {
+    let (_nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    assert!(!is_free(&vigil));
+    lease.release().await;
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn a_foreign_clients_deletion_is_told_and_a_majority_decides() {
+    let (nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    set_everywhere(&nodes, "r");
+    let vigil = watcher.vigil("r");
+    let first = watcher.at(0, "r");
+    for vigil in [&vigil, &first] {
+        until_held(vigil, Duration::ZERO).await;
+    }
+    nodes[0].del("r");
+    until_free(&first).await;
+    assert!(!is_free(&vigil), "an attempt would be one vote of three");
+    nodes[2].del("r");
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn what_was_released_before_anybody_looked_is_free() {
+    let (_nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    until_free(&watcher.vigil("r")).await;
+}
+
+#[tokio::test]
+async fn an_expiry_passes_on_the_clients_own_clock() {
+    let (nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    set_everywhere(&nodes, "r");
+    let vigil = watcher.vigil("r");
+    let due = until_held(&vigil, Duration::ZERO).await;
+    assert!(due <= TTL + Duration::from_millis(1), "{due:?}");
+    assert!(!is_free(&vigil));
+    watcher.clock.advance(due);
+    assert!(is_free(&vigil), "whatever the servers say");
+}
+
+#[tokio::test]
+async fn an_expiry_that_a_server_sees_first_is_told() {
+    let node = RedisNode::start().await;
+    let set = connect([node.url()]).await;
+    let watcher = Watcher::of(&set);
+    node.set("r", "someone", Some(TTL));
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    node.command(["PEXPIRE", "r", "20"]);
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn a_flush_is_told() {
+    let (nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    set_everywhere(&nodes, "r");
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    nodes.iter().for_each(RedisNode::flushall);
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn an_extension_and_another_owner_do_not_pass_for_a_release() {
+    let (nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    lease.extend(TTL * 3).await.unwrap();
+    until_held(&vigil, TTL * 2).await;
+    assert!(!is_free(&vigil));
+    for node in &nodes {
+        node.set("r", "another", Some(TTL * 5));
+    }
+    until_held(&vigil, TTL * 4).await;
+    assert!(!is_free(&vigil));
+}
+
+#[tokio::test]
+async fn several_keys_are_free_when_the_last_one_is() {
+    let (nodes, set) = start(3).await;
+    let watcher = Watcher::of(&set);
+    set_everywhere(&nodes, "a");
+    set_everywhere(&nodes, "b");
+    let vigil = watcher.vigil(["a", "b"]);
+    let first = watcher.vigil("a");
+    for vigil in [&vigil, &first] {
+        until_held(vigil, Duration::ZERO).await;
+    }
+    nodes.iter().for_each(|node| assert!(node.del("a")));
+    until_free(&first).await;
+    assert!(!is_free(&vigil));
+    nodes.iter().for_each(|node| assert!(node.del("b")));
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn a_dead_and_a_hung_minority_are_no_hindrance() {
+    let (nodes, set) = start(5).await;
+    let watcher = Watcher::of(&set);
+    set_everywhere(&nodes, "r");
+    nodes[0].freeze();
+    nodes[4].kill();
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    for node in nodes.iter().skip(1).take(3) {
+        assert!(!is_free(&vigil));
+        node.del("r");
+    }
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_was_killed_is_made_anew() {
+    let node = RedisNode::start().await;
+    let set = connect([node.url()]).await;
+    let watcher = Watcher::of(&set);
+    node.set("r", "someone", Some(TTL));
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    let old = until_trackers(&node, 1).await;
+    node.command(["CLIENT", "KILL", "ID", &old[0]]);
+    // Released while nobody looks.
+    node.del("r");
+    until_free(&vigil).await;
+    assert_ne!(trackers(&node), old);
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_is_looked_at_again() {
+    let node = RedisNode::start().await;
+    let set = connect([node.url()]).await;
+    let watcher = Watcher::of(&set);
+    node.set("r", "someone", Some(TTL));
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    node.kill();
+    assert!(!is_free(&vigil));
+    node.restart().await;
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn there_is_no_connection_for_it_until_somebody_waits_and_then_one() {
+    let node = RedisNode::start().await;
+    let set = connect([node.url()]).await;
+    let lease = client().acquire(&set, &once("r0")).await.unwrap();
+    assert!(trackers(&node).is_empty());
+    let watcher = Watcher::of(&set);
+    let vigils: Vec<_> = (0..100).map(|n| watcher.vigil(format!("r{n}"))).collect();
+    for vigil in &vigils[1..] {
+        until_free(vigil).await;
+    }
+    until_held(&vigils[0], Duration::ZERO).await;
+    assert_eq!(trackers(&node).len(), 1);
+    lease.release().await;
+    until_free(&vigils[0]).await;
+    drop(watcher);
+    drop(set);
+    until_trackers(&node, 0).await;
+    assert!(!vigils.is_empty(), "though somebody waits");
+}
+
+#[tokio::test]
+async fn the_connection_is_closed_when_nobody_has_waited_for_a_while() {
+    let node = RedisNode::start().await;
+    let mut options = patient();
+    options.watch_idle = Duration::from_millis(20);
+    let set = connect_with([node.url()], &options).await;
+    let watcher = Watcher::of(&set);
+    for _ in 0..3 {
+        node.set("r", "someone", Some(TTL));
+        let vigil = watcher.vigil("r");
+        until_held(&vigil, Duration::ZERO).await;
+        let tracker = until_trackers(&node, 1).await;
+        // A whole idle time and more, by the server's own clock.
+        let since = node.time();
+        eventually("time to pass", SOON, async || {
+            let passed = node.time().saturating_sub(since);
+            (passed > options.watch_idle * 5)
+                .then_some(())
+                .ok_or(format!("{passed:?}"))
+        })
+        .await;
+        assert_eq!(trackers(&node), tracker, "somebody waits");
+        drop(vigil);
+        until_trackers(&node, 0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_may_be_kept_for_ever() {
+    let node = RedisNode::start().await;
+    let mut options = patient();
+    options.watch_idle = Duration::MAX;
+    let set = connect_with([node.url()], &options).await;
+    until_free(&Watcher::of(&set).vigil("r")).await;
+    assert_eq!(trackers(&node).len(), 1);
+}
+
+#[tokio::test]
+async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
+    let options = NodeOptions::default().password("s3cret").unix_socket();
+    let node = RedisNode::start_with(options).await;
+    for url in [node.url(), format!("{}/3", node.url()), node.unix_url()] {
+        let set = connect([url]).await;
+        let watcher = Watcher::of(&set);
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        let vigil = watcher.vigil("r");
+        until_held(&vigil, Duration::ZERO).await;
+        lease.release().await;
+        until_free(&vigil).await;
+    }
+}
+
+/// What the README says that a user needs, without and with what is for waiting.
+const MINIMAL: [&str; 8] = [
+    "+set", "+get", "+del", "+pexpire", "+pttl", "+evalsha", "+eval", "+time",
+];
+const WAITING: &str = "+client|tracking";
+
+fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
+    let user = ["ACL", "SETUSER", "locker", "reset", "on", ">secret", "~*"];
+    node.command(user.iter().chain(&MINIMAL).chain(rules).copied());
+    format!("redis://locker:secret@{}", node.addr())
+}
+
+#[tokio::test]
+async fn the_documented_rules_are_enough() {
+    let node = RedisNode::start().await;
+    let set = connect([url_of_user(&node, &[WAITING])]).await;
+    let watcher = Watcher::of(&set);
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let vigil = watcher.vigil("r");
+    until_held(&vigil, Duration::ZERO).await;
+    lease.release().await;
+    until_free(&vigil).await;
+}
+
+#[tokio::test]
+async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
+    let node = RedisNode::start().await;
+    let mut options = patient();
+    options.watch_idle = Duration::from_millis(20);
+    let set = connect_with([url_of_user(&node, &[])], &options).await;
+    let watcher = Watcher::of(&set);
+    node.set("r", "someone", Some(TTL));
+    let vigil = watcher.vigil("r");
+    eventually("the server to refuse", SOON, async || {
+        let log = format!("{:?}", node.command(["ACL", "LOG"]));
+        log.contains("client|tracking").then_some(()).ok_or(log)
+    })
+    .await;
+    until_trackers(&node, 0).await;
+    assert_eq!(vigil.due(), None);
+    assert!(!is_free(&vigil));
+
+    let mut request = once("r").retries(u32::MAX);
+    request.retry.delay = Duration::from_millis(1);
+    let waiting = tokio::spawn({
+        let set = set.clone();
+        async move { client().acquire(&set, &request).await }
+    });
+    node.del("r");
+    let lease = waiting.await.unwrap().unwrap();
+
+    node.command(["ACL", "SETUSER", "locker", WAITING]);
+    // Who waits from now on makes it ask again.
+    let mut vigils = Vec::new();
+    eventually("the server to tell", SOON, || {
+        vigils.push(watcher.vigil("r"));
+        let is_seen = vigils.iter().any(|vigil| vigil.due().is_some());
+        std::future::ready(is_seen.then_some(()).ok_or("out of sight".to_owned()))
+    })
+    .await;
+    lease.release().await;
+}

@@ -1,0 +1,189 @@
+//! Many at once, and much in a row.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redlock_core::{Client, ExtendError, Lease, Over, Released, Request, Resource, RetryLimit};
+use redlock_tests::RedisNode;
+use tokio::sync::oneshot;
+
+use crate::core::fixture::{client, once, start};
+use crate::core::still_clock::StillClock;
+use crate::faults::scene::{lock_everywhere, soon, until_served, without_timeouts};
+
+const RACES: usize = 10_000;
+/// Several pairs side by side, so that the threads do get in each other's way.
+const RACERS: usize = 4;
+
+async fn a_hundred_waiters_are_never_inside_together_and_all_get_their_turn(n: usize) {
+    let (nodes, set) = start(n).await;
+    let inside = Arc::new(AtomicUsize::new(0));
+    let turns = Arc::new(AtomicUsize::new(0));
+    let waiters: Vec<_> = (0..100)
+        .map(|_| {
+            let (set, inside, turns) = (set.clone(), Arc::clone(&inside), Arc::clone(&turns));
+            tokio::spawn(async move {
+                let mut request = once("hot");
+                request.retry.limit = RetryLimit::Forever;
+                request.retry.delay = Duration::from_millis(20);
+                let lease = client().acquire(&set, &request).await.unwrap();
+                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two inside");
+                tokio::task::yield_now().await;
+                assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                turns.fetch_add(1, Ordering::SeqCst);
+                lease.release().await;
+            })
+        })
+        .collect();
+    for waiter in waiters {
+        waiter.await.unwrap();
+    }
+    assert_eq!(turns.load(Ordering::SeqCst), 100);
+    until_served(&set).await;
+    nodes.assert_no_keys(Duration::ZERO).await;
+}
+
+/// Releases a lease while another task extends it again and again. So every order comes up, also the
+/// one in which an extension finds the lease in order and reaches the nodes behind the release.
+async fn race(lease: Lease, lateness: usize) {
+    let handle = lease.handle();
+    let (extended, has_extended) = oneshot::channel();
+    let extending = tokio::spawn(async move {
+        let ttl = Duration::from_secs(120);
+        handle.extend(ttl).await.unwrap();
+        extended.send(()).unwrap();
+        while handle.extend(ttl).await.is_ok() {}
+        handle.over()
+    });
+    has_extended.await.unwrap();
+    for _ in 0..lateness {
+        std::hint::spin_loop();
+    }
+    lease.release().await;
+    assert_eq!(extending.await.unwrap(), Some(Over::Released));
+}
+
+async fn ten_thousand_races_of_extension_and_release_leave_no_key(n: usize) {
+    let (nodes, set) = start(n).await;
+    let racers: Vec<_> = (0..RACERS)
+        .map(|racer| {
+            let set = set.clone();
+            tokio::spawn(async move {
+                let (client, request) = (client(), once(&format!("r{racer}")));
+                for round in 0..RACES / RACERS {
+                    // The release comes at any time of an extension, not always at the same one.
+                    let lease = client.acquire(&set, &request).await.unwrap();
+                    race(lease, round * 31 % 4096).await;
+                }
+            })
+        })
+        .collect();
+    for racer in racers {
+        racer.await.unwrap();
+    }
+    until_served(&set).await;
+    nodes.assert_no_keys(Duration::ZERO).await;
+}
+
+/// Every script at once: several names are acquired by one, too.
+async fn work(client: &Client, set: &redlock_core::NodeSet, worker: usize) {
+    let mut request = Request::new("").retries(0);
+    request.resource = Resource::all([format!("a{worker}"), format!("b{worker}")]);
+    for _ in 0..50 {
+        let lease = client.acquire(set, &request).await.unwrap();
+        lease.extend(Duration::from_secs(120)).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+}
+
+async fn scripts_forgotten_under_load_are_sent_again_and_nobody_notices(n: usize) {
+    let (nodes, set) = start(n).await;
+    // Once for certain, and then again and again.
+    nodes.iter().for_each(RedisNode::script_flush);
+    let nodes = Arc::new(nodes);
+    // Until this test is over, however it ends.
+    let forgotten = Arc::downgrade(&nodes);
+    let forgetting = std::thread::spawn(move || {
+        while let Some(nodes) = forgotten.upgrade() {
+            nodes.iter().for_each(RedisNode::script_flush);
+        }
+    });
+    let workers: Vec<_> = (0..8)
+        .map(|worker| {
+            let set = set.clone();
+            tokio::spawn(async move { work(&client(), &set, worker).await })
+        })
+        .collect();
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    for node in nodes.iter() {
+        let errors = node.info("errorstat_NOSCRIPT");
+        assert!(errors.is_some(), "{node} never had to be told again");
+    }
+    // A script that is sent again may come behind what was asked meanwhile: ask twice.
+    until_served(&set).await;
+    until_served(&set).await;
+    nodes.assert_no_keys(Duration::ZERO).await;
+    drop(nodes);
+    forgetting.join().unwrap();
+}
+
+/// How many script calls it takes to know that a node has served what came before.
+const BARRIER: u32 = 2;
+
+fn scripts_run(nodes: &redlock_tests::Nodes) -> Vec<u32> {
+    let calls = |node: &RedisNode| {
+        let stat = node.info("cmdstat_evalsha")?;
+        let calls = stat.split(',').next()?.strip_prefix("calls=")?;
+        calls.parse().ok()
+    };
+    nodes.iter().map(|node| calls(node).unwrap_or(0)).collect()
+}
+
+async fn a_second_release_is_told_apart_and_asks_no_node(n: usize) {
+    let (nodes, set) = start(n).await;
+    let lease = lock_everywhere(&without_timeouts(), &nodes, &set).await;
+    let handle = lease.handle();
+    until_served(&set).await;
+    let before = scripts_run(&nodes);
+    let and = |more: u32| -> Vec<u32> { before.iter().map(|calls| calls + more).collect() };
+    assert_eq!(soon(lease.release()).await, Released::Confirmed);
+    until_served(&set).await;
+    assert_eq!(scripts_run(&nodes), and(1 + BARRIER));
+    for _ in 0..3 {
+        assert_eq!(soon(handle.surrender()).await, Released::NotLast);
+        let error = soon(handle.extend(Duration::from_secs(60))).await;
+        assert!(matches!(error, Err(ExtendError::Over(Over::Released))));
+    }
+    until_served(&set).await;
+    assert_eq!(scripts_run(&nodes), and(1 + BARRIER * 2));
+}
+
+async fn a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder_alone(n: usize) {
+    let (nodes, set) = start(n).await;
+    let clock = StillClock::default();
+    let client = Client::new(clock.environment());
+    let lease = lock_everywhere(&client, &nodes, &set).await;
+    clock.jump(Duration::from_secs(60));
+    for node in &nodes {
+        node.set("r", "the next one", Some(Duration::from_secs(60)));
+    }
+    assert_eq!(lease.over(), Some(Over::Expired));
+    let error = soon(lease.extend(Duration::from_secs(60))).await;
+    assert!(matches!(error, Err(ExtendError::Over(Over::Expired))));
+    assert_eq!(soon(lease.release()).await, Released::Confirmed);
+    until_served(&set).await;
+    for node in &nodes {
+        assert_eq!(node.get("r").as_deref(), Some(&b"the next one"[..]));
+    }
+}
+
+with_three_and_five_nodes! {
+    a_hundred_waiters_are_never_inside_together_and_all_get_their_turn,
+    ten_thousand_races_of_extension_and_release_leave_no_key,
+    scripts_forgotten_under_load_are_sent_again_and_nobody_notices,
+    a_second_release_is_told_apart_and_asks_no_node,
+    a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder_alone,
+}

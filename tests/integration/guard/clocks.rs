@@ -1,0 +1,85 @@
+//! Servers whose wall clocks jump.
+
+use std::time::{Duration, Instant};
+
+use redlock_core::NodeErrorKind::Quarantined;
+use redlock_core::{Node, Over};
+use redlock_tests::{NodeOptions, Nodes, eventually};
+
+use crate::guard::fixture::{MAX_TTL, SOON, Set, client, once};
+
+async fn movable(n: usize) -> Nodes {
+    Nodes::start_with(n, NodeOptions::default().movable_clock()).await
+}
+
+const JUMP: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_does_not_end_a_quarantine() {
+    let nodes = movable(3).await;
+    let set = Set::attentive(nodes.urls()).await;
+    nodes[0].restart().await;
+    set.until(0, Quarantined).await;
+    let jumped = Instant::now();
+    nodes[0].advance_clock(JUMP);
+    set.until_voting(0).await;
+    assert!(jumped.elapsed() >= MAX_TTL);
+}
+
+#[tokio::test]
+async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost_and_no_other() {
+    let nodes = movable(3).await;
+    let set = Set::attentive(nodes.urls()).await;
+    let mut request = once("r");
+    request.ttl = Duration::from_secs(600);
+    let lease = client().acquire(&set.node_set(), &request).await.unwrap();
+    crate::guard::leases::until_granted_by_all(&nodes, "r").await;
+    for node in &set.nodes {
+        let handle = lease.handle();
+        node.on_new_epoch(std::sync::Arc::new(move || handle.recheck()));
+    }
+    nodes[0].set_back_clock(JUMP);
+    let reason = set.until(0, Quarantined).await;
+    assert!(
+        !reason.is_empty() && lease.over().is_none(),
+        "two others vouch for it"
+    );
+    nodes[1].advance_clock(JUMP);
+    assert_eq!(lease.lost().await, Over::Forgotten);
+    assert_eq!((set.nodes[0].epoch(), set.nodes[1].epoch()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_always_off_is_none_that_stepped() {
+    let nodes = movable(1).await;
+    nodes[0].advance_clock(JUMP);
+    let set = Set::attentive(nodes.urls()).await;
+    assert_eq!(set.votes(), [true]);
+    assert_eq!(set.nodes[0].epoch(), 0);
+}
+
+#[tokio::test]
+async fn how_far_a_nodes_clock_is_off_is_known_and_follows_it() {
+    let nodes = movable(2).await;
+    nodes[1].advance_clock(JUMP);
+    let set = Set::attentive(nodes.urls()).await;
+    // The thread may be stopped between two looks at clocks; the next check has it right.
+    let until_off_by = |index: usize, expected_us: i64| {
+        let set = &set;
+        eventually("a check", SOON, move || async move {
+            let vitals = set.nodes[index].vitals();
+            let clock = vitals.clock.expect("it was checked");
+            // As exact as the round trip, and a server counts in whole µs.
+            let within = clock.within + Duration::from_millis(1);
+            let off = (clock.ahead_us - expected_us).unsigned_abs();
+            (Duration::from_micros(off) <= within)
+                .then_some(())
+                .ok_or_else(|| format!("{clock:?}"))
+        })
+    };
+    let jump = i64::try_from(JUMP.as_micros()).unwrap();
+    until_off_by(0, 0).await;
+    until_off_by(1, jump).await;
+    nodes[0].set_back_clock(JUMP);
+    until_off_by(0, -jump).await;
+}

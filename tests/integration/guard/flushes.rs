@@ -1,0 +1,107 @@
+//! Servers that are emptied while they run.
+
+use redlock_core::NodeErrorKind::Quarantined;
+use redlock_core::{AcquireError, Node};
+use redlock_tests::{Nodes, Proxy, RedisNode};
+
+use crate::guard::fixture::{SOON, Set, client, once};
+
+#[tokio::test]
+async fn a_flush_that_no_connection_saw_is_found_at_the_next_one() {
+    let node = RedisNode::start().await;
+    let proxy = Proxy::start(&node).await;
+    let set = Set::standard([proxy.url()]).await;
+    proxy.cut().await;
+    node.flushall();
+    proxy.restore().await;
+    let reason = set.until(0, Quarantined).await;
+    assert!(reason.contains("may have forgotten locks"), "{reason}");
+    set.until_voting(0).await;
+}
+
+#[tokio::test]
+async fn a_flush_under_a_live_connection_is_found_by_the_next_check() {
+    let nodes = Nodes::start(3).await;
+    let set = Set::attentive(nodes.urls()).await;
+    nodes[0].flushall();
+    set.until(0, Quarantined).await;
+    assert_eq!(set.nodes[0].epoch(), 1);
+    assert_eq!(set.votes(), [false, true, true]);
+    set.until_voting(0).await;
+}
+
+#[tokio::test]
+async fn a_check_is_made_on_a_busy_connection_too() {
+    let node = RedisNode::start().await;
+    let set = Set::attentive([node.url()]).await;
+    let nodes = set.node_set();
+    let client = client();
+    node.flushall();
+    // Never idle, and no fenced acquisition among them.
+    let busy = async {
+        loop {
+            match client.acquire(&nodes, &once("r")).await {
+                Ok(lease) => {
+                    lease.release().await;
+                }
+                Err(error) => return error,
+            }
+        }
+    };
+    let error = tokio::time::timeout(SOON, busy).await.expect("a check");
+    assert!(error.to_string().contains("may have forgotten"), "{error}");
+}
+
+#[tokio::test]
+async fn a_fenced_acquisition_finds_a_flush_at_once() {
+    let nodes = Nodes::start(3).await;
+    // The checks are ten seconds apart.
+    let set = Set::standard(nodes.urls()).await;
+    for node in nodes.iter().take(2) {
+        node.flushall();
+    }
+    let mut fenced = once("r");
+    fenced.fencing = true;
+    let error = client()
+        .acquire(&set.node_set(), &fenced)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    assert!(error.to_string().contains("its marker is gone"), "{error}");
+    assert_eq!(
+        set.votes(),
+        [false, false, true],
+        "as soon as the answer is there"
+    );
+    for index in [0, 1] {
+        set.until(index, Quarantined).await;
+        // It votes no as soon as it is in doubt; what that comes to, the next answer tells.
+        redlock_tests::eventually("a new epoch", SOON, || async {
+            match set.nodes[index].epoch() {
+                1 => Ok(()),
+                epoch => Err(format!("epoch {epoch}")),
+            }
+        })
+        .await;
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_fenced_acquisition_heeds_a_quarantine_that_its_client_has_not_heard_of() {
+    let node = RedisNode::start().await;
+    let set = Set::standard([node.url()]).await;
+    let mut fenced = once("r");
+    fenced.fencing = true;
+    let lease = client().acquire(&set.node_set(), &fenced).await.unwrap();
+    assert!(lease.fencing_token().is_some());
+    lease.release().await;
+    let mut marker = crate::guard::fixture::marker(&node);
+    marker.until_ms += 60_000;
+    node.set(crate::guard::fixture::MARKER, marker.to_bytes(), None);
+    client()
+        .acquire(&set.node_set(), &fenced)
+        .await
+        .unwrap_err();
+    set.until(0, Quarantined).await;
+}

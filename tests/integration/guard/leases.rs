@@ -1,0 +1,78 @@
+//! What a registry makes of nodes that forget.
+
+use std::time::Duration;
+
+use redlock_runtime::{Config, Over, Redlock, lock};
+use redlock_tests::{Nodes, eventually};
+
+use crate::guard::fixture::{MAX_TTL, SOON};
+
+pub(crate) fn config(nodes: &Nodes) -> Config {
+    let config = Config::new().retry_count(0).node_timeout(SOON);
+    let config = config.max_ttl(MAX_TTL * 60).ttl(MAX_TTL * 60);
+    let urls = nodes.urls().into_iter().zip('a'..);
+    urls.fold(config, |config, (url, name)| config.pool(name, url))
+}
+
+pub(crate) async fn until_granted_by_all(nodes: &Nodes, key: &str) {
+    eventually("the key on every node", SOON, || async {
+        let values = nodes.values_of(key);
+        if values.iter().all(Option::is_some) {
+            Ok(())
+        } else {
+            Err(format!("{values:?}"))
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted_and_not_before() {
+    let nodes = Nodes::start(3).await;
+    let redlock = Redlock::start(config(&nodes)).await.unwrap();
+    let registry = redlock.registry().clone();
+    let lease = registry.scope(lock("r").acquire()).await.unwrap();
+    until_granted_by_all(&nodes, "r").await;
+
+    nodes[0].restart().await;
+    let reason = eventually("the health to tell", SOON, || async {
+        let health = redlock.registry().health();
+        match &health[0].status {
+            redlock_runtime::NodeStatus::Abstaining(reason)
+                if reason.kind() == redlock_runtime::NodeErrorKind::Quarantined =>
+            {
+                Ok(reason.to_string())
+            }
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    assert!(reason.contains("may have forgotten locks"), "{reason}");
+    assert!(lease.validity() > Duration::ZERO);
+
+    nodes[1].restart().await;
+    assert_eq!(lease.lost().await, Over::Forgotten);
+}
+
+#[tokio::test]
+async fn a_body_is_cancelled_when_too_many_nodes_forgot_its_lock() {
+    let nodes = Nodes::start(3).await;
+    let redlock = Redlock::start(config(&nodes)).await.unwrap();
+    let registry = redlock.registry().clone();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let running = tokio::spawn(registry.scope(async {
+        let lease = lock("r").acquire().await.unwrap();
+        let body = async |_| {
+            begun.send(()).unwrap();
+            std::future::pending::<()>().await;
+        };
+        lease.run(body).await
+    }));
+    has_begun.await.unwrap();
+    until_granted_by_all(&nodes, "r").await;
+    for node in nodes.iter().take(2) {
+        node.restart().await;
+    }
+    let error = running.await.unwrap().unwrap_err();
+    assert!(error.is_lost(), "{error}");
+}

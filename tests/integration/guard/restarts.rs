@@ -1,0 +1,142 @@
+//! Servers that come back with less than they had.
+
+use std::time::{Duration, Instant};
+
+use redlock_core::NodeErrorKind::{Quarantined, Refused};
+use redlock_core::guard::RestartGuard;
+use redlock_core::{Node, RedisOptions};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
+
+use crate::guard::fixture::{MARKER, MAX_TTL, Set, client, marker, once, until_marked_anew};
+
+#[tokio::test]
+async fn a_node_that_restarted_empty_says_so_and_votes_when_the_longest_ttl_has_passed() {
+    let nodes = Nodes::start(3).await;
+    let set = Set::standard(nodes.urls()).await;
+    nodes[1].kill();
+    let killed = Instant::now();
+    nodes[1].restart().await;
+    let reason = set.until(1, Quarantined).await;
+    assert!(reason.contains("may have forgotten locks"), "{reason}");
+    assert_eq!(set.votes(), [true, false, true]);
+
+    let lease = client().acquire(&set.node_set(), &once("r")).await.unwrap();
+    assert_eq!(nodes[1].get("r"), None);
+    lease.release().await;
+
+    set.until_voting(1).await;
+    assert!(killed.elapsed() >= MAX_TTL);
+    assert_eq!(set.nodes[1].epoch(), 1);
+    assert_eq!(set.nodes[0].epoch(), 0);
+}
+
+#[tokio::test]
+async fn another_client_that_comes_meanwhile_waits_too() {
+    let nodes = Nodes::start(3).await;
+    let first = Set::standard(nodes.urls()).await;
+    let killed = Instant::now();
+    nodes[1].restart().await;
+    first.until(1, Quarantined).await;
+    let second = Set::standard(nodes.urls()).await;
+    assert_eq!(second.votes(), [true, false, true]);
+    second.until_voting(1).await;
+    assert!(killed.elapsed() >= MAX_TTL);
+}
+
+#[tokio::test]
+async fn a_client_that_finds_one_blank_node_beside_marked_ones_has_it_wait() {
+    let nodes = Nodes::start(3).await;
+    drop(Set::standard(nodes.urls()).await);
+    nodes[2].restart().await;
+    let set = Set::standard(nodes.urls()).await;
+    assert_eq!(set.votes(), [true, true, false]);
+    set.until_voting(2).await;
+}
+
+fn persistent() -> NodeOptions {
+    NodeOptions::default().append_only()
+}
+
+fn trusting(options: &mut RedisOptions) {
+    options.trust_aof = true;
+}
+
+#[tokio::test]
+async fn a_node_that_restarted_from_its_append_only_file_waits_unless_that_is_trusted() {
+    let node = RedisNode::start_with(persistent()).await;
+    let set = Set::standard([node.url()]).await;
+    let before = marker(&node);
+    node.restart().await;
+    set.until(0, Quarantined).await;
+    let after = until_marked_anew(&node, Some(&before)).await;
+    assert!(after.until_ms >= before.until_ms + 2_000);
+
+    let node = RedisNode::start_with(persistent()).await;
+    let set = Set::with([node.url()], RestartGuard::Standard, trusting).await;
+    let before = marker(&node);
+    node.restart().await;
+    let after = until_marked_anew(&node, Some(&before)).await;
+    assert_eq!(after.until_ms, before.until_ms);
+    set.until_voting(0).await;
+    assert_eq!(set.nodes[0].epoch(), 0, "nothing is forgotten");
+}
+
+#[tokio::test]
+async fn a_trusted_node_that_lost_its_marker_waits_all_the_same() {
+    let node = RedisNode::start_with(persistent()).await;
+    let set = Set::with([node.url()], RestartGuard::Standard, trusting).await;
+    node.kill();
+    // As after a power loss: the end of the file never reached the disk.
+    for entry in std::fs::read_dir(node.dir().join("appendonlydir")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().ends_with(".incr.aof") {
+            std::fs::write(path, b"").unwrap();
+        }
+    }
+    node.restart().await;
+    set.until(0, Quarantined).await;
+    assert_eq!(set.nodes[0].epoch(), 1);
+}
+
+#[tokio::test]
+async fn a_promoted_replica_waits() {
+    let primary = RedisNode::start().await;
+    drop(Set::standard([primary.url()]).await);
+    let replica = RedisNode::start_with(NodeOptions::default().replica_of(&primary)).await;
+    redlock_tests::eventually(
+        "the replica to have the marker",
+        crate::guard::fixture::SOON,
+        || async { replica.get(MARKER).ok_or_else(|| "not yet".to_owned()) },
+    )
+    .await;
+    // Until it is promoted, it is none that a lock may rely on.
+    let set = Set::standard([replica.url()]).await;
+    let reason = set.until(0, Refused).await;
+    let hint = format!("`a` is a replica of 127.0.0.1:{}", primary.port());
+    assert!(
+        reason.contains(&hint) && reason.contains("point the pool"),
+        "{reason}"
+    );
+
+    replica.command(["REPLICAOF", "NO", "ONE"]);
+    set.until(0, Quarantined).await;
+    let marker = until_marked_anew(&replica, None).await;
+    assert_ne!(Some(marker.run_id), primary.info("run_id"));
+    set.until_voting(0).await;
+}
+
+#[tokio::test]
+async fn without_a_guard_a_restart_is_none_of_the_clients_business() {
+    let node = RedisNode::start().await;
+    let often = |options: &mut RedisOptions| {
+        options.heartbeat = Duration::from_millis(50);
+    };
+    let set = Set::with([node.url()], RestartGuard::Off, often).await;
+    let run_id = node.info("run_id");
+    node.restart().await;
+    assert_ne!(node.info("run_id"), run_id);
+    set.until_voting(0).await;
+    let lease = client().acquire(&set.node_set(), &once("r")).await.unwrap();
+    assert_eq!(node.keys(), [b"r"], "and nothing is written");
+    lease.release().await;
+}

@@ -1,0 +1,234 @@
+//! The ACL rules that the README lists, each of them needed, and no other.
+
+use std::time::Duration;
+
+use redlock_core::guard::RestartGuard;
+use redlock_core::{Released, Request};
+use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
+
+use crate::guard::fixture::{SOON, Set, client, once, reason};
+
+/// The rules, line by line, as whoever sets up a user copies them.
+pub(crate) fn documented() -> Vec<Vec<&'static str>> {
+    let readme = include_str!("../../../README.md");
+    let (_, rest) = readme.split_once("A Redis user needs").expect("the list");
+    let (_, rest) = rest.split_once("```text\n").expect("the list's beginning");
+    let (list, _) = rest.split_once("```").expect("the list's end");
+    let lines = list.lines().map(|line| {
+        let words = line.split_whitespace();
+        words.take_while(|word| word.starts_with('+')).collect()
+    });
+    lines.filter(|rules: &Vec<_>| !rules.is_empty()).collect()
+}
+
+/// With all that any of the rules is for.
+async fn server() -> RedisNode {
+    RedisNode::start_with(NodeOptions::default().append_only()).await
+}
+
+/// The URL of a user with these rules. The password has what a URL gives a meaning to.
+fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
+    let user = ["ACL", "SETUSER", "locker", "reset", "on", ">p@s:s/w%rd #?"];
+    let keys = ["~shop:*", "~redlock:*"];
+    node.command(user.iter().chain(&keys).chain(rules).copied());
+    node.command(["ACL", "LOG", "RESET"]);
+    format!(
+        "redis://locker:p%40s%3As%2Fw%25rd%20%23%3F@{}/3",
+        node.addr()
+    )
+}
+
+async fn connected(url: &str) -> Set {
+    Set::with([url.to_owned()], RestartGuard::Standard, |options| {
+        options.trust_aof = true;
+    })
+    .await
+}
+
+/// What is forbidden, as the server saw it.
+fn denials(node: &RedisNode) -> String {
+    format!("{:?}", node.command(["ACL", "LOG"]))
+}
+
+/// Everything that a lock can do, one after the other; what went wrong first.
+async fn use_all(set: &Set) -> Result<(), String> {
+    let nodes = set.node_set();
+    let fenced = |fencing| move |request: Request| Request { fencing, ..request };
+    for change in [fenced(false), fenced(true)] {
+        for resource in [vec!["shop:r"], vec!["shop:a", "shop:b"]] {
+            let request = Request {
+                resource: redlock_core::Resource::all(resource),
+                ..once("shop:r")
+            };
+            let lease = client().acquire(&nodes, &change(request)).await;
+            let lease = lease.map_err(|error| error.to_string())?;
+            let extended = lease.extend(Duration::from_secs(60)).await;
+            extended.map_err(|error| error.to_string())?;
+            match lease.release().await {
+                Released::Confirmed => {}
+                other => return Err(format!("{other:?}")),
+            }
+        }
+    }
+    let mut request = once("shop:held");
+    request.min_hold = request.ttl / 2;
+    let lease = client().acquire(&nodes, &request).await;
+    lease.map_err(|error| error.to_string())?.release().await;
+    let refused = client().acquire(&nodes, &once("shop:held")).await;
+    let refused = refused.map(|_| ()).unwrap_err();
+    if !refused.to_string().contains("held by") {
+        return Err(refused.to_string());
+    }
+    // Until the rest of it is over.
+    let next = client()
+        .acquire(&nodes, &once("shop:held").retries(u32::MAX))
+        .await;
+    next.map_err(|error| error.to_string())?.release().await;
+    Ok(())
+}
+
+/// Whether somebody who waits in another process is told of a release.
+async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
+    let other = connected(url).await.node_set();
+    let lease = client().acquire(&set.node_set(), &once("shop:r")).await;
+    let lease = lease.unwrap();
+    let mut request = once("shop:r").retries(1);
+    request.retry.delay = Duration::from_secs(3600);
+    let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
+    let told = eventually("a watch, or its refusal", SOON, || async {
+        match (node.info("tracking_clients").as_deref(), denials(node)) {
+            (Some("1"), _) => Ok(true),
+            // In which words depends on the version.
+            (_, denied)
+                if denied.contains("\"client|tracking\"") || denied.contains("\"client\"") =>
+            {
+                Ok(false)
+            }
+            (_, denied) => Err(denied),
+        }
+    })
+    .await;
+    lease.release().await;
+    if told {
+        let next = tokio::time::timeout(SOON, waiting)
+            .await
+            .expect("a wake-up");
+        next.unwrap().unwrap().release().await;
+    } else {
+        waiting.abort();
+    }
+    told
+}
+
+#[tokio::test]
+async fn the_documented_rules_are_enough_for_everything() {
+    let node = server().await;
+    let rules = documented().concat();
+    assert!(rules.len() > 10, "{rules:?}");
+    let url = url_of_user(&node, &rules);
+    let set = connected(&url).await;
+    assert_eq!(set.votes(), [true]);
+    use_all(&set).await.unwrap();
+    assert!(is_told(&node, &set, &url).await);
+    assert_eq!(denials(&node), "array([])", "nothing else was tried");
+}
+
+#[tokio::test]
+async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_names_it() {
+    let all = documented();
+    for without in &all[0] {
+        let node = server().await;
+        let rules: Vec<_> = all.concat();
+        let rules: Vec<_> = rules
+            .iter()
+            .copied()
+            .filter(|rule| rule != without)
+            .collect();
+        let url = url_of_user(&node, &rules);
+        // Not for the guard's sake: a single node without it is refused alike.
+        let set = Set::with([url], RestartGuard::Off, |_| {}).await;
+        let reason = reason(&*set.nodes[0]).expect(without).to_string();
+        let name = without.trim_start_matches('+');
+        assert!(
+            reason.contains(without) || reason.contains(&format!("'{name}'")),
+            "{without}: {reason}"
+        );
+        assert!(!reason.contains("p@s"), "{reason}");
+        // And does once it is allowed.
+        node.command(["ACL", "SETUSER", "locker", without]);
+        set.until_voting(0).await;
+        use_all(&set).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn without_one_of_the_others_the_node_does_without() {
+    let all = documented();
+    let mut seen = Vec::new();
+    for without in all[1..].concat() {
+        let node = server().await;
+        let rules: Vec<_> = all.concat();
+        let rules: Vec<_> = rules.into_iter().filter(|rule| *rule != without).collect();
+        let url = url_of_user(&node, &rules);
+        let set = connected(&url).await;
+        seen.push(without);
+        match without {
+            "+info" => assert!(denials(&node).contains("\"info\"")),
+            // What becomes of it is said by `acl`, and in the log.
+            "+config|get" => assert!(denials(&node).contains("\"config")),
+            "+client|tracking" => assert!(!is_told(&node, &set, &url).await),
+            "+select" => {
+                let reason = reason(&*set.nodes[0]).expect("no database 3").to_string();
+                assert!(reason.contains("select"), "{reason}");
+                continue;
+            }
+            // One server has no use for what a Cluster needs.
+            "+cluster|slots" | "+asking" | "+cluster|info" => {}
+            other => panic!("the README has {other}; say what it is for"),
+        }
+        use_all(&set).await.unwrap();
+    }
+    assert_eq!(seen.len(), 7, "{seen:?}");
+}
+
+#[tokio::test]
+async fn with_exactly_these_rules_a_cluster_is_served_while_a_slot_moves() {
+    let cluster = RedisCluster::start(0).await;
+    for node in cluster.servers() {
+        let user = [
+            "ACL",
+            "SETUSER",
+            "locker",
+            "reset",
+            "on",
+            ">pw",
+            "~shop:*",
+            "~redlock:*",
+        ];
+        node.command(user.into_iter().chain(documented().concat()));
+        node.command(["ACL", "LOG", "RESET"]);
+    }
+    let url = cluster.url().replace("://", "://locker:pw@");
+    let set = Set::with([url], RestartGuard::Off, |_| {}).await;
+    set.until_voting(0).await;
+    let set = set.node_set();
+    let name = cluster.name_at(0, "shop:account");
+    let slot = cluster.slot_of(&name);
+    for step in 0..3 {
+        match step {
+            1 => cluster.open_slot(slot, 0, 1),
+            2 => {
+                cluster.move_keys(slot, 0, 1);
+                cluster.close_slot(slot, 0, 1).await;
+            }
+            _ => {}
+        }
+        let request = once(&name);
+        let lease = client().acquire(&set, &request).await.unwrap();
+        lease.extend(SOON).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    for node in cluster.servers() {
+        assert_eq!(denials(node), "array([])");
+    }
+}

@@ -1,0 +1,115 @@
+//! Servers that a lock cannot rely on.
+
+use redlock_core::NodeErrorKind::Refused;
+use redlock_runtime::{Config, Redlock, Vetting};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
+
+use crate::guard::fixture::Set;
+use crate::guard::leases::config;
+
+async fn refusal(config: Config) -> String {
+    let started = Redlock::start(config).await.map(|_| ());
+    started.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_at_the_start_unless_a_warning_is_enough() {
+    let nodes = Nodes::start(2).await;
+    let replica = RedisNode::start_with(NodeOptions::default().replica_of(&nodes[0])).await;
+    let with_replica = || config(&nodes).pool("c", replica.url());
+    let text = refusal(with_replica()).await;
+    assert!(text.contains("`c` is a replica of"), "{text}");
+    // It votes, but no marker can be written there.
+    let guard = redlock_runtime::RestartGuard::Off;
+    let config = with_replica()
+        .vetting("c", Vetting::Warn)
+        .restart_guard(guard);
+    let redlock = Redlock::start(config).await.unwrap();
+    assert!(
+        redlock
+            .registry()
+            .health()
+            .iter()
+            .all(|pool| { matches!(pool.status, redlock_runtime::NodeStatus::Voting) })
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_evicts_is_refused_at_the_start_unless_a_warning_is_enough() {
+    let evicting = NodeOptions::default().max_memory("50mb", "allkeys-lru");
+    let nodes = Nodes::start_with(1, evicting).await;
+    let text = refusal(config(&nodes)).await;
+    assert!(
+        text.contains("`a` evicts keys") && text.contains("noeviction"),
+        "{text}"
+    );
+    let redlock = Redlock::start(config(&nodes).vetting("a", Vetting::Warn)).await;
+    assert!(redlock.is_ok());
+    let harmless = NodeOptions::default().max_memory("50mb", "noeviction");
+    let nodes = Nodes::start_with(1, harmless).await;
+    assert!(Redlock::start(config(&nodes)).await.is_ok());
+}
+
+#[tokio::test]
+async fn two_pools_that_are_one_server_are_refused_whatever_they_are_called() {
+    let nodes = Nodes::start(1).await;
+    let other_name = format!("redis://localhost:{}", nodes[0].port());
+    let twice = || config(&nodes).pool("b", other_name.clone());
+    for config in [
+        twice(),
+        twice()
+            .vetting("a", Vetting::Warn)
+            .vetting("b", Vetting::Warn),
+    ] {
+        let text = refusal(config).await;
+        let (one, other) = (
+            "`b` is the same server as `a`",
+            "`a` is the same server as `b`",
+        );
+        assert!(text.contains(one) || text.contains(other), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn trusting_a_file_that_is_not_always_synced_is_refused() {
+    let options = NodeOptions::default()
+        .append_only()
+        .arg("appendfsync", "everysec");
+    let nodes = Nodes::start_with(1, options).await;
+    let text = refusal(config(&nodes).trust_aof("a")).await;
+    assert!(text.contains("appendfsync everysec"), "{text}");
+}
+
+#[tokio::test]
+async fn settings_of_a_pool_that_is_not_configured_are_refused() {
+    let nodes = Nodes::start(1).await;
+    let text = refusal(config(&nodes).trust_aof("b")).await;
+    assert!(
+        text.contains("settings but no `url` for the pool `b`"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn what_turned_bad_is_refused_at_the_next_connection_and_tried_again() {
+    let nodes = Nodes::start(3).await;
+    let set = Set::standard(nodes.urls()).await;
+    let node = &nodes[1];
+    node.command(["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    node.command(["CONFIG", "SET", "maxmemory", "50mb"]);
+    node.command(["CLIENT", "KILL", "TYPE", "normal"]);
+    let reason = set.until(1, Refused).await;
+    assert!(reason.contains("`b` evicts keys"), "{reason}");
+    node.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    set.until_voting(1).await;
+}
+
+#[tokio::test]
+async fn a_master_that_becomes_a_replica_under_a_live_connection_is_refused() {
+    let nodes = Nodes::start(2).await;
+    let set = Set::attentive([nodes[0].url()]).await;
+    let port = nodes[1].port().to_string();
+    nodes[0].command(["REPLICAOF", "127.0.0.1", &port]);
+    let reason = set.until(0, Refused).await;
+    assert!(reason.contains("is a replica of"), "{reason}");
+}

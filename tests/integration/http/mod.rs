@@ -1,0 +1,155 @@
+//! What an HTTP client is told for each kind of error, by both frameworks, over a real connection.
+//! Nothing in this program may call `init`.
+
+mod scene;
+mod servers;
+
+use std::time::Duration;
+
+use redlock_tests::{HttpReply, http_request};
+
+use scene::{Scene, What};
+use servers::Server;
+
+/// How long a test waits for something that takes milliseconds, on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+
+const LOCKED: &str = "Another request is working on this right now. Try again later.";
+const UNAVAILABLE: &str = "The service cannot take this request right now. Try again later.";
+const LOST: &str = "The request was stopped before it was done; part of it may have taken effect.";
+const NOT_SET_UP: &str = "The service is not set up for this request.";
+
+async fn ask(server: &Server, what: What) -> HttpReply {
+    let path = format!("/{what:?}");
+    http_request(server.addr(), "POST", &path, "")
+        .await
+        .unwrap()
+}
+
+/// The whole answer, but for headers that every answer has: so it says nothing else.
+fn assert_problem(reply: &HttpReply, status: u16, title: &str, detail: &str) {
+    assert_eq!(reply.status, status, "{reply:?}");
+    let media_type = reply.header("content-type");
+    assert_eq!(media_type, Some("application/problem+json"), "{reply:?}");
+    let body: serde_json::Value = serde_json::from_str(&reply.body).expect("JSON");
+    let expected = serde_json::json!({
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    });
+    assert_eq!(body, expected);
+    let usual = [
+        "content-type",
+        "content-length",
+        "retry-after",
+        "date",
+        "connection",
+    ];
+    let headers = reply.headers.iter().map(|(name, _)| &**name);
+    let others: Vec<_> = headers.filter(|name| !usual.contains(name)).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+fn retry_after(reply: &HttpReply) -> Option<u64> {
+    reply
+        .header("retry-after")
+        .map(|after| after.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_held_lock_is_a_423_until_its_holder_is_done() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        let reply = ask(&server, What::HeldForAWhile).await;
+        assert_problem(&reply, 423, "Locked", LOCKED);
+        // What is left of the 25 s. Neither the second of an unknown holder, nor the cap.
+        let after = retry_after(&reply).unwrap();
+        assert!((2..=25).contains(&after), "{reply:?}");
+
+        let reply = ask(&server, What::HeldForLong).await;
+        assert_problem(&reply, 423, "Locked", LOCKED);
+        assert_eq!(retry_after(&reply), Some(30));
+
+        let reply = ask(&server, What::HeldForEver).await;
+        assert_problem(&reply, 423, "Locked", LOCKED);
+        assert_eq!(retry_after(&reply), Some(1), "nothing is known of the end");
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_a_held_lock_is_configurable_and_has_its_own_title() {
+    for (status, title) in [
+        (409, "Conflict"),
+        (429, "Too Many Requests"),
+        (503, "Service Unavailable"),
+        (451, "Unavailable For Legal Reasons"),
+        (599, "Not Available"),
+    ] {
+        let scene = Scene::start(Some(status)).await;
+        for server in Server::both(&scene).await {
+            let reply = ask(&server, What::HeldForLong).await;
+            assert_problem(&reply, status, title, LOCKED);
+            assert_eq!(retry_after(&reply), Some(30));
+            // That of the others stays.
+            let reply = ask(&server, What::NoNodes).await;
+            assert_eq!(reply.status, 503);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_this_services_trouble_is_a_503_with_a_short_retry_after() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        for (what, detail) in [
+            (What::NoNodes, UNAVAILABLE),
+            (What::ShuttingDown, UNAVAILABLE),
+            (What::Lost, LOST),
+            (What::CutOffByShutdown, LOST),
+        ] {
+            let reply = ask(&server, what).await;
+            assert_problem(&reply, 503, "Service Unavailable", detail);
+            assert_eq!(retry_after(&reply), Some(1), "{what:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_programmer_has_to_mend_is_a_500_without_retry_after() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        for what in [
+            What::NotInitialized,
+            What::UnknownPool,
+            What::TooLongTtl,
+            What::BadName,
+            What::UnservedByTheHolderAbove,
+        ] {
+            let reply = ask(&server, what).await;
+            assert_problem(&reply, 500, "Internal Server Error", NOT_SET_UP);
+            assert_eq!(retry_after(&reply), None, "{what:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_returns_a_bare_response_answers_the_same() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        let reply = http_request(server.addr(), "POST", "/bare", "")
+            .await
+            .unwrap();
+        assert_problem(&reply, 423, "Locked", LOCKED);
+        assert_eq!(retry_after(&reply), Some(30));
+    }
+}
+
+#[tokio::test]
+async fn a_free_lock_is_nothing_to_speak_of() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        let reply = ask(&server, What::Free).await;
+        assert_eq!((reply.status, &*reply.body), (200, "done"));
+    }
+}

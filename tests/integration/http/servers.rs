@@ -1,0 +1,96 @@
+//! The scene behind each of the two frameworks.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use redlock_runtime::{LockError, redlock};
+
+use crate::http::scene::{ALL, Scene};
+
+/// A server on a port of its own, until it is dropped.
+pub(crate) enum Server {
+    Axum(SocketAddr, tokio::task::JoinHandle<()>),
+    Actix(SocketAddr, actix_web::dev::ServerHandle),
+}
+
+impl Server {
+    pub(crate) async fn both(scene: &Arc<Scene>) -> [Self; 2] {
+        [axum(scene).await, actix(scene)]
+    }
+
+    pub(crate) fn addr(&self) -> SocketAddr {
+        match self {
+            Self::Axum(addr, _) | Self::Actix(addr, _) => *addr,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        match self {
+            Self::Axum(_, serving) => serving.abort(),
+            // Sent at once; there is nobody to wait for the end.
+            Self::Actix(_, handle) => drop(handle.stop(false)),
+        }
+    }
+}
+
+async fn play(scene: &Scene, path: &str) -> Result<&'static str, LockError> {
+    let what = ALL.into_iter().find(|what| format!("{what:?}") == path);
+    scene.play(what.expect("a path of the scene")).await
+}
+
+#[redlock(resource = "long", retry_count = 0)]
+async fn bare_axum() -> axum::response::Response {
+    axum::response::Response::default()
+}
+
+#[redlock(resource = "long", retry_count = 0)]
+async fn bare_actix() -> actix_web::HttpResponse {
+    actix_web::HttpResponse::Ok().finish()
+}
+
+async fn axum(scene: &Arc<Scene>) -> Server {
+    use axum::extract::Path;
+    use axum::routing::post;
+
+    let (of_calls, of_bare) = (Arc::clone(scene), Arc::clone(scene));
+    let calls = move |Path(what): Path<String>| async move { play(&of_calls, &what).await };
+    let bare = move || async move { of_bare.registry().scope(bare_axum()).await };
+    let app = axum::Router::new()
+        .route("/bare", post(bare))
+        .route("/{what}", post(calls));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    Server::Axum(addr, serving)
+}
+
+fn actix(scene: &Arc<Scene>) -> Server {
+    use actix_web::{App, HttpServer, web};
+
+    async fn call(
+        scene: web::Data<Scene>,
+        what: web::Path<String>,
+    ) -> Result<&'static str, LockError> {
+        play(&scene, &what).await
+    }
+    async fn bare(scene: web::Data<Scene>) -> actix_web::HttpResponse {
+        scene.registry().scope(bare_actix()).await
+    }
+
+    let data = web::Data::from(Arc::clone(scene));
+    let app = move || {
+        App::new()
+            .app_data(data.clone())
+            .route("/bare", web::post().to(bare))
+            .route("/{what}", web::post().to(call))
+    };
+    let server = HttpServer::new(app).workers(1).disable_signals();
+    let server = server.bind("127.0.0.1:0").unwrap();
+    let addr = server.addrs()[0];
+    let server = server.run();
+    let handle = server.handle();
+    tokio::spawn(server);
+    Server::Actix(addr, handle)
+}

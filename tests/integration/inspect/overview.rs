@@ -1,0 +1,252 @@
+//! What the registry says.
+
+use std::time::{Duration, SystemTime};
+
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{
+    Config, LockError, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal, SiteConfig, Wait,
+    lock, redlock,
+};
+use redlock_tests::eventually;
+
+use crate::inspect::fixture::{SOON, config, start};
+use crate::runtime::fixture::start_nodes;
+
+#[redlock(resource = "order:{id}", ttl = "40s", fencing = true, guard = lease)]
+async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
+    lease.extend(Duration::from_secs(240)).await?;
+    let (before, held) = (SystemTime::now(), registry.held());
+    assert_eq!(held.len(), 1, "{held:?}");
+    let held = &held[0];
+    assert_eq!(held.resource.to_string(), format!("order:{id}"));
+    let site = held.site.expect("an annotated function");
+    assert!(site.site_name().ends_with("overview::outer"), "{site}");
+    assert!(held.since <= before && held.since + SOON > before);
+    assert_eq!(held.ttl, Duration::from_secs(40));
+    let validity = held.validity;
+    assert!(validity > Duration::from_secs(40) && validity < Duration::from_secs(240));
+    assert_eq!(held.extensions, 1);
+    assert_eq!(held.fencing_token, lease.fencing_token());
+    assert!(held.fencing_token.is_some());
+    assert_eq!(held.token_id, lease.token_id());
+    assert_eq!(held.pools, ["a", "b", "c"]);
+    assert_eq!((held.sharers, held.waiting, held.has_body), (1, 0, true));
+    inner(id, registry).await
+}
+
+#[redlock(resource = "order:{id}")]
+async fn inner(id: u64, registry: &Registry) -> Result<(), LockError> {
+    let held = registry.held();
+    let [above, here] = &held[..] else {
+        panic!("each is listed by itself: {held:?}");
+    };
+    assert!(here.site.unwrap().site_name().ends_with("overview::inner"));
+    assert_eq!(above.token_id, here.token_id);
+    assert_eq!((above.sharers, here.sharers), (2, 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_held_lease_tells_who_holds_what_since_when_and_how_often_it_was_extended() {
+    let nodes = start_nodes(3).await;
+    let redlock = start(config(&nodes)).await;
+    let registry = redlock.registry();
+    registry.clone().scope(outer(42, registry)).await.unwrap();
+    assert!(registry.held().is_empty());
+}
+
+#[tokio::test]
+async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
+    let nodes = start_nodes(1).await;
+    let redlock = start(config(&nodes)).await;
+    let registry = redlock.registry();
+    let _entered = registry.enter();
+    let lease = lock("r").acquire().await.unwrap();
+    let other = lock("s").acquire().await.unwrap();
+    let waiting = async {
+        let lease = lock("r").wait(Wait::Forever).acquire().await;
+        lease.unwrap().release().await;
+    };
+    let looking = async {
+        eventually("somebody in line", SOON, || async {
+            (registry.waiting() == 1).then_some(()).ok_or(String::new())
+        })
+        .await;
+        let held = registry.held();
+        assert_eq!((held[0].waiting, held[1].waiting), (1, 0));
+        assert!(held.iter().all(|it| !it.has_body && it.site.is_none()));
+        lease.release().await;
+    };
+    tokio::join!(waiting, looking);
+    assert_eq!(registry.waiting(), 0);
+    other.release().await;
+}
+
+/// On a clock of the test's, so that the lease is renewed in time on any machine.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_is_an_extension_too() {
+    let locks = TestLocks::new();
+    let ttl = Duration::from_secs(60);
+    let request = lock("r").ttl(ttl).max_hold(Renewal::Unlimited);
+    let lease = request.acquire().await.unwrap();
+    assert_eq!(locks.registry().held()[0].extensions, 0);
+    tokio::time::sleep(ttl / 2).await;
+    let held = locks.registry().held();
+    assert_eq!(held[0].extensions, 1, "{held:?}");
+    lease.release().await;
+}
+
+#[redlock(resource = "plain:{id}", pools = ["a"], on_lost = "continue", name = "the plain one")]
+async fn plain(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+#[redlock(resource = "by call", ttl = ttl, retry_count = 1 + 1)]
+async fn by_call(ttl: Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "sweep", if_locked = "skip", max_hold = "1h", ttl = 2000)]
+async fn sweep() {}
+
+/// Other functions of the program have the same names in other modules.
+const BY_CALL: &str = concat!(module_path!(), "::by_call");
+const SWEEP: &str = concat!(module_path!(), "::sweep");
+
+#[tokio::test]
+async fn a_site_is_told_with_what_it_locks_in_this_registry() {
+    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
+        config.pool(name, format!("memory://{name}"))
+    });
+    let config = config.default_pools(["b"]).ttl(Duration::from_secs(7));
+    let redlock = start(config.wait(Duration::from_secs(3))).await;
+    let registry = redlock.registry();
+    let of = |name: &str| {
+        let found = registry.sites().into_iter();
+        let mut found = found.filter(|it| it.site.site_name() == name);
+        found.next().expect("it is linked into this program")
+    };
+    let site = of("the plain one");
+    assert_eq!(site.site.resource_template(), "plain:{id}");
+    assert!(site.site.file().ends_with("overview.rs") && site.site.line() > 1);
+    assert_eq!((&site.pools[..], site.held), (&["a".to_owned()][..], 0));
+    let parameters = site.parameters;
+    assert_eq!(parameters.ttl, Duration::from_secs(7), "the registry's");
+    assert_eq!(parameters.wait, Some(Wait::For(Duration::from_secs(3))));
+    assert_eq!(parameters.retry_count, None);
+    assert_eq!(parameters.on_lost, OnLost::Continue, "the attribute's");
+    assert_eq!(
+        parameters.retry_delay,
+        Duration::from_millis(200),
+        "built in"
+    );
+    assert!(site.at_call.is_empty());
+
+    let site = of(BY_CALL);
+    assert_eq!(site.at_call, ["ttl", "retry_count"]);
+    assert_eq!(site.pools, ["b"]);
+
+    let site = of(SWEEP);
+    assert!(site.parameters.skips);
+    assert_eq!(
+        site.parameters.retry_count,
+        Some(0),
+        "who skips does not wait"
+    );
+    assert_eq!(
+        site.parameters.max_hold,
+        Renewal::For(Duration::from_secs(3600))
+    );
+
+    let called = async {
+        plain(1).await.unwrap();
+        sweep().await;
+        by_call(Duration::from_secs(60)).await.unwrap();
+    };
+    registry.clone().scope(called).await;
+}
+
+#[tokio::test]
+async fn what_the_configuration_says_of_a_site_is_above_what_its_attribute_and_its_calls_say() {
+    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
+        config.pool(name, format!("memory://{name}"))
+    });
+    let seconds = Duration::from_secs;
+    let over = SiteConfig::new()
+        .ttl(seconds(9))
+        .wait(seconds(1))
+        .pools(["b"]);
+    let redlock = start(config.site(BY_CALL, over)).await;
+    let sites = redlock.registry().sites();
+    let of = |name: &str| {
+        let mut found = sites.iter().filter(|it| it.site.site_name() == name);
+        found.next().expect("it is linked into this program")
+    };
+    let site = of(BY_CALL);
+    assert_eq!(site.overridden, ["ttl", "wait", "pools"]);
+    assert!(site.at_call.is_empty(), "{:?}", site.at_call);
+    assert_eq!(
+        (site.parameters.ttl, &site.pools[..]),
+        (seconds(9), &["b".to_owned()][..])
+    );
+    assert_eq!(site.parameters.wait, Some(Wait::For(seconds(1))));
+    assert!(of(SWEEP).overridden.is_empty());
+    assert_eq!(of(SWEEP).pools, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
+    let config = ["a", "b", "c", "apart"]
+        .into_iter()
+        .fold(Config::new(), |config, name| {
+            config.pool(name, format!("memory://{name}"))
+        });
+    let redlock = start(config.default_pools(["a", "b", "c"])).await;
+    let registry = redlock.registry();
+    let cut = |name: &str| registry.memory_node(name).unwrap().cut();
+    cut("apart");
+    let votes = registry.votes();
+    assert_eq!((votes.voting, votes.needed, votes.configured), (3, 2, 3));
+    cut("a");
+    assert!(registry.is_ready() && registry.votes().voting == 2);
+    let health = registry.health();
+    let apart = health.iter().find(|it| it.pool == "apart").unwrap();
+    assert!(!apart.is_default && !apart.is_voting() && !apart.vitals.is_connected);
+    let c = health.iter().find(|it| it.pool == "c").unwrap();
+    assert!(c.is_default && c.is_voting() && c.vitals.is_connected);
+    cut("b");
+    assert!(!registry.is_ready());
+    registry.memory_node("b").unwrap().restore();
+    assert!(registry.is_ready());
+    let registry = registry.clone();
+    redlock.shutdown().await;
+    assert!(registry.is_closing() && !registry.is_ready());
+}
+
+#[tokio::test]
+async fn a_killed_pool_is_told_with_its_last_error() {
+    let nodes = start_nodes(3).await;
+    let redlock = start(config(&nodes)).await;
+    nodes[1].kill();
+    let b = eventually("an error of b", SOON, || async {
+        let health = redlock.registry().health();
+        let b = health.into_iter().find(|it| it.pool == "b").unwrap();
+        match &b.vitals.last_error {
+            Some(_) if !b.is_voting() => Ok(b),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    let NodeStatus::Abstaining(reason) = &b.status else {
+        panic!("it does not vote: {b:?}");
+    };
+    assert!(
+        matches!(
+            reason.kind(),
+            NodeErrorKind::Disconnected | NodeErrorKind::NotConnected
+        ),
+        "{reason:?}"
+    );
+    assert_eq!(b.vitals.connections, 1);
+    assert!(redlock.registry().is_ready());
+}

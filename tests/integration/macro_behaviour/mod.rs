@@ -1,0 +1,384 @@
+//! What a call of an annotated function does, on in-process nodes.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use redlock_runtime::{FromLockError, LockError, redlock};
+
+mod concurrency;
+mod drop_order;
+mod fixture;
+mod functions;
+mod future_size;
+mod parameters;
+mod parameters_of_calls;
+mod recursion;
+
+use fixture::{Log, Nodes, Seen, with_nodes};
+
+#[redlock(resource = "order:{id}", guard = lease)]
+async fn reads(id: u64, nodes: &Nodes) -> Result<(Vec<String>, String), LockError> {
+    Ok((nodes.locked(), lease.resource().to_string()))
+}
+
+#[tokio::test]
+async fn the_body_runs_under_the_lock_and_leaves_no_key() {
+    with_nodes(|nodes, _| async move {
+        let (keys, resource) = reads(7, &nodes).await.unwrap();
+        assert_eq!(keys, ["order:7"]);
+        assert!(resource.contains("order:7"), "{resource}");
+        assert!(nodes.locked().is_empty());
+    })
+    .await;
+}
+
+#[redlock(resource = "order:{key}")]
+async fn consumes(key: String, nodes: Nodes) -> Result<Vec<String>, LockError> {
+    drop(key);
+    Ok(nodes.locked())
+}
+
+#[tokio::test]
+async fn the_resource_is_made_before_the_body_moves_its_arguments() {
+    with_nodes(|nodes, _| async move {
+        assert_eq!(consumes("k".into(), nodes).await.unwrap(), ["order:k"]);
+    })
+    .await;
+}
+
+struct User {
+    org: Org,
+}
+struct Org {
+    id: u64,
+}
+
+impl User {
+    #[redlock(resource = "{self.org.id:04}/{pair.1}/{{x}}/{type}")]
+    async fn key(
+        &self,
+        nodes: &Nodes,
+        pair: (u8, u8),
+        r#type: &str,
+    ) -> Result<Vec<String>, LockError> {
+        let _ = (pair, r#type);
+        Ok(nodes.locked())
+    }
+}
+
+#[tokio::test]
+async fn placeholders_become_the_key() {
+    with_nodes(|nodes, _| async move {
+        let user = User {
+            org: Org { id: 42 },
+        };
+        assert_eq!(
+            user.key(&nodes, (1, 2), "t").await.unwrap(),
+            ["0042/2/{x}/t"]
+        );
+    })
+    .await;
+}
+
+#[redlock(resource = ["account:{from}", "account:{to}"])]
+async fn transfers(from: u64, to: u64, nodes: &Nodes) -> Result<Vec<String>, LockError> {
+    let _ = (from, to);
+    Ok(nodes.locked())
+}
+
+#[tokio::test]
+async fn several_templates_become_several_keys() {
+    with_nodes(|nodes, _| async move {
+        let mut keys = transfers(2, 1, &nodes).await.unwrap();
+        keys.sort();
+        assert_eq!(keys, ["account:1", "account:2"]);
+        assert!(nodes.locked().is_empty());
+    })
+    .await;
+}
+
+#[derive(Debug)]
+enum AppError {
+    Lock(LockError),
+    Own(std::num::ParseIntError),
+}
+
+impl From<LockError> for AppError {
+    fn from(error: LockError) -> Self {
+        Self::Lock(error)
+    }
+}
+
+impl From<std::num::ParseIntError> for AppError {
+    fn from(error: std::num::ParseIntError) -> Self {
+        Self::Own(error)
+    }
+}
+
+#[redlock(resource = "ways")]
+async fn leaves(text: &str, nodes: &Nodes, log: &Log) -> Result<u64, AppError> {
+    let _local = nodes.seen("local", log);
+    if text == "early" {
+        return Ok(1);
+    }
+    loop {
+        let n: u64 = text.parse()?;
+        if n > 0 {
+            break Ok(n);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_way_out_drops_the_bodys_values_first_and_then_the_lock() {
+    with_nodes(|nodes, log| async move {
+        assert_eq!(leaves("early", &nodes, &log).await.unwrap(), 1);
+        nodes.free().await;
+        assert_eq!(leaves("5", &nodes, &log).await.unwrap(), 5);
+        nodes.free().await;
+        match leaves("x", &nodes, &log).await {
+            Err(AppError::Own(error)) => assert!(error.to_string().contains("invalid digit")),
+            Err(AppError::Lock(error)) => panic!("{error}"),
+            Ok(n) => panic!("{n}"),
+        }
+        nodes.free().await;
+        assert_eq!(log.lines(), ["local dropped locked"; 3]);
+    })
+    .await;
+}
+
+#[redlock(resource = "pending")]
+async fn never_ends(argument: Seen, nodes: &Nodes, log: &Log) -> Result<(), LockError> {
+    let _local = nodes.seen("local", log);
+    let _argument = &argument;
+    log.add("started");
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn a_dropped_call_drops_its_body_before_its_lock() {
+    with_nodes(|nodes, log| async move {
+        let argument = nodes.seen("argument", &log);
+        let call = never_ends(argument, &nodes, &log);
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), call)
+                .await
+                .is_err()
+        );
+        assert_eq!(
+            log.lines(),
+            ["started", "local dropped locked", "argument dropped locked"]
+        );
+        nodes.free().await;
+    })
+    .await;
+}
+
+#[redlock(resource = "pending", guard = lease)]
+async fn never_ends_with_its_lease(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
+    let _local = nodes.seen("local", log);
+    lease.lost().await;
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn a_dropped_call_with_a_guard_drops_its_body_before_its_lock() {
+    with_nodes(|nodes, log| async move {
+        let call = never_ends_with_its_lease(&nodes, &log);
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), call)
+                .await
+                .is_err()
+        );
+        assert_eq!(log.lines(), ["local dropped locked"]);
+        nodes.free().await;
+    })
+    .await;
+}
+
+#[redlock(resource = "panics")]
+async fn panics(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
+    let _local = nodes.seen("local", log);
+    std::future::ready(()).await;
+    panic!("on purpose");
+}
+
+/// Turns a panic in a poll into a value.
+struct CatchUnwind<F>(Pin<Box<F>>);
+
+impl<F: Future> Future for CatchUnwind<F> {
+    type Output = Result<F::Output, Box<dyn std::any::Any + Send>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_panic_drops_the_body_and_the_lock_and_goes_on() {
+    with_nodes(|nodes, log| async move {
+        let panic = CatchUnwind(Box::pin(panics(&nodes, &log)))
+            .await
+            .unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+        assert_eq!(log.lines(), ["local dropped locked"]);
+        nodes.free().await;
+    })
+    .await;
+}
+
+#[redlock(resource = "short", ttl = 50)]
+async fn outlives_its_lock(argument: Seen, log: &Log) -> Result<(), LockError> {
+    let _argument = &argument;
+    log.add("started");
+    std::future::pending().await
+}
+
+/// On a clock of the test's, so that the body begins before the lease ends on any machine.
+#[tokio::test(start_paused = true)]
+async fn a_lost_lock_drops_the_body_and_returns_the_error() {
+    with_nodes(|nodes, log| async move {
+        let error = outlives_its_lock(nodes.seen("argument", &log), &log)
+            .await
+            .unwrap_err();
+        assert!(error.is_lost(), "{error}");
+        assert_eq!(log.lines()[0], "started");
+        assert!(log.lines()[1].starts_with("argument dropped"));
+        nodes.free().await;
+    })
+    .await;
+}
+
+enum Outcome {
+    Done,
+    Refused(LockError),
+}
+
+impl FromLockError for Outcome {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+#[redlock(resource = "busy", retry_count = 0)]
+async fn refusable(log: &Log) -> Outcome {
+    log.add("ran");
+    Outcome::Done
+}
+
+#[tokio::test]
+async fn a_refused_call_never_runs_its_body() {
+    with_nodes(|nodes, log| async move {
+        let held = redlock_runtime::lock("busy").acquire().await.unwrap();
+        match refusable(&log).await {
+            Outcome::Refused(error) => assert!(error.is_contended(), "{error}"),
+            Outcome::Done => panic!("the body ran without the lock"),
+        }
+        held.release().await;
+        assert!(matches!(refusable(&log).await, Outcome::Done));
+        assert_eq!(log.lines(), ["ran"]);
+        nodes.free().await;
+    })
+    .await;
+}
+
+#[redlock(resource = noted(log, "resource"), ttl = Duration::from_secs(noted(log, "ttl").len() as u64),
+          retry_count = u32::try_from(noted(log, "retries").len()).unwrap())]
+async fn evaluates(log: &Log) -> Result<(), LockError> {
+    log.add("body");
+    Ok(())
+}
+
+fn noted(log: &Log, what: &'static str) -> &'static str {
+    log.add(what);
+    what
+}
+
+#[tokio::test]
+async fn expressions_are_evaluated_once_and_before_the_body() {
+    with_nodes(|_, log| async move {
+        let call = evaluates(&log);
+        assert!(log.lines().is_empty());
+        call.await.unwrap();
+        assert_eq!(log.lines(), ["resource", "ttl", "retries", "body"]);
+    })
+    .await;
+}
+
+trait Job<T> {
+    #[redlock(resource = "job:{id}")]
+    fn boxed<'a>(
+        &'a self,
+        id: u64,
+        nodes: &'a Nodes,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<String>, LockError>> + 'a>> {
+        Box::pin(async move { Ok(nodes.locked()) })
+    }
+
+    #[redlock(resource = "provided:{id}", name = "provided")]
+    fn provided<const N: usize>(
+        &self,
+        id: u64,
+        nodes: &Nodes,
+    ) -> impl Future<Output = Result<Vec<String>, LockError>> {
+        async move { Ok(nodes.locked()) }
+    }
+}
+
+struct Generic;
+impl Job<u8> for Generic {}
+impl Job<u16> for Generic {}
+
+#[tokio::test]
+async fn returned_futures_run_their_block_locked() {
+    with_nodes(|nodes, _| async move {
+        assert_eq!(
+            Job::<u8>::boxed(&Generic, 1, &nodes).await.unwrap(),
+            ["job:1"]
+        );
+        assert_eq!(
+            Job::<u16>::provided::<3>(&Generic, 2, &nodes)
+                .await
+                .unwrap(),
+            ["provided:2"]
+        );
+        assert!(nodes.locked().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_function_registers_itself_once() {
+    let of = |name: &str| {
+        let sites = redlock_runtime::sites();
+        sites
+            .into_iter()
+            .filter(|site| site.site_name() == name)
+            .collect::<Vec<_>>()
+    };
+    let [site] = of("provided")[..] else {
+        panic!("registered once")
+    };
+    assert_eq!(site.resource_template(), "provided:{id}");
+    assert!(site.file().ends_with("macro_behaviour/mod.rs"));
+    assert_eq!(of(concat!(module_path!(), "::reads")).len(), 1);
+}
+
+/// A call that nobody polls has done nothing yet, and can be dropped.
+#[tokio::test]
+async fn an_unpolled_call_locks_nothing() {
+    with_nodes(|nodes, log| async move {
+        drop(refusable(&log));
+        assert!(nodes.locked().is_empty());
+        let mut call = pin!(never_ends(nodes.seen("argument", &log), &nodes, &log));
+        let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    })
+    .await;
+}

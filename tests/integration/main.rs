@@ -1,0 +1,17 @@
+//! Behaviour on real servers, on in-process nodes and over HTTP. One program, because each program
+//! costs a link; what needs a process of its own is in `own_process/`.
+
+mod cluster;
+mod core;
+mod differential;
+mod faults;
+mod guard;
+mod harness;
+mod http;
+mod inspect;
+mod macro_behaviour;
+mod runtime;
+mod sentinel;
+mod services;
+mod testing_kit;
+mod tls;

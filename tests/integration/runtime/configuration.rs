@@ -1,0 +1,203 @@
+//! What `start` accepts and refuses.
+
+use redlock_runtime::{Config, NodeStatus, Redlock, lock};
+use redlock_tests::{NodeOptions, RedisNode};
+
+use crate::runtime::fixture::{SOON, config, registry, start_nodes};
+
+async fn refusal(config: Config) -> String {
+    Redlock::start(config)
+        .await
+        .map(|_| ())
+        .unwrap_err()
+        .to_string()
+}
+
+#[tokio::test]
+async fn an_empty_configuration_is_refused() {
+    let text = refusal(Config::new()).await;
+    assert!(
+        text.contains("no pools are configured") && text.contains("redlock.toml"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn two_pools_with_the_same_url_are_refused_whatever_user_and_database() {
+    let node = RedisNode::start().await;
+    let port = node.port();
+    for other in ["", "/3"].map(|rest| format!("redis://127.0.0.1:{port}{rest}")) {
+        let text = refusal(Config::new().pool("a", node.url()).pool("b", other)).await;
+        assert!(
+            text.contains("the pools `a` and `b` are one server"),
+            "{text}"
+        );
+    }
+    let text = refusal(
+        Config::new()
+            .pool("a", "memory://x")
+            .pool("b", "memory://x"),
+    )
+    .await;
+    assert!(text.contains("one server"), "{text}");
+}
+
+#[tokio::test]
+async fn every_mistake_is_reported_at_once_and_without_secrets() {
+    let config = Config::new()
+        .pool("a", "http://user:s3cret@host")
+        .pool("b c", "memory://b")
+        .default_pools(["zz"])
+        .ttl(std::time::Duration::from_secs(3600))
+        .contended_status(200);
+    let error = Redlock::start(config.clone())
+        .await
+        .map(|_| ())
+        .unwrap_err();
+    let text = error.to_string();
+    for hint in ["pool `a`", "`b c`", "`zz`", "max_ttl", "contended_status"] {
+        assert!(text.contains(hint), "{hint}: {text}");
+    }
+    assert_eq!(error.problems().len(), 5, "{text}");
+    assert!(!text.contains("s3cret") && !format!("{config:?}").contains("s3cret"));
+}
+
+#[tokio::test]
+async fn a_pool_of_the_file_that_no_source_has_a_url_for_is_refused_by_name() {
+    for file in ["[pools.b]\n", "[pools.b]\ntrust_aof = true\n"] {
+        let file = Config::from_toml(file).unwrap();
+        let text = refusal(file.clone().pool("a", "memory://a")).await;
+        let expected = "there are settings but no `url` for the pool `b`;";
+        assert!(text.contains(expected), "{text}");
+        let text = refusal(file).await;
+        assert!(
+            text.contains(expected) && text.contains("no pools are configured"),
+            "{text}"
+        );
+    }
+    let file = Config::from_toml("[pools.b]\n").unwrap();
+    let url = [("REDLOCK_POOLS_B_URL", "memory://b")];
+    let redlock = Redlock::start(file.with_env(url).unwrap()).await.unwrap();
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    lease.release().await;
+}
+
+#[tokio::test]
+async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
+    let config = || Config::new().pool("a", "memory://a");
+    let (second, forever) = (std::time::Duration::from_secs(1), std::time::Duration::MAX);
+    for (config, hint) in [
+        (
+            config().node_timeout(forever),
+            "`node_timeout` is above a day",
+        ),
+        (
+            config().connect_timeout(forever),
+            "`connect_timeout` is above a day",
+        ),
+        (
+            config().shutdown_deadline(forever),
+            "`shutdown.deadline` is above a day",
+        ),
+        (
+            config().shutdown_grace(second).shutdown_deadline(second),
+            "400 ms or more behind",
+        ),
+        (
+            config().node_timeout(std::time::Duration::ZERO),
+            "`node_timeout` is zero",
+        ),
+    ] {
+        let text = refusal(config).await;
+        assert!(text.contains(hint), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_is_down_is_no_reason_not_to_start() {
+    let nodes = start_nodes(3).await;
+    nodes[1].kill();
+    let redlock = Redlock::start(config(&nodes)).await.unwrap();
+    let health = redlock.registry().health();
+    let voting: Vec<_> = health
+        .iter()
+        .map(|pool| matches!(pool.status, NodeStatus::Voting))
+        .collect();
+    assert_eq!(voting, [true, false, true]);
+    registry(&redlock)
+        .scope(lock("r").acquire())
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn default_pools_are_all_unless_named() {
+    let nodes = start_nodes(3).await;
+    for (config, expected) in [
+        (config(&nodes), 3),
+        (config(&nodes).default_pools(["b"]), 1),
+    ] {
+        let redlock = Redlock::start(config).await.unwrap();
+        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+        let is_there = || nodes.values_of("r").iter().flatten().count();
+        redlock_tests::eventually("the votes", SOON, || async {
+            if is_there() == expected {
+                Ok(())
+            } else {
+                Err(format!("{} nodes", is_there()))
+            }
+        })
+        .await;
+        lease.release().await;
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_password_in_a_url_works_and_never_shows() {
+    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
+    let config = Config::new().pool("a", node.url());
+    let config = config.node_timeout(SOON).connect_timeout(SOON);
+    assert!(!format!("{config:?}").contains("s3cret"));
+    let redlock = Redlock::start(config).await.unwrap();
+    assert!(!format!("{redlock:?}").contains("s3cret"));
+    registry(&redlock)
+        .scope(lock("r").acquire())
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn a_memory_pool_is_a_node_that_can_be_cut_off() {
+    let config = ["a", "b", "c"]
+        .into_iter()
+        .fold(Config::new().retry_count(0), |config, name| {
+            config.pool(name, format!("memory://{name}"))
+        });
+    let redlock = Redlock::start(config).await.unwrap();
+    let node = |name| redlock.registry().memory_node(name).unwrap();
+    registry(&redlock)
+        .scope(async {
+            node("c").cut();
+            let lease = lock("r").acquire().await.unwrap();
+            assert_eq!(node("a").keys(), [b"r"]);
+            assert!(node("c").keys().is_empty());
+            lease.release().await;
+            node("b").cut();
+            let error = lock("r").acquire().await.unwrap_err();
+            assert!(
+                error.to_string().contains("b: cut off; c: cut off"),
+                "{error}"
+            );
+            node("b").restore();
+            lock("r").acquire().await.unwrap().release().await;
+        })
+        .await;
+    for name in ["a", "b", "c"] {
+        assert!(node(name).keys().is_empty(), "{name}");
+    }
+}

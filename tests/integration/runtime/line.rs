@@ -1,0 +1,148 @@
+//! Annotated calls that stand in line for the same lock.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_runtime::{Config, LockError, Redlock, Wait, current, lock, redlock};
+
+use crate::runtime::fixture::{
+    SOON, Stage, config, registry, spawn_on, stage, start, until_in_line,
+};
+
+/// Returns its owner token's digits.
+#[redlock(resource = "r", wait = "1m", retry_delay = "1h")]
+async fn holds(mut stage: Stage) -> Result<String, LockError> {
+    stage.play().await;
+    Ok(current().expect("a lease").token_id().to_owned())
+}
+
+#[redlock(resource = "r", wait = "1m", fencing = true)]
+async fn holds_fenced(mut stage: Stage) -> Result<i64, LockError> {
+    stage.play().await;
+    let token = current().expect("a lease").fencing_token();
+    Ok(token.expect("`fencing = true`").as_i64())
+}
+
+#[tokio::test]
+async fn each_holder_has_a_lease_and_an_entry_of_its_own() {
+    let (nodes, redlock) = start(3).await;
+    let (first, directs_first) = stage();
+    let (next, directs_next) = stage();
+    let holding = spawn_on(&redlock, holds(first));
+    directs_first.begun.await.unwrap();
+    let before = registry(&redlock).held();
+    let waiting = spawn_on(&redlock, holds(next));
+    until_in_line(&redlock, 1).await;
+
+    directs_first.end.send(()).unwrap();
+    let token = holding.await.unwrap().unwrap();
+    directs_next.begun.await.unwrap();
+    let held = registry(&redlock).held();
+    assert_eq!((before.len(), held.len()), (1, 1));
+    assert!(
+        held[0]
+            .site
+            .is_some_and(|site| site.site_name().ends_with("::holds"))
+    );
+    assert!(held[0].held_for <= before[0].held_for + SOON);
+    directs_next.end.send(()).unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    assert!(!token.is_empty() && !next.is_empty());
+    assert!(registry(&redlock).held().is_empty());
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn fenced_calls_of_one_process_get_growing_tokens() {
+    let (nodes, redlock) = start(3).await;
+    let mut calls = Vec::new();
+    for _ in 0..5 {
+        let (stage, director) = stage();
+        calls.push((spawn_on(&redlock, holds_fenced(stage)), director));
+    }
+    let mut holding = Vec::new();
+    for (call, director) in calls {
+        // Whichever order they came in, each ends as soon as it has begun.
+        director.end.send(()).unwrap();
+        holding.push(call);
+    }
+    let mut tokens = Vec::new();
+    for call in holding {
+        tokens.push(call.await.unwrap().unwrap());
+    }
+    let mut sorted = tokens.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), tokens.len(), "{tokens:?}");
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_turns_away_those_who_stand_in_line() {
+    let (nodes, redlock) = start(3).await;
+    let (first, director) = stage();
+    let holding = spawn_on(&redlock, holds(first));
+    director.begun.await.unwrap();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let (stage, _) = stage();
+            spawn_on(&redlock, holds(stage))
+        })
+        .collect();
+    until_in_line(&redlock, 3).await;
+    let shutdown = tokio::spawn(async move { redlock.shutdown().await });
+    for call in waiting {
+        let refused = call.await.unwrap().unwrap_err();
+        assert!(refused.is_shutting_down(), "{refused}");
+    }
+    // The holder has the grace period, and nobody is there to hand over to.
+    director.end.send(()).unwrap();
+    holding.await.unwrap().unwrap();
+    shutdown.await.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn the_line_is_as_long_as_the_configuration_says() {
+    let (nodes, first) = start(1).await;
+    drop(first);
+    let config: Config = config(&nodes).wait(Wait::Forever).max_waiting(1, 10);
+    let redlock = Redlock::start(config).await.unwrap();
+    let (stage, director) = stage();
+    let holding = spawn_on(&redlock, holds(stage));
+    director.begun.await.unwrap();
+    let waits = || registry(&redlock).scope(async { lock("r").wait(SOON).acquire().await });
+    let mut waiting = Box::pin(waits());
+    let looked = poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending()));
+    assert!(looked.await, "it stands in line");
+    let text = waits().await.unwrap_err().to_string();
+    assert!(
+        text.contains("wanted by 1 callers of this process"),
+        "{text}"
+    );
+    director.end.send(()).unwrap();
+    holding.await.unwrap().unwrap();
+    waiting.await.unwrap().release().await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn without_hand_overs_each_release_is_a_real_one() {
+    let (nodes, first) = start(3).await;
+    drop(first);
+    let config = config(&nodes).handovers(0, Duration::ZERO);
+    let redlock = Redlock::start(config).await.unwrap();
+    let (first, directs_first) = stage();
+    let (next, directs_next) = stage();
+    let holding = spawn_on(&redlock, holds(first));
+    directs_first.begun.await.unwrap();
+    let waiting = spawn_on(&redlock, holds(next));
+    until_in_line(&redlock, 1).await;
+    for end in [directs_first.end, directs_next.end] {
+        end.send(()).unwrap();
+    }
+    let token = holding.await.unwrap().unwrap();
+    assert_ne!(waiting.await.unwrap().unwrap(), token);
+    nodes.assert_no_lock_keys(SOON).await;
+}

@@ -1,0 +1,16 @@
+//! The attribute and the object style over registries of their own, on real servers.
+
+mod attribute;
+mod chain;
+mod configuration;
+mod cut_off;
+pub(crate) mod fixture;
+mod line;
+mod loss;
+mod object_style;
+mod outlived;
+mod parameters;
+mod places;
+mod reentrancy;
+mod shutdown;
+mod waiting;

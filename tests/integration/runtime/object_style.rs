@@ -1,0 +1,120 @@
+//! `lock("…")`.
+
+use std::time::Duration;
+
+use redlock_runtime::{LockErrorKind, Resource, lock};
+
+use crate::runtime::fixture::{SOON, registry, start};
+
+#[tokio::test]
+async fn acquire_extend_release() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock)
+        .scope(async {
+            let lock = lock("r")
+                .pools(["a", "b", "c"])
+                .ttl(Duration::from_secs(60))
+                .retry_count(1);
+            let lease = lock.acquire().await.unwrap();
+            assert!(lease.validity() <= Duration::from_secs(60));
+            lease.extend(Duration::from_secs(200)).await.unwrap();
+            assert!(lease.validity() > Duration::from_secs(60));
+            let over = lease.extend(Duration::from_secs(301)).await.unwrap_err();
+            assert!(over.to_string().contains("`max_ttl`"), "{over}");
+            lease.release().await;
+        })
+        .await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_lease_that_is_dropped_is_released() {
+    let (nodes, redlock) = start(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    drop(lease);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn run_gives_the_body_the_lease_and_takes_the_lock_away_behind_it() {
+    let (nodes, redlock) = start(3).await;
+    let inside = registry(&redlock)
+        .scope(lock("r").run(|lease| async move { (lease.resource().clone(), lease.validity()) }))
+        .await
+        .unwrap();
+    assert_eq!(inside.0, Resource::from("r"));
+    assert!(!inside.1.is_zero());
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn run_cancels_the_body_when_the_lease_ends() {
+    let (nodes, redlock) = start(1).await;
+    let lock = lock("r").ttl(Duration::from_secs(1)).retry_count(20);
+    let error = registry(&redlock)
+        .scope(lock.run(|_| std::future::pending::<()>()))
+        .await
+        .unwrap_err();
+    assert!(error.is_lost(), "{error}");
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn several_resources_are_locked_together() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock)
+        .scope(async {
+            let lease = lock(["from:1", "to:2"]).acquire().await.unwrap();
+            assert!(lock("to:2").acquire().await.unwrap_err().is_contended());
+            lease.release().await;
+        })
+        .await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn bad_requests_are_refused_before_anything_is_sent() {
+    let (nodes, redlock) = start(1).await;
+    registry(&redlock)
+        .scope(async {
+            let refused = |lock: redlock_runtime::Lock, hint: &'static str| async move {
+                let error = lock.acquire().await.unwrap_err();
+                assert!(error.is_invalid(), "{error}");
+                assert!(error.to_string().contains(hint), "{error}");
+            };
+            refused(lock(""), "empty").await;
+            refused(lock(vec![b'x'; 1025]), "1025 bytes").await;
+            refused(lock("redlock:x"), "reserved").await;
+            refused(lock("r").ttl(Duration::ZERO), "10 ms").await;
+            refused(lock("r").ttl(Duration::from_millis(1)), "10 ms").await;
+            refused(lock("r").ttl(Duration::MAX), "max_ttl").await;
+            refused(lock("r").clock_drift_factor(f64::NAN), "clock_drift_factor").await;
+            refused(lock("r").pools(["a", "a"]), "twice").await;
+            refused(lock("r").pools::<&str>([]), "no pools").await;
+
+            let error = lock("r").pools(["a", "nope"]).acquire().await.unwrap_err();
+            assert!(error.is_unknown_pool(), "{error}");
+            let LockErrorKind::UnknownPool { pool, configured } = error.kind() else {
+                unreachable!()
+            };
+            assert_eq!(
+                (pool.as_str(), configured.as_slice()),
+                ("nope", &["a".to_owned()][..])
+            );
+        })
+        .await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn any_bytes_are_a_resource() {
+    let (nodes, redlock) = start(1).await;
+    let name: &[u8] = b"\x00\xff*{}[a]\n";
+    let lease = registry(&redlock)
+        .scope(lock(name).acquire())
+        .await
+        .unwrap();
+    assert_eq!(nodes[0].keys(), [name]);
+    lease.release().await;
+    nodes.assert_no_lock_keys(SOON).await;
+}

@@ -1,0 +1,128 @@
+//! Calls and bodies that outlive what they were begun under.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use redlock_runtime::{Config, LockError, OnLost, Redlock, Wait, lock, redlock};
+use redlock_tests::drop_after;
+use tokio::sync::mpsc;
+
+use crate::runtime::fixture::{SOON, config, registry, start_nodes};
+
+type Left = Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>>;
+
+async fn in_memory() -> Redlock {
+    Redlock::start(Config::new().pool("a", "memory://a"))
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn no_body_begins_under_a_lease_that_is_over_whatever_it_would_do_later() {
+    let redlock = in_memory().await;
+    let lease = lock("r").on_lost(OnLost::Continue).acquire();
+    let lease = registry(&redlock).scope(lease).await.unwrap();
+    registry(&redlock).memory_node("a").unwrap().begin_epoch();
+    lease.lost().await;
+    let ran = lease.run(|lease| async move { lease.validity() }).await;
+    assert!(ran.unwrap_err().is_lost());
+}
+
+#[redlock(resource = "r")]
+async fn extends_for_too_long() -> Result<LockError, LockError> {
+    let lease = redlock_runtime::current().expect("a lease");
+    Ok(lease.extend(Duration::MAX).await.unwrap_err())
+}
+
+#[tokio::test]
+async fn an_extension_that_fails_names_its_function() {
+    let redlock = in_memory().await;
+    let refused = registry(&redlock).scope(extends_for_too_long()).await;
+    let refused = refused.unwrap();
+    let site = refused.site().map(|site| site.site_name().into_owned());
+    let name = concat!(module_path!(), "::extends_for_too_long");
+    assert_eq!(site.as_deref(), Some(name), "{refused}");
+}
+
+#[redlock(resource = "r")]
+async fn leaves_a_lease_that_was_cut_off_below() -> Result<redlock_runtime::Lease, LockError> {
+    let left = lock("r").acquire().await?;
+    let cut_off = lock("r")
+        .on_cancel(redlock_runtime::OnCancel::Expire)
+        .run(|_| std::future::pending::<()>());
+    assert!(drop_after(1, cut_off).await.is_none());
+    Ok(left)
+}
+
+#[tokio::test]
+async fn a_shutdown_leaves_to_its_ttl_what_was_cut_off() {
+    let nodes = start_nodes(3).await;
+    let config = config(&nodes)
+        .shutdown_grace(Duration::ZERO)
+        .shutdown_deadline(SOON);
+    let redlock = Redlock::start(config).await.unwrap();
+    let left = registry(&redlock)
+        .scope(leaves_a_lease_that_was_cut_off_below())
+        .await
+        .unwrap();
+    let report = redlock.shutdown().await;
+    assert!(report.unconfirmed.is_empty(), "{report}");
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+    drop(left);
+}
+
+#[tokio::test]
+async fn a_call_that_outlived_the_body_it_was_begun_below_is_refused_at_shutdown() {
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    let redlock = in_memory().await;
+    let node = registry(&redlock).memory_node("a").unwrap().clone();
+    node.put(b"s", b"foreign", SOON);
+    let (left, mut leaves) = mpsc::unbounded_channel::<Left>();
+    let outer = lock("r").run(move |_| async move {
+        let inner = lock("s").wait(Wait::Forever).retry_delay(Duration::ZERO);
+        let mut inner: Left = Box::pin(inner.run(|_| async {
+            RAN.fetch_add(1, Ordering::SeqCst);
+        }));
+        assert!(drop_after(1, inner.as_mut()).await.is_none());
+        left.send(inner)
+            .unwrap_or_else(|_| panic!("the test waits for it"));
+    });
+    registry(&redlock).scope(outer).await.unwrap();
+    let inner = leaves.recv().await.unwrap();
+    let inner = crate::runtime::fixture::spawn_on(&redlock, inner);
+    let report = redlock.shutdown().await;
+    assert_eq!(report.under_way, 0, "{report}");
+    let refused = inner.await.unwrap().unwrap_err();
+    assert!(refused.is_shutting_down(), "{refused}");
+    assert_eq!(RAN.load(Ordering::SeqCst), 0);
+}
+
+/// Each is begun below the one before, and outlives it.
+fn begun_below(left: mpsc::UnboundedSender<Left>, levels: u32) -> Left {
+    Box::pin(lock("r").run(move |_| async move {
+        tokio::task::yield_now().await;
+        if levels > 0 {
+            let mut below = begun_below(left.clone(), levels - 1);
+            assert!(drop_after(1, below.as_mut()).await.is_none());
+            left.send(below)
+                .unwrap_or_else(|_| panic!("the test waits for it"));
+        }
+    }))
+}
+
+#[tokio::test]
+async fn a_long_chain_of_calls_takes_no_stack_to_end() {
+    const LEVELS: u32 = 20_000;
+    let redlock = in_memory().await;
+    let _entered = redlock.registry().enter();
+    let (left, mut leaves) = mpsc::unbounded_channel();
+    let mut last = begun_below(left, LEVELS);
+    for _ in 0..LEVELS {
+        last.await.unwrap();
+        last = leaves.recv().await.unwrap();
+    }
+    drop(last);
+}

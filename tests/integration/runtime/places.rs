@@ -1,0 +1,150 @@
+//! Databases, sockets and prefixes: where a lock's key is, and who meets whom there.
+
+use std::time::Duration;
+
+use redlock_runtime::{Config, Redlock, lock};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+
+use crate::runtime::fixture::{SOON, registry};
+
+/// Retries that nobody waits for: what comes earlier was told.
+const NEVER: Duration = Duration::from_secs(3600);
+
+async fn start(urls: &[String], prefix: &str) -> Redlock {
+    let pools = urls.iter().zip(["a", "b", "c"]);
+    let config = Config::new().key_prefix(prefix);
+    let config = config.node_timeout(SOON).connect_timeout(SOON);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    Redlock::start(config).await.unwrap()
+}
+
+/// One process holds the lock, another one waits for it and is told of its release.
+async fn one_waits_for_the_other(nodes: &[&RedisNode], one: &Redlock, other: &Redlock) {
+    let lease = registry(one).scope(lock("r").acquire()).await.unwrap();
+    let waiting = lock("r").retry_count(1).retry_delay(NEVER);
+    let waiting = registry(other).scope(waiting.acquire());
+    let waiting = tokio::spawn(waiting);
+    eventually("a majority to be watched", SOON, || async {
+        let counts = nodes.iter().map(|node| node.info("tracking_clients"));
+        let watched = counts.flatten().filter(|n| n != "0").count();
+        let is_enough = watched > nodes.len() / 2;
+        is_enough.then_some(()).ok_or(format!("{watched}"))
+    })
+    .await;
+    lease.release().await;
+    let next = tokio::time::timeout(SOON, waiting)
+        .await
+        .expect("a wake-up");
+    next.unwrap().unwrap().release().await;
+}
+
+async fn excludes(one: &Redlock, other: &Redlock) -> bool {
+    let lease = registry(one).scope(lock("r").acquire()).await.unwrap();
+    let second = registry(other).scope(lock("r").retry_count(0).acquire());
+    let second = second.await;
+    lease.release().await;
+    match second {
+        Ok(lease) => {
+            lease.release().await;
+            false
+        }
+        Err(error) => {
+            assert!(error.is_contended(), "{error}");
+            true
+        }
+    }
+}
+
+#[tokio::test]
+async fn processes_meet_under_the_same_prefix_in_the_same_database() {
+    let nodes = Nodes::start_with(3, NodeOptions::default().unix_socket()).await;
+    let urls: Vec<_> = nodes
+        .iter()
+        .map(|node| format!("{}/3", node.url()))
+        .collect();
+    let sockets = nodes.iter().map(|node| format!("{}?db=3", node.unix_url()));
+    let sockets: Vec<_> = sockets.collect();
+    let one = start(&urls, "shop:").await;
+    // The same servers by another way.
+    let other = start(&sockets, "shop:").await;
+    let all: Vec<_> = nodes.iter().collect();
+    one_waits_for_the_other(&all, &one, &other).await;
+    one_waits_for_the_other(&all, &other, &one).await;
+    assert!(excludes(&one, &other).await);
+
+    let lease = registry(&one)
+        .scope(lock("r").fencing(true).acquire())
+        .await;
+    let lease = lease.unwrap();
+    for node in &nodes {
+        assert!(
+            node.info("db0").is_none(),
+            "nothing outside of its database"
+        );
+        assert_eq!(
+            node.info("db3").as_deref().map(|it| &it[..5]),
+            Some("keys=")
+        );
+    }
+    lease.release().await;
+    for redlock in [one, other] {
+        redlock.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn processes_do_not_meet_under_another_prefix_or_in_another_database() {
+    let node = RedisNode::start().await;
+    let at = |db: u8| [format!("{}/{db}", node.url())];
+    let shop = start(&at(0), "shop:").await;
+    for stranger in [start(&at(0), "blog:").await, start(&at(1), "shop:").await] {
+        assert!(!excludes(&shop, &stranger).await);
+        stranger.shutdown().await;
+    }
+    let lease = registry(&shop).scope(lock("r").fencing(true).acquire());
+    let lease = lease.await.unwrap();
+    let keys = node.keys();
+    assert!(keys.contains(&b"shop:r".to_vec()), "{keys:?}");
+    let own = |key: &Vec<u8>| key.starts_with(b"shop:");
+    assert!(keys.iter().all(own), "{keys:?}");
+    lease.release().await;
+    shop.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_user_that_may_touch_nothing_but_the_prefix_is_denied_nothing() {
+    let node = RedisNode::start().await;
+    let user = ["ACL", "SETUSER", "shop", "on", ">pw", "~shop:*", "+@all"];
+    node.command(user);
+    node.command(["ACL", "LOG", "RESET"]);
+    let urls = [format!("redis://shop:pw@{}", node.addr())];
+    let (one, other) = (start(&urls, "shop:").await, start(&urls, "shop:").await);
+    one_waits_for_the_other(&[&node], &one, &other).await;
+    for redlock in [one, other] {
+        redlock.shutdown().await;
+    }
+    let denials = node.command(["ACL", "LOG"]);
+    assert_eq!(format!("{denials:?}"), "array([])");
+}
+
+#[tokio::test]
+async fn a_prefix_is_text_and_no_pattern() {
+    let node = RedisNode::start().await;
+    for prefix in ["*", "{tag}", "a b\n", "%s", "é:"] {
+        let (one, other) = (
+            start(&[node.url()], prefix).await,
+            start(&[node.url()], prefix).await,
+        );
+        assert!(excludes(&one, &other).await);
+        one_waits_for_the_other(&[&node], &one, &other).await;
+        for redlock in [one, other] {
+            redlock.shutdown().await;
+        }
+        eventually("the watching to end, or to be another's", SOON, || async {
+            let keys = node.keys();
+            let left: Vec<_> = keys.iter().filter(|key| key.ends_with(b"r")).collect();
+            left.is_empty().then_some(()).ok_or(format!("{left:?}"))
+        })
+        .await;
+    }
+}

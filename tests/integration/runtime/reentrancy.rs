@@ -1,0 +1,394 @@
+//! A call below the holder of the same lock shares that holder's lease.
+
+use std::time::Duration;
+
+use redlock_runtime::{
+    FencingToken, LeaseHandle, LockError, LockErrorKind, Redlock, Resource, current, lock, redlock,
+};
+use redlock_tests::{Nodes, eventually};
+
+use crate::runtime::fixture::{
+    SOON, catch_unwind, config, registry, spawn_on, start, until_served,
+};
+
+fn token() -> String {
+    current().expect("a lease").token_id().to_owned()
+}
+
+#[redlock(resource = "order:{id}")]
+async fn inner(id: u64) -> Result<String, LockError> {
+    tokio::task::yield_now().await;
+    Ok(token())
+}
+
+#[redlock(resource = "order:{id}")]
+async fn inner_until(id: u64, end: &tokio::sync::Notify) -> Result<String, LockError> {
+    end.notified().await;
+    Ok(token())
+}
+
+#[redlock(resource = "order:{id}")]
+async fn outer(id: u64) -> Result<(), LockError> {
+    let ours = token();
+    assert_eq!(inner(id).await?, ours);
+    // Still held, as we are not done.
+    assert!(!current().expect("a lease").validity().is_zero());
+    let (one, other) = tokio::join!(inner(id), inner(id));
+    assert_eq!((one?, other?), (ours.clone(), ours.clone()));
+    // Another order is another lock.
+    assert_ne!(inner(id + 1).await?, ours);
+    // The object style is no other way to a lock.
+    let lease = lock(format!("order:{id}")).acquire().await?;
+    assert_eq!(lease.token_id(), ours);
+    lease.release().await;
+    assert_eq!(token(), ours);
+    Ok(())
+}
+
+#[redlock(resource = "order:{id}")]
+async fn spawns(id: u64) -> Result<LockErrorKind, LockError> {
+    let refused = tokio::spawn(registry_of_task().scope(inner(id))).await;
+    Ok(refused.unwrap().unwrap_err().kind().clone())
+}
+
+tokio::task_local! {
+    static REGISTRY: redlock_runtime::Registry;
+}
+
+fn registry_of_task() -> redlock_runtime::Registry {
+    REGISTRY.with(Clone::clone)
+}
+
+/// As deep as it is told, each level below the one before.
+#[redlock(resource = "tree", guard = lease)]
+async fn descends(levels: u32) -> Result<String, LockError> {
+    let ours = lease.token_id().to_owned();
+    if levels > 0 {
+        assert_eq!(Box::pin(descends(levels - 1)).await?, ours);
+    }
+    Ok(ours)
+}
+
+#[tokio::test]
+async fn a_call_below_the_holder_shares_its_lease() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock).scope(outer(7)).await.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+    registry(&redlock).scope(descends(20)).await.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_spawned_task_is_not_below_its_spawner() {
+    let (nodes, redlock) = start(3).await;
+    let registry = registry(&redlock);
+    let refused = REGISTRY
+        .scope(registry.clone(), registry.scope(spawns(7)))
+        .await;
+    let refused = refused.unwrap();
+    assert!(
+        matches!(refused, LockErrorKind::Contended(_)),
+        "{refused:?}"
+    );
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn two_siblings_without_a_holder_above_exclude_each_other() {
+    let (nodes, redlock) = start(3).await;
+    let both = async {
+        let end = tokio::sync::Notify::new();
+        let (mut one, mut other) = (
+            Box::pin(inner_until(7, &end)),
+            Box::pin(inner_until(7, &end)),
+        );
+        let (refused, holding) = tokio::select! {
+            ended = &mut one => (ended, other),
+            ended = &mut other => (ended, one),
+        };
+        end.notify_one();
+        (refused, holding.await)
+    };
+    let (refused, held) = registry(&redlock).scope(both).await;
+    let refused = refused.unwrap_err();
+    assert!(refused.is_contended(), "{refused}");
+    held.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = ["a", "b"])]
+async fn holds_both() -> Result<(), LockError> {
+    assert_eq!(holds_a().await?, token());
+    Ok(())
+}
+
+#[redlock(resource = "a")]
+async fn holds_a() -> Result<String, LockError> {
+    Ok(token())
+}
+
+#[redlock(resource = "a")]
+async fn wants_more() -> Result<(), LockError> {
+    holds_both().await
+}
+
+#[redlock(resource = "r")]
+async fn unfenced() -> Result<(), LockError> {
+    fenced().await.map(|_| ())
+}
+
+#[redlock(resource = "r", fencing = true)]
+async fn fenced() -> Result<u64, LockError> {
+    // What was fenced serves whoever asks for less, too.
+    let fenced = current().and_then(|lease| lease.fencing_token());
+    assert!(fenced.is_some());
+    plain().await?;
+    Ok(fenced.map_or(0, FencingToken::as_u64))
+}
+
+#[redlock(resource = "r")]
+async fn plain() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "r", fencing = true)]
+async fn fenced_twice() -> Result<(), LockError> {
+    let ours = current().and_then(|lease| lease.fencing_token());
+    assert_eq!(ours.map(FencingToken::as_u64), Some(fenced().await?));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_part_of_what_is_held_is_held_and_a_whole_that_is_held_in_part_is_refused() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock).scope(holds_both()).await.unwrap();
+    let refused = registry(&redlock).scope(wants_more()).await.unwrap_err();
+    let text = refused.to_string();
+    assert!(refused.is_invalid(), "{text}");
+    for name in ["::holds_both`", "::wants_more`", "`a`"] {
+        assert!(text.contains(name), "{text}");
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_fencing_token_that_the_holder_did_not_take_is_refused_by_both_names() {
+    let (nodes, redlock) = start(3).await;
+    let refused = registry(&redlock).scope(unfenced()).await.unwrap_err();
+    let text = refused.to_string();
+    assert!(refused.is_invalid(), "{text}");
+    for name in ["::fenced`", "::unfenced`", "fencing = true"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert_eq!(
+        refused.site().map(|site| site.site_name().into_owned()),
+        Some(format!("{}::fenced", module_path!())),
+    );
+    registry(&redlock).scope(fenced_twice()).await.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+/// Locks `r` on `outer`, and below that on `inner`.
+async fn on(
+    redlock: &Redlock,
+    outer: &'static [&'static str],
+    inner: &'static [&'static str],
+) -> Result<bool, LockError> {
+    let below = move |above: LeaseHandle| async move {
+        let below = lock("r").pools(inner.iter().copied()).acquire().await?;
+        Ok(below.token_id() == above.token_id())
+    };
+    let locked = lock("r").pools(outer.iter().copied()).run(below);
+    registry(redlock).scope(locked).await?
+}
+
+#[tokio::test]
+async fn other_pools_are_another_lock_where_they_can_be_and_are_refused_where_they_cannot() {
+    let (nodes, redlock) = start(5).await;
+    let shared = on(&redlock, &["a", "b", "c"], &["c", "b", "a"]).await;
+    assert!(shared.unwrap(), "the same pools in another order");
+    for free in [&["d", "e"][..], &["d"]] {
+        let shared = on(&redlock, &["a", "b", "c"], free).await;
+        assert!(!shared.unwrap(), "{free:?} are other nodes");
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+    for taken in [
+        &["a"][..],
+        &["a", "b"],
+        &["a", "b", "d"],
+        &["a", "d", "e"],
+        &["a", "b", "c", "d", "e"],
+    ] {
+        let refused = on(&redlock, &["a", "b", "c"], taken).await.unwrap_err();
+        let text = refused.to_string();
+        assert!(refused.is_invalid(), "{text}");
+        assert!(
+            text.contains("`a`, `b`, `c`") && text.contains("lock(\"r\")"),
+            "{text}"
+        );
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = "r", ttl = "1m", guard = lease)]
+async fn calls_one_that_takes_longer() -> Result<(), LockError> {
+    takes_longer().await?;
+    assert!(
+        lease.validity() > Duration::from_secs(60),
+        "it was extended"
+    );
+    takes_less().await?;
+    assert!(lease.validity() > Duration::from_secs(60), "and not cut");
+    Ok(())
+}
+
+#[redlock(resource = "r", ttl = "4m", guard = lease)]
+async fn takes_longer() -> Result<(), LockError> {
+    assert!(lease.validity() > Duration::from_secs(60));
+    Ok(())
+}
+
+#[redlock(resource = "r", ttl = "1s")]
+async fn takes_less() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_needs_longer_extends_the_lease_and_none_shortens_it() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock)
+        .scope(calls_one_that_takes_longer())
+        .await
+        .unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = "r", on_cancel = "expire")]
+async fn panics() -> Result<(), LockError> {
+    tokio::task::yield_now().await;
+    panic!("the body's own");
+}
+
+#[redlock(resource = "r")]
+async fn survives_a_panic_below() -> Result<(), LockError> {
+    let unwound = catch_unwind(panics()).await;
+    assert!(unwound.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_cut_off_below_keeps_the_lock_until_its_ttl_where_it_says_so() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock)
+        .scope(survives_a_panic_below())
+        .await
+        .unwrap();
+    assert!(registry(&redlock).held().is_empty());
+    // A release that was sent would be served by then.
+    until_served(&nodes, &redlock).await;
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+}
+
+#[redlock(resource = "r")]
+async fn leaves_a_lease_behind() -> Result<redlock_runtime::Lease, LockError> {
+    lock("r").acquire().await
+}
+
+#[tokio::test]
+async fn the_lock_is_released_when_the_last_of_those_who_share_it_has_gone() {
+    let (nodes, redlock) = start(3).await;
+    let left = registry(&redlock)
+        .scope(leaves_a_lease_behind())
+        .await
+        .unwrap();
+    assert!(!left.validity().is_zero());
+    assert_eq!(registry(&redlock).held().len(), 1);
+    until_served(&nodes, &redlock).await;
+    for node in &nodes {
+        assert!(node.get("r").is_some());
+    }
+    left.release().await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = "r")]
+async fn is_frozen_with_a_lease_of_its_own(
+    begun: tokio::sync::oneshot::Sender<()>,
+) -> Result<(), LockError> {
+    let _below = lock("r").acquire().await?;
+    begun.send(()).unwrap();
+    std::future::pending().await
+}
+
+async fn held_in_parts(nodes: &Nodes, grace: Duration) -> Redlock {
+    let config = config(nodes).shutdown_grace(grace);
+    Redlock::start(config).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_shutdown_calls_the_body_back_before_it_takes_what_shares_its_lock() {
+    let (nodes, first) = start(3).await;
+    drop(first);
+    let redlock = held_in_parts(&nodes, Duration::ZERO).await;
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let call = spawn_on(&redlock, is_frozen_with_a_lease_of_its_own(begun));
+    has_begun.await.unwrap();
+    assert_eq!(registry(&redlock).held().len(), 2);
+    let report = redlock.shutdown().await;
+    let error = call.await.unwrap().unwrap_err();
+    assert!(matches!(error.kind(), LockErrorKind::Lost(_)), "{error}");
+    assert_eq!(report.cancelled.len(), 1, "{report}");
+    assert!(report.stuck.is_empty(), "{report}");
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = "r", ttl = "1m", max_hold = "unlimited", guard = lease)]
+async fn winds_down(begun: tokio::sync::oneshot::Sender<()>) -> Result<&'static str, LockError> {
+    begun.send(()).unwrap();
+    lease.expiring().await;
+    assert!(!lease.validity().is_zero());
+    Ok("wound down")
+}
+
+#[tokio::test]
+async fn a_body_that_waits_for_its_lease_to_expire_hears_of_a_shutdown() {
+    let (nodes, redlock) = start(3).await;
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let call = spawn_on(&redlock, winds_down(begun));
+    has_begun.await.unwrap();
+    let report = redlock.shutdown().await;
+    assert_eq!(call.await.unwrap().unwrap(), "wound down");
+    assert_eq!(report.finished.len(), 1, "{report}");
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[redlock(resource = "r", ttl = 1500, retry_count = 20, on_lost = "continue", guard = lease)]
+async fn goes_on_without_its_lock() -> Result<(), LockError> {
+    lease.lost().await;
+    assert!(!redlock_runtime::is_held("r"));
+    // The keys go soon after the lease: it keeps a margin for drift.
+    eventually("the lock again", SOON, async || {
+        // Nor is it in the way of what it would have been a part of.
+        for resource in [Resource::from("r"), Resource::all(["r", "s"])] {
+            let again = lock(resource).acquire().await;
+            let again = again.map_err(|error| error.to_string())?;
+            assert_ne!(again.token_id(), lease.token_id());
+            again.release().await;
+        }
+        Ok(())
+    })
+    .await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lease_that_is_over_is_shared_by_nobody() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock)
+        .scope(goes_on_without_its_lock())
+        .await
+        .unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}

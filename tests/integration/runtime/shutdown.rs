@@ -1,0 +1,315 @@
+//! The end of a registry.
+
+use std::time::Duration;
+
+use redlock_runtime::{Config, LockError, LockErrorKind, Over, Redlock, lock, redlock};
+use redlock_tests::Nodes;
+
+use crate::runtime::fixture::{
+    SOON, Stage, config, registry, spawn_on, stage, start, start_nodes, until_held_everywhere,
+};
+
+const GRACE: Duration = Duration::from_millis(50);
+
+#[redlock(resource = "r")]
+async fn work(mut stage: Stage) -> Result<&'static str, LockError> {
+    stage.play().await;
+    Ok("done")
+}
+
+#[redlock(resource = "below")]
+async fn below() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "above")]
+async fn above(mut stage: Stage) -> Result<(), LockError> {
+    stage.play().await;
+    below().await
+}
+
+/// Gives bodies a moment, and the nodes all the time that a busy machine takes.
+async fn impatient(n: usize) -> (Nodes, Redlock) {
+    with_deadline(n, SOON).await
+}
+
+/// The same for a shutdown that comes to its deadline.
+async fn with_deadline(n: usize, deadline: Duration) -> (Nodes, Redlock) {
+    let nodes = start_nodes(n).await;
+    let config = config(&nodes)
+        .shutdown_grace(GRACE)
+        .shutdown_deadline(deadline);
+    let redlock = Redlock::start(config).await.unwrap();
+    (nodes, redlock)
+}
+
+#[tokio::test]
+async fn new_calls_are_refused_and_a_body_in_its_grace_period_finishes() {
+    let (nodes, redlock) = start(3).await;
+    let scope = registry(&redlock);
+    let (first, director) = stage();
+    let call = spawn_on(&redlock, work(first));
+    director.begun.await.unwrap();
+
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    let refused = || async {
+        match scope.clone().scope(work(stage().0)).await {
+            Err(error) if error.is_shutting_down() => Ok(error),
+            other => Err(format!("{other:?}")),
+        }
+    };
+    let error = redlock_tests::eventually("the refusal", SOON, refused).await;
+    assert!(error.to_string().contains("shutting down"), "{error}");
+    assert!(
+        !shutting_down.is_finished(),
+        "the body has its grace period"
+    );
+
+    director.end.send(()).unwrap();
+    assert_eq!(call.await.unwrap().unwrap(), "done");
+    let report = shutting_down.await.unwrap();
+    assert_eq!(report.finished.len(), 1, "{report:?}");
+    assert!(
+        report.cancelled.is_empty() && report.stuck.is_empty(),
+        "{report:?}"
+    );
+    assert!(report.unconfirmed.is_empty(), "{report:?}");
+    // Not eventually: the report says that every node has served everything.
+    assert!(nodes.lock_keys().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() {
+    let (nodes, redlock) = impatient(3).await;
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, work(stage));
+    director.begun.await.unwrap();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.cancelled.len(), 1, "{report:?}");
+    assert!(nodes.lock_keys().is_empty());
+    let error = call.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error.kind(), LockErrorKind::Lost(Over::Revoked)),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_bare_lease_is_told_and_released() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    until_held_everywhere(&nodes, "r").await;
+    let report = redlock.shutdown().await;
+    assert_eq!(report.released.len(), 1, "{report:?}");
+    assert_eq!(lease.lost().await, Over::Revoked);
+    assert!(nodes.lock_keys().is_empty());
+    lease.release().await;
+}
+
+#[tokio::test]
+async fn a_call_below_a_held_lease_is_still_admitted() {
+    let (nodes, redlock) = start(3).await;
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, above(stage));
+    director.begun.await.unwrap();
+    let scope = registry(&redlock);
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    redlock_tests::eventually("the refusal", SOON, || async {
+        match scope.clone().scope(below()).await {
+            Err(error) if error.is_shutting_down() => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    director.end.send(()).unwrap();
+    call.await.unwrap().unwrap();
+    shutting_down.await.unwrap();
+    assert!(nodes.lock_keys().is_empty());
+}
+
+#[tokio::test]
+async fn an_acquisition_that_waits_is_refused_at_once() {
+    let (nodes, redlock) = start(3).await;
+    for node in &nodes {
+        node.set("r", "someone", Some(Duration::from_secs(60)));
+    }
+    let waiting = spawn_on(&redlock, lock("r").wait(Duration::from_secs(600)).acquire());
+    // It was refused, and watches for the holder's release.
+    redlock_tests::eventually("a caller that waits", SOON, || async {
+        let counts = nodes.iter().map(|node| node.info("tracking_clients"));
+        let is_watched = counts.flatten().any(|clients| clients != "0");
+        is_watched.then_some(()).ok_or("none yet".to_owned())
+    })
+    .await;
+    redlock.shutdown().await;
+    let error = waiting.await.unwrap().map(|_| ()).unwrap_err();
+    assert!(error.is_shutting_down(), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
+    // A server would have to confirm in the fifth of a second that is left behind such a body.
+    let config = Config::new()
+        .pool("a", "memory://a")
+        .shutdown_grace(GRACE)
+        .shutdown_deadline(Duration::from_millis(700));
+    let redlock = Redlock::start(config).await.unwrap();
+    let node = registry(&redlock).memory_node("a").unwrap().clone();
+    let (go, has_to_go) = std::sync::mpsc::channel();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let call = spawn_on(
+        &redlock,
+        lock("r").run(move |_| async move {
+            begun.send(()).unwrap();
+            // Blocks the thread. An error where the test has failed.
+            let _: Result<(), _> = has_to_go.recv();
+        }),
+    );
+    has_begun.await.unwrap();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.stuck.len(), 1, "{report:?}");
+    assert!(report.unconfirmed.is_empty(), "{report:?}");
+    assert!(node.get(b"r").is_some(), "released under a running body");
+    go.send(()).unwrap();
+    call.await.unwrap().unwrap();
+    assert!(node.keys().is_empty());
+}
+
+#[tokio::test]
+async fn a_hung_node_does_not_hold_the_shutdown_up_beyond_its_deadline() {
+    // The other two have this time to confirm.
+    let (nodes, redlock) = with_deadline(3, Duration::from_secs(5)).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    nodes[0].freeze();
+    let report = redlock.shutdown().await;
+    assert_eq!(report.unconfirmed, ["a"], "{report:?}");
+    assert_eq!(report.released.len(), 1, "{report:?}");
+    nodes[0].thaw();
+    nodes.assert_no_lock_keys(SOON).await;
+    drop(lease);
+}
+
+#[test]
+fn dropping_the_handle_outside_of_a_runtime_waits_until_nothing_is_left() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (nodes, redlock) = runtime.block_on(impatient(3));
+    let lease = runtime
+        .block_on(registry(&redlock).scope(lock("r").acquire()))
+        .unwrap();
+    drop(redlock);
+    assert!(nodes.lock_keys().is_empty());
+    drop(lease);
+}
+
+#[tokio::test]
+async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    drop(redlock);
+    assert_eq!(lease.lost().await, Over::Revoked);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_whose_future_is_dropped_goes_on() {
+    for polls in 0..3 {
+        let (nodes, redlock) = impatient(3).await;
+        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+        redlock_tests::drop_after(polls, redlock.shutdown()).await;
+        assert_eq!(lease.lost().await, Over::Revoked);
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
+    let nodes = start_nodes(3).await;
+    for polls in 0..4 {
+        let started = redlock_tests::drop_after(polls, Redlock::start(config(&nodes))).await;
+        drop(started.map(Result::unwrap));
+    }
+    let connections = || {
+        let clients = nodes[0].info("connected_clients").unwrap_or_default();
+        // The one that asks is one of them.
+        if clients == "1" {
+            Ok(())
+        } else {
+            Err(format!("{clients} connections"))
+        }
+    };
+    redlock_tests::eventually("the connections to close", SOON, || async { connections() }).await;
+}
+
+/// Polls an acquisition once, which sends it. A majority is frozen meanwhile: votes may be back
+/// before a single poll is over.
+async fn begin<F: Future>(nodes: &Nodes, acquiring: &mut std::pin::Pin<Box<F>>) {
+    nodes[0].freeze();
+    nodes[1].freeze();
+    let is_done = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(acquiring.as_mut().poll(context).is_ready())
+    })
+    .await;
+    assert!(!is_done);
+    nodes[0].thaw();
+    nodes[1].thaw();
+}
+
+#[tokio::test]
+async fn an_acquisition_under_way_is_waited_for() {
+    let (nodes, redlock) = start(3).await;
+    let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
+    begin(&nodes, &mut acquiring).await;
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    let outcome = acquiring.await;
+    // Whether it came in before the gate closed is a matter of luck.
+    drop(outcome);
+    let report = shutting_down.await.unwrap();
+    assert_eq!(report.under_way, 0, "{report}");
+    assert!(nodes.lock_keys().is_empty(), "{report}");
+}
+
+#[tokio::test]
+async fn an_acquisition_that_nobody_polls_is_reported() {
+    let (nodes, redlock) = with_deadline(3, Duration::from_millis(700)).await;
+    let mut acquiring = Box::pin(registry(&redlock).scope(lock("r").acquire()));
+    begin(&nodes, &mut acquiring).await;
+    let report = redlock.shutdown().await;
+    assert_eq!(report.under_way, 1, "{report}");
+    assert!(
+        report
+            .to_string()
+            .contains("1 acquisitions still under way"),
+        "{report}"
+    );
+    drop(acquiring);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_is_followed_by_the_shutdown() {
+    let (nodes, redlock) = impatient(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    let (served, report) = redlock.shutdown_after(async { "served" }).await;
+    assert_eq!(served, Some("served"));
+    assert_eq!(report.released.len(), 1, "{report}");
+    assert!(nodes.lock_keys().is_empty());
+    drop(lease);
+}
+
+#[tokio::test]
+async fn a_server_that_is_dropped_half_way_is_shut_down_all_the_same() {
+    // Nothing wakes it for a third.
+    for polls in 0..2 {
+        let (nodes, redlock) = impatient(3).await;
+        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+        let (server, is_dropped) = tokio::sync::oneshot::channel::<()>();
+        let serving = redlock.shutdown_after(async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert!(redlock_tests::drop_after(polls, serving).await.is_none());
+        assert!(is_dropped.await.is_err());
+        assert_eq!(lease.lost().await, Over::Revoked);
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}

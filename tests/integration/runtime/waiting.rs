@@ -1,0 +1,231 @@
+//! What a call does while somebody else holds its lock: gives up, waits, or is skipped.
+
+use std::time::Duration;
+
+use redlock_runtime::{Config, FromSkip, LockError, Redlock, Wait, lock, redlock};
+use redlock_tests::{Nodes, drop_after};
+
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, until_in_line};
+
+#[redlock(resource = "r", wait = "1m", retry_delay = 10)]
+async fn waits_a_minute() -> Result<&'static str, LockError> {
+    Ok("ran")
+}
+
+#[redlock(resource = "r", wait = "forever", retry_delay = 10)]
+async fn waits_forever() -> Result<&'static str, LockError> {
+    Ok("ran")
+}
+
+#[redlock(resource = "r", wait = budget, retry_delay = 10)]
+async fn waits_for(budget: Duration) -> Result<&'static str, LockError> {
+    Ok("ran")
+}
+
+#[redlock(resource = "r", retry_count = 0)]
+async fn tries_once() -> Result<&'static str, LockError> {
+    Ok("ran")
+}
+
+/// Holds `r` until the test says otherwise.
+#[redlock(resource = "r", max_hold = "unlimited")]
+async fn holds(mut stage: crate::runtime::fixture::Stage) -> Result<(), LockError> {
+    stage.play().await;
+    Ok(())
+}
+
+#[redlock(resource = "r", if_locked = "skip")]
+async fn sweeps(ran: &mut bool) {
+    *ran = true;
+}
+
+#[redlock(resource = "r", if_locked = "skip")]
+async fn finds() -> Option<u32> {
+    Some(7)
+}
+
+#[redlock(resource = "r", if_locked = "skip")]
+async fn tries_to_find() -> Result<Option<u32>, LockError> {
+    Ok(Some(7))
+}
+
+#[redlock(resource = "r", if_locked = "skip")]
+async fn tries_to_sweep() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    Err("the body's own".into())
+}
+
+#[redlock(resource = "r", if_locked = "skip", wait = "1m", retry_delay = 10)]
+async fn would_rather_wait() -> Option<u32> {
+    Some(7)
+}
+
+#[redlock(resource = "r", if_locked = "error")]
+async fn says_so() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[derive(Debug, PartialEq)]
+enum Swept {
+    Done,
+    ByAnother,
+    Failed,
+}
+
+impl FromSkip for Swept {
+    fn skipped() -> Self {
+        Self::ByAnother
+    }
+
+    fn from_lock_error(_: LockError) -> Self {
+        Self::Failed
+    }
+}
+
+#[redlock(resource = "r", if_locked = "skip")]
+async fn sweeps_its_own_way() -> Swept {
+    Swept::Done
+}
+
+/// A registry whose locks would be tried for ever, but for what attributes say.
+async fn stubborn(n: usize) -> (Nodes, Redlock) {
+    let (nodes, first) = start(n).await;
+    drop(first);
+    let config = config(&nodes).wait(Wait::Forever);
+    (nodes, Redlock::start(config).await.unwrap())
+}
+
+#[tokio::test]
+async fn a_call_that_waits_runs_when_the_lock_is_free() {
+    let (nodes, redlock) = start(3).await;
+    let (stage, director) = stage();
+    let holding = spawn_on(&redlock, holds(stage));
+    director.begun.await.unwrap();
+    let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
+    assert!(refused.is_contended(), "{refused}");
+
+    let waiting = [
+        spawn_on(&redlock, waits_a_minute()),
+        spawn_on(&redlock, waits_forever()),
+        spawn_on(&redlock, waits_for(SOON)),
+    ];
+    // They wait: the holder is asked for the end only once one behind them has had enough.
+    let budget = Duration::from_secs(1);
+    let refused = registry(&redlock).scope(waits_for(budget)).await;
+    let refused = refused.unwrap_err();
+    assert!(refused.is_contended(), "{refused}");
+
+    director.end.send(()).unwrap();
+    for call in waiting {
+        assert_eq!(call.await.unwrap().unwrap(), "ran");
+    }
+    holding.await.unwrap().unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_wait_of_zero_is_refused_at_the_call_by_name() {
+    let (_nodes, redlock) = start(3).await;
+    let refused = registry(&redlock).scope(waits_for(Duration::ZERO)).await;
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("a wait of zero"), "{text}");
+}
+
+#[tokio::test]
+async fn the_attribute_takes_the_place_of_the_configurations_wait() {
+    let (nodes, redlock) = stubborn(3).await;
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
+    assert!(refused.is_contended(), "{refused}");
+    let mut waiting = spawn_on(&redlock, says_so());
+    until_in_line(&redlock, 1).await;
+    // The configuration's own rule: for ever. It was refused as often as the others by now.
+    for _ in 0..5 {
+        let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
+        assert!(refused.is_contended(), "{refused}");
+    }
+    assert!(drop_after(1, &mut waiting).await.is_none());
+    lease.release().await;
+    waiting.await.unwrap().unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_call_whose_lock_is_free_is_not_skipped() {
+    let (nodes, redlock) = stubborn(3).await;
+    let registry = registry(&redlock);
+    let mut ran = false;
+    registry.clone().scope(sweeps(&mut ran)).await;
+    assert!(ran);
+    assert_eq!(registry.clone().scope(finds()).await, Some(7));
+    let found = registry.clone().scope(tries_to_find()).await;
+    assert_eq!(found.unwrap(), Some(7));
+    let own = registry.clone().scope(tries_to_sweep()).await;
+    assert_eq!(own.unwrap_err().to_string(), "the body's own");
+    assert_eq!(
+        registry.clone().scope(sweeps_its_own_way()).await,
+        Swept::Done
+    );
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_call_whose_lock_is_held_is_skipped_without_waiting() {
+    // Were they to wait as the configuration says, they would never come back.
+    let (_nodes, redlock) = stubborn(3).await;
+    let registry = registry(&redlock);
+    let lease = registry.clone().scope(lock("r").acquire()).await.unwrap();
+    let mut ran = false;
+    registry.clone().scope(sweeps(&mut ran)).await;
+    assert!(!ran);
+    assert_eq!(registry.clone().scope(finds()).await, None);
+    assert_eq!(registry.clone().scope(tries_to_find()).await.unwrap(), None);
+    registry.clone().scope(tries_to_sweep()).await.unwrap();
+    let swept = registry.clone().scope(sweeps_its_own_way()).await;
+    assert_eq!(swept, Swept::ByAnother);
+
+    let mut waiting = spawn_on(&redlock, would_rather_wait());
+    until_in_line(&redlock, 1).await;
+    for _ in 0..5 {
+        assert_eq!(registry.clone().scope(finds()).await, None);
+    }
+    assert!(drop_after(1, &mut waiting).await.is_none());
+    lease.release().await;
+    assert_eq!(waiting.await.unwrap(), Some(7));
+}
+
+#[tokio::test]
+async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip_in_silence() {
+    let (nodes, redlock) = start(3).await;
+    for node in &nodes {
+        node.kill();
+    }
+    let registry = registry(&redlock);
+    let mut ran = false;
+    registry.clone().scope(sweeps(&mut ran)).await;
+    assert!(!ran);
+    assert_eq!(registry.clone().scope(finds()).await, None);
+    let failed = registry.clone().scope(tries_to_find()).await.unwrap_err();
+    assert!(failed.is_unavailable(), "{failed}");
+    assert_eq!(
+        failed.site().map(|site| site.site_name().into_owned()),
+        Some(format!("{}::tries_to_find", module_path!())),
+    );
+    let swept = registry.clone().scope(sweeps_its_own_way()).await;
+    assert_eq!(swept, Swept::Failed);
+}
+
+#[test]
+fn a_configuration_has_one_answer_to_when_to_give_up() {
+    let both = "[defaults]\nwait = '5s'\nretry_count = 3";
+    let refused = Config::from_toml(both).unwrap_err().to_string();
+    assert!(refused.contains("`wait` and `retry_count`"), "{refused}");
+    let variables = [
+        ("REDLOCK_DEFAULTS_WAIT", "forever"),
+        ("REDLOCK_DEFAULTS_RETRY_COUNT", "3"),
+    ];
+    let refused = Config::new().with_env(variables).unwrap_err().to_string();
+    assert!(refused.contains("REDLOCK_DEFAULTS_WAIT"), "{refused}");
+    // One layer above the other is no contradiction.
+    let file = Config::from_toml("[defaults]\nretry_count = 3").unwrap();
+    file.with_env([("REDLOCK_DEFAULTS_WAIT", "5s")]).unwrap();
+}

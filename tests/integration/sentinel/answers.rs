@@ -1,0 +1,132 @@
+//! What sentinels say, and do not say.
+
+use std::time::Duration;
+
+use redlock_core::{NodeErrorKind, RedisOptions};
+use redlock_runtime::{Config, Redlock};
+use redlock_tests::{Nodes, RedisNode, SentinelGroup, SentinelOptions};
+
+use crate::sentinel::fixture::{
+    calm, client, impatient, once, reason, single, until_abstaining, until_voting,
+};
+
+fn quick() -> RedisOptions {
+    let mut options = calm();
+    // A hung sentinel is waited for half of it.
+    options.connect_timeout = Duration::from_millis(600);
+    options
+}
+
+#[tokio::test]
+async fn a_dead_and_a_hung_sentinel_hold_nobody_up() {
+    let group = SentinelGroup::start().await;
+    group.sentinels[0].kill();
+    let set = single(group.url(), calm()).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    group.sentinels[1].freeze();
+    // One of three answers: the others get their time, and then it has to do.
+    let set = single(group.url(), calm()).await;
+    until_voting(&set[0]).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_back() {
+    let group = SentinelGroup::start().await;
+    group.sentinels[0].kill();
+    group.sentinels[1].kill();
+    group.sentinels[2].freeze();
+    let set = single(group.url(), quick()).await;
+    let error = impatient().acquire(&set, &once("r")).await.unwrap_err();
+    let text = error.to_string();
+    for (index, why) in [
+        "connection refused",
+        "connection refused",
+        "no answer within 300 ms",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let part = format!("sentinel {}: {why}", group.sentinels[index].addr());
+        assert!(text.contains(&part), "{text} lacks {part}");
+    }
+    assert_eq!(reason(&set[0]).unwrap().kind(), NodeErrorKind::NotConnected);
+
+    group.sentinels[1].restart().await;
+    until_voting(&set[0]).await;
+    // And while it is connected it needs none of them.
+    group.sentinels[1].kill();
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_watches_and_a_server_that_is_no_sentinel_are_said_to_be_so() {
+    let group = SentinelGroup::start().await;
+    let set = single(group.url().replace("/shop", "/shpo"), quick()).await;
+    until_abstaining(&set[0], "it does not know `shpo`").await;
+    let server = RedisNode::start().await;
+    let url = format!("redis+sentinel://{}/shop", server.addr());
+    let set = single(url, quick()).await;
+    until_abstaining(&set[0], "it is no sentinel").await;
+}
+
+#[tokio::test]
+async fn a_promoted_replica_that_the_guard_could_not_tell_from_its_master_is_refused() {
+    let group = SentinelGroup::start_with(SentinelOptions::default().password("pw")).await;
+    for server in &group.servers {
+        server.command([
+            "ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-info",
+        ]);
+    }
+    let url = group.url().replace("://:pw@", "://app:pw@");
+    let config = |guard| Config::new().pool("a", url.clone()).restart_guard(guard);
+    let guarded = Redlock::start(config(redlock_runtime::RestartGuard::Standard)).await;
+    let text = guarded.map(|_| ()).unwrap_err().to_string();
+    assert!(text.contains("allow `+info`"), "{text}");
+    let unguarded = Redlock::start(config(redlock_runtime::RestartGuard::Off)).await;
+    assert!(unguarded.is_ok());
+}
+
+#[tokio::test]
+async fn one_master_under_two_names_is_refused_and_so_is_trust_in_its_file() {
+    let group = SentinelGroup::start().await;
+    let hosts: Vec<_> = group
+        .sentinels
+        .iter()
+        .map(|it| it.addr().to_string())
+        .collect();
+    let refusal = async |config: Config| {
+        let started = Redlock::start(config).await.map(|_| ());
+        started.unwrap_err().to_string()
+    };
+    let turned = format!(
+        "redis+sentinel://{},{},{}/shop/3",
+        hosts[2], hosts[0], hosts[1]
+    );
+    let text = refusal(Config::new().pool("a", group.url()).pool("b", turned)).await;
+    assert!(text.contains("one server, shop of 127.0.0.1:"), "{text}");
+
+    let others = Nodes::start(1).await;
+    let fewer = format!("redis+sentinel://{}/shop", hosts[0]);
+    let config = Config::new().pool("a", group.url()).pool("b", fewer);
+    let text = refusal(config.pool("c", others[0].url())).await;
+    assert!(text.contains("is the same server as"), "{text}");
+
+    let text = refusal(Config::new().pool("a", group.url()).trust_aof("a")).await;
+    assert!(text.contains("leave `trust_aof` out"), "{text}");
+}

@@ -1,0 +1,254 @@
+//! One master after another.
+
+use std::time::Duration;
+
+use redlock_core::{Released, Request, RetryLimit};
+use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
+
+use crate::sentinel::fixture::{
+    SOON, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
+    until_voting, wary,
+};
+
+/// Waits to be told that the lock is free: it does not come back by itself.
+fn patient(resource: &str) -> Request {
+    let mut request = once(resource);
+    request.retry.limit = RetryLimit::Forever;
+    request.retry.delay = SOON * 10;
+    request
+}
+
+/// Waits for a release that is owed.
+async fn until_gone(server: &RedisNode, key: &str) {
+    eventually("the release", SOON, async || {
+        let left = server.get(key);
+        left.is_none()
+            .then_some(())
+            .ok_or("the key is there".to_owned())
+    })
+    .await;
+}
+
+async fn until_tracked(server: &RedisNode) {
+    eventually("somebody to watch the key", SOON, async || {
+        let clients = server.info("tracking_clients");
+        let is_watched = clients.as_deref() == Some("1");
+        is_watched.then_some(()).ok_or(format!("{clients:?}"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lock_is_taken_extended_released_and_waited_for_on_the_master_that_is_named() {
+    let group = SentinelGroup::start().await;
+    let set = single(group.url(), calm()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    assert!(group.servers[0].get("r").is_some());
+    lease.extend(Duration::from_secs(120)).await.unwrap();
+
+    // Another process, which hears of the release and does not come back by itself.
+    let other = single(group.url(), calm()).await;
+    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
+    until_tracked(&group.servers[0]).await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    let next = tokio::time::timeout(SOON, waiting).await;
+    let next = next.expect("it was not woken").unwrap().unwrap();
+    assert_eq!(next.release().await, Released::Confirmed);
+}
+
+#[tokio::test]
+async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
+    let options = SentinelOptions::default();
+    let options = options.password("master1").sentinel_password("sentinel2");
+    let group = SentinelGroup::start_with(options).await;
+    let set = single(group.url(), calm()).await;
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    group.fail_over().await;
+    lock_soon(&set, "r").await.release().await;
+
+    for (wrong, server) in [("master1", "master 127"), ("sentinel2", "sentinel 127")] {
+        let url = group.url().replace(wrong, "wr0ng");
+        let set = single(url, calm()).await;
+        let reason = until_abstaining(&set[0], "WRONGPASS").await;
+        assert!(reason.starts_with(server), "{reason}");
+        assert!(!reason.contains("wr0ng"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_lives_on() {
+    let group = SentinelGroup::start().await;
+    let set = single(group.url(), calm()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    group.until_replicated("r").await;
+    let before = group.fail_over().await;
+    let master = group.master().await;
+    until_at(&set, master).await;
+    lease.extend(Duration::from_secs(120)).await.unwrap();
+    assert!(master.get("r").is_some());
+    assert_eq!(lease.release().await, Released::Confirmed);
+    assert_eq!(master.get("r"), None);
+    group.until_replica(before).await;
+    until_voting(&set[0]).await;
+}
+
+#[tokio::test]
+async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
+    let group = SentinelGroup::start().await;
+    let set = single(group.url(), calm()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    group.until_replicated("r").await;
+    group.servers[0].kill();
+    until_abstaining(&set[0], "").await;
+    drop(lease);
+    group.until_replaced(&group.servers[0]).await;
+    until_voting(&set[0]).await;
+    let master = group.master().await;
+    until_gone(master, "r").await;
+}
+
+#[tokio::test]
+async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
+    let group = SentinelGroup::start().await;
+    let set = single(group.url(), calm()).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let dropped = client().acquire(&set, &once("dropped")).await.unwrap();
+    group.until_replicated("r").await;
+    group.until_replicated("dropped").await;
+    // By hand: no connection is closed, and the sentinels still name it.
+    let server = &group.servers[0];
+    let port = group.servers[1].port().to_string();
+    server.command(["REPLICAOF", "127.0.0.1", &port]);
+    drop(dropped);
+    let reason = until_abstaining(&set[0], "which is a replica").await;
+    assert!(
+        reason.starts_with("the sentinels name 127.0.0.1:"),
+        "{reason}"
+    );
+    assert!(server.get("dropped").is_some());
+
+    server.command(["REPLICAOF", "NO", "ONE"]);
+    until_voting(&set[0]).await;
+    until_gone(server, "dropped").await;
+    lease.extend(Duration::from_secs(120)).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_by_the_new_master_and_not_by_one_that_hangs() {
+    let group = SentinelGroup::start().await;
+    let (set, other) = (
+        single(group.url(), wary()).await,
+        single(group.url(), wary()).await,
+    );
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    group.until_replicated("r").await;
+    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
+    until_tracked(&group.servers[0]).await;
+    group.servers[0].freeze();
+    let refused = impatient().acquire(&set, &once("s")).await;
+    assert!(refused.is_err());
+    group.until_replaced(&group.servers[0]).await;
+    let master = group.master().await;
+    until_at(&set, master).await;
+    until_tracked(master).await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    let next = tokio::time::timeout(SOON, waiting).await;
+    let next = next.expect("it was not woken").unwrap().unwrap();
+    assert_eq!(next.release().await, Released::Confirmed);
+}
+
+#[tokio::test]
+async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaws() {
+    let group = SentinelGroup::start().await;
+    // So that its silence alone is a reason to ask.
+    keep_quiet(&group);
+    let set = single(group.url(), wary()).await;
+    let held = client().acquire(&set, &once("held")).await.unwrap();
+    let before = &group.servers[0];
+    before.freeze();
+    // Nothing is said to it until somebody asks.
+    let refused = impatient().acquire(&set, &once("r")).await;
+    assert!(refused.is_err());
+    until_abstaining(&set[0], "no answer for").await;
+    drop(held);
+
+    group.until_replaced(before).await;
+    until_voting(&set[0]).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let master = group.master().await;
+    let value = master.get("r");
+    assert!(value.is_some());
+
+    before.thaw();
+    group.until_replica(before).await;
+    assert_eq!(master.get("r"), value);
+    assert_eq!(before.get("r"), value, "it has what the master has");
+    until_gone(master, "held").await;
+    lease.extend(Duration::from_secs(120)).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+}
+
+/// A master that goes on as one to whoever asks it, while its sentinels take it for dead.
+async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
+    let before = &group.servers[0];
+    let hidden = "-ping -info -publish -replicaof -slaveof -client";
+    let words = ["ACL", "SETUSER", "default"].into_iter();
+    before.command(words.chain(hidden.split(' ')));
+    group.until_replaced(before).await;
+}
+
+#[tokio::test]
+async fn a_master_that_still_answers_is_left_when_a_sentinel_tells_of_another() {
+    let group = SentinelGroup::start().await;
+    for sentinel in &group.sentinels {
+        // All that a client needs there, as the README has it.
+        let rules = "on >pw resetchannels -@all +sentinel|get-master-addr-by-name \
+                     +sentinel|master +subscribe &+switch-master";
+        let words = ["ACL", "SETUSER", "watch"].into_iter();
+        sentinel.command(words.chain(rules.split_whitespace()));
+    }
+    let mut options = calm();
+    options.heartbeat = SOON * 10;
+    let url = format!("{}?sentinel_user=watch&sentinel_pass=pw", group.url());
+    let set = single(url, options).await;
+    until_listened_to(&group).await;
+    replaced_behind_its_clients_back(&group).await;
+    until_at(&set, group.master().await).await;
+}
+
+#[tokio::test]
+async fn a_master_that_still_answers_is_left_in_a_while_when_nobody_tells() {
+    let group = SentinelGroup::start().await;
+    keep_quiet(&group);
+    let mut options = calm();
+    options.heartbeat = Duration::from_millis(50);
+    let set = single(group.url(), options).await;
+    until_voting(&set[0]).await;
+    replaced_behind_its_clients_back(&group).await;
+    until_at(&set, group.master().await).await;
+}
+
+/// The sentinels answer and tell nothing by themselves.
+fn keep_quiet(group: &SentinelGroup) {
+    for sentinel in &group.sentinels {
+        sentinel.command(["ACL", "SETUSER", "default", "-subscribe"]);
+    }
+}
+
+async fn until_listened_to(group: &SentinelGroup) {
+    for sentinel in &group.sentinels {
+        eventually("a listener", SOON, async || {
+            let listeners = sentinel.try_command(["CLIENT", "LIST", "TYPE", "pubsub"]);
+            let listeners: String = listeners.map_err(|error| error.to_string())?;
+            let is_heard = !listeners.is_empty();
+            is_heard.then_some(()).ok_or("nobody listens".to_owned())
+        })
+        .await;
+    }
+}

@@ -1,0 +1,98 @@
+//! On which server a waiter looks out for the lock.
+
+use std::sync::{Arc, Mutex};
+
+use redlock_core::RetryLimit;
+use redlock_tests::{Nodes, RedisNode, eventually};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::sentinel::fixture::{SOON, calm, client, once, single, until_abstaining, until_voting};
+
+/// A sentinel that says what a test wants: the port of the master, and the number of the failover.
+struct Puppet {
+    url: String,
+    names: Arc<Mutex<(u16, u32)>>,
+}
+
+impl Puppet {
+    async fn start(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let names = Arc::new(Mutex::new((port, 1)));
+        let shared = Arc::clone(&names);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer(stream, Arc::clone(&shared)));
+            }
+        });
+        let url = format!("redis+sentinel://{address}/shop");
+        Self { url, names }
+    }
+
+    fn name(&self, port: u16, epoch: u32) {
+        *self.names.lock().unwrap() = (port, epoch);
+    }
+}
+
+/// Whoever asks waits for each answer before the next question.
+async fn answer(mut stream: TcpStream, names: Arc<Mutex<(u16, u32)>>) {
+    let mut question = [0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut question).await {
+        let (port, epoch) = *names.lock().unwrap();
+        let text = String::from_utf8_lossy(&question[..length]);
+        let words = match () {
+            () if text.contains("GET-MASTER") => vec!["127.0.0.1".into(), port.to_string()],
+            () if text.contains("SENTINEL") => vec!["config-epoch".into(), epoch.to_string()],
+            () => Vec::new(),
+        };
+        let bulk = |word: &String| format!("${}\r\n{word}\r\n", word.len());
+        let bulks: String = words.iter().map(bulk).collect();
+        let reply = format!("*{}\r\n{bulks}", words.len());
+        if stream.write_all(reply.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn until_looked_out(node: &RedisNode) {
+    eventually("a connection that is told of keys", SOON, async || {
+        let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
+        let list = list.expect("CLIENT LIST");
+        let is_tracking = |line: &str| line.contains("flags=t");
+        if list.lines().any(is_tracking) {
+            Ok(())
+        } else {
+            Err(list)
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_is_not_left_on_a_master_that_was_still_named_when_it_had_become_a_replica() {
+    let nodes = Nodes::start(2).await;
+    let (old, new) = (&nodes[0], &nodes[1]);
+    for node in [old, new] {
+        node.set("r", "another", Some(SOON * 4));
+    }
+    let sentinel = Puppet::start(old.port()).await;
+    let set = single(sentinel.url.clone(), calm()).await;
+    let waiting = tokio::spawn({
+        let set = set.clone();
+        let mut request = once("r");
+        request.retry.limit = RetryLimit::Wait(SOON * 2);
+        async move { client().acquire(&set, &request).await.map(drop) }
+    });
+    until_looked_out(old).await;
+
+    let port = new.port().to_string();
+    old.command(["REPLICAOF", "127.0.0.1", &port]);
+    old.command(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    until_abstaining(&set[0], "which is a replica").await;
+    until_looked_out(old).await;
+    sentinel.name(new.port(), 2);
+    until_voting(&set[0]).await;
+    until_looked_out(new).await;
+    waiting.abort();
+}

@@ -1,0 +1,35 @@
+//! The same over TLS, to the sentinels and to the master.
+
+use std::sync::Arc;
+
+use redlock_core::{Node, NodeSet, RedisAddress, RedisNode, TlsOptions};
+use redlock_tests::{Authority, SentinelGroup, SentinelOptions};
+
+use crate::sentinel::fixture::{IO, calm, client, lock_soon, once, until_abstaining};
+
+async fn single(url: &str, trusted: &Authority) -> NodeSet {
+    let mut tls = TlsOptions::default();
+    tls.ca = Some(trusted.ca().to_owned());
+    let address = RedisAddress::parse(url).unwrap().with_tls(tls).unwrap();
+    let node = RedisNode::start("a", address, calm(), &IO);
+    node.settled().await;
+    Arc::new([Arc::new(node) as Arc<dyn Node>])
+}
+
+#[tokio::test]
+async fn sentinels_and_master_are_verified_alike_and_a_failover_is_followed() {
+    let authority = Authority::new();
+    let options = SentinelOptions::default().tls(&authority);
+    let group = SentinelGroup::start_with(options.password("pw")).await;
+    let url = group.url();
+    assert!(url.starts_with("rediss+sentinel://:pw@"), "{url}");
+    let set = single(&url, &authority).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
+    group.fail_over().await;
+    lock_soon(&set, "r").await.release().await;
+
+    let set = single(&url, &Authority::new()).await;
+    let reason = until_abstaining(&set[0], "certificate").await;
+    assert!(reason.starts_with("sentinel 127.0.0.1:"), "{reason}");
+}

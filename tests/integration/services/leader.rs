@@ -1,0 +1,123 @@
+//! One leader, and the next one when it is gone.
+
+use redlock_tests::{Pttl, Service, Signal, eventually};
+use std::time::Duration;
+
+use crate::services::LONG;
+use crate::services::fleet::Fleet;
+
+const TTL: Duration = Duration::from_secs(4);
+
+/// Long enough that a busy machine does not depose a leader that lives.
+const SETTINGS: [(&str, &str); 1] = [("LEADER_TTL_MS", "4000")];
+
+/// How many lines of a process begin with this.
+fn count(service: &Service, prefix: &str) -> usize {
+    let said = service.output();
+    let lines = said.lines();
+    lines.filter(|line| line.starts_with(prefix)).count()
+}
+
+/// How often a process has begun to lead.
+fn terms(service: &Service) -> usize {
+    count(service, "leading, pid ")
+}
+
+/// Whether it leads, by its own words.
+fn is_leading(service: &Service) -> bool {
+    let ended = ["not leading any more: ", "stepping down after "];
+    let ended: usize = ended.map(|prefix| count(service, prefix)).iter().sum();
+    terms(service) > ended
+}
+
+/// The process that a majority of the nodes names, if there is one.
+fn named(fleet: &Fleet) -> Option<usize> {
+    let values = fleet.nodes.values_of("leader");
+    let texts = values.iter().flatten();
+    let texts: Vec<_> = texts.map(|it| String::from_utf8_lossy(it)).collect();
+    fleet.services.iter().position(|service| {
+        let owner = format!("/{}/", service.pid());
+        texts.iter().filter(|it| it.contains(&owner)).count() >= 2
+    })
+}
+
+async fn fleet_of(size: usize) -> Fleet {
+    let mut fleet = Fleet::start("leader", 0, &SETTINGS).await;
+    for _ in 0..size {
+        fleet.add("leader", "ready").await;
+    }
+    fleet
+}
+
+/// Waits until one of them leads that is none of `but`, alone and by name; returns which. Not the
+/// first that has begun to: a machine that stands still deposes a leader that lives.
+async fn leader_but(fleet: &Fleet, but: &[usize]) -> usize {
+    eventually("a leader", LONG, async || {
+        let others = (0..fleet.services.len()).filter(|index| !but.contains(index));
+        let leading: Vec<_> = others
+            .filter(|&it| is_leading(&fleet.services[it]))
+            .collect();
+        match (named(fleet), &leading[..]) {
+            (Some(named), &[leader]) if named == leader => Ok(leader),
+            (named, _) => Err(format!("{named:?} of {leading:?}:\n{}", fleet.said())),
+        }
+    })
+    .await
+}
+
+/// A majority of the nodes names this process.
+async fn assert_leads(fleet: &Fleet, index: usize) {
+    eventually("its name on the nodes", LONG, async || {
+        let named = named(fleet);
+        let is_named = named == Some(index);
+        is_named.then_some(()).ok_or(format!("{named:?}"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_killed_leader_is_replaced_when_its_ttl_has_passed_and_one_that_ends_at_once() {
+    let fleet = fleet_of(3).await;
+    let first = leader_but(&fleet, &[]).await;
+    assert_leads(&fleet, first).await;
+
+    fleet.services[first].kill();
+    // What bounds the wait: the nodes forget the dead leader by themselves.
+    for node in &fleet.nodes {
+        match node.pttl("leader") {
+            Pttl::Left(left) => assert!(left <= TTL, "{left:?}"),
+            left => assert_eq!(left, Pttl::Missing),
+        }
+    }
+    let second = leader_but(&fleet, &[first]).await;
+    assert_leads(&fleet, second).await;
+
+    fleet.services[second].signal(Signal::TERM);
+    let ended = &fleet.services[second];
+    assert!(ended.wait(LONG).await.success(), "{ended}");
+    ended.wait_for_line("stepping down after ", LONG).await;
+    ended.wait_for_line("1 finished, 0 cancelled", LONG).await;
+    let third = leader_but(&fleet, &[first, second]).await;
+    assert_leads(&fleet, third).await;
+}
+
+#[tokio::test]
+async fn a_frozen_leader_that_goes_on_knows_that_it_has_been_replaced() {
+    let fleet = fleet_of(2).await;
+    let first = leader_but(&fleet, &[]).await;
+    assert_leads(&fleet, first).await;
+    fleet.services[first].freeze();
+    let second = leader_but(&fleet, &[first]).await;
+    assert_leads(&fleet, second).await;
+
+    let frozen = &fleet.services[first];
+    frozen.thaw();
+    frozen.wait_for_line("not leading any more: ", LONG).await;
+    assert_leads(&fleet, second).await;
+    assert_eq!(terms(frozen), 1, "{frozen}");
+    // It stands in line again.
+    fleet.services[second].signal(Signal::TERM);
+    let ended = &fleet.services[second];
+    assert!(ended.wait(LONG).await.success(), "{ended}");
+    assert_leads(&fleet, first).await;
+}

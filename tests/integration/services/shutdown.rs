@@ -1,0 +1,225 @@
+//! SIGTERM while requests are under way, and what may hold the end up.
+
+use crate::services::fleet::{Fleet, charge, key, post};
+use crate::services::{FRAMEWORKS, LONG};
+use redlock_tests::{Service, Signal, check_no_overlap, eventually};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+/// For what ends in order once it is cancelled, however long that takes.
+const SHORT_GRACE: [(&str, &str); 1] = [("REDLOCK_SHUTDOWN_GRACE", "200ms")];
+
+/// For what would never end.
+const SHORT_DEADLINE: [(&str, &str); 2] = [
+    ("REDLOCK_SHUTDOWN_GRACE", "200ms"),
+    ("REDLOCK_SHUTDOWN_DEADLINE", "2s"),
+];
+
+/// Longer than any test waits.
+const NO_END: [(&str, &str); 2] = [
+    ("REDLOCK_SHUTDOWN_GRACE", "10m"),
+    ("REDLOCK_SHUTDOWN_DEADLINE", "20m"),
+];
+
+/// Waits until the process has logged or said `what`.
+async fn until_said(service: &Service, what: &str) {
+    eventually(what, LONG, async || {
+        let has_said = service.output().contains(what);
+        has_said.then_some(()).ok_or_else(|| service.to_string())
+    })
+    .await;
+}
+
+/// A second signal that comes with the first one is taken for its echo, so it takes a few.
+async fn insist(service: &Service, signal: Signal) -> Option<i32> {
+    eventually("the process to end", LONG, async || {
+        service.signal(signal);
+        let is_over = !service.is_running();
+        is_over.then_some(()).ok_or_else(|| service.to_string())
+    })
+    .await;
+    service.wait(LONG).await.code()
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_grace_period_is_cancelled_and_leaves_no_key() {
+    for example in FRAMEWORKS {
+        let fleet = Fleet::start(example, 1, &SHORT_GRACE).await;
+        let holder = fleet.hold(7).await;
+
+        let service = &fleet.services[0];
+        service.signal(Signal::TERM);
+        assert!(service.wait(LONG).await.success(), "{service}");
+        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
+
+        let reply = holder.await.unwrap().unwrap();
+        assert_eq!(reply.status, 503, "{example}: {reply:?}");
+        assert_eq!(check_no_overlap(fleet.journal()), Ok(1), "{example}");
+        let report = service.wait_for_line("shutdown: ", LONG).await;
+        assert!(report.contains(" 1 cancelled,"), "{service}");
+        assert!(report.contains(" 0 stuck"), "{service}");
+        // By the library itself, whatever the program prints.
+        let logged = "redlock has shut down: 0 finished, 1 cancelled, 0 released, 0 stuck";
+        until_said(service, logged).await;
+        assert!(!service.output().contains("not confirmed"), "{service}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_within_the_grace_period_is_answered() {
+    for example in FRAMEWORKS {
+        let fleet = Fleet::start(example, 1, &[("ORDERS_SLOW_MS", "500")]).await;
+        let holder = fleet.hold(7).await;
+
+        let service = &fleet.services[0];
+        service.signal(Signal::TERM);
+        let reply = holder.await.unwrap().unwrap();
+        assert_eq!(reply.status, 200, "{example}: {reply:?}");
+        assert!(service.wait(LONG).await.success(), "{service}");
+        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
+        assert!(post(service.addr(), &charge(7)).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_the_process_at_once_and_says_what_it_held() {
+    let signals = [
+        (Signal::TERM, Signal::INT, 130),
+        (Signal::INT, Signal::TERM, 143),
+    ];
+    for (example, (first, second, status)) in FRAMEWORKS.into_iter().zip(signals) {
+        let fleet = Fleet::start(example, 1, &NO_END).await;
+        let holder = fleet.hold(7).await;
+
+        let service = &fleet.services[0];
+        service.signal(first);
+        until_said(service, "redlock shuts down").await;
+        assert!(service.is_running(), "{service}");
+        assert_eq!(insist(service, second).await, Some(status), "{service}");
+        until_said(service, "a second signal").await;
+        let said = service.output();
+        let last = said.lines().find(|line| line.contains("a second signal"));
+        let last = last.expect("it was said");
+        assert!(last.contains("ERROR") && last.contains(&key(7)), "{last}");
+        // It was not released under its body.
+        assert!(fleet.nodes.values_of(key(7)).iter().flatten().count() >= 2);
+        assert!(holder.await.unwrap().is_err(), "{service}");
+    }
+}
+
+#[tokio::test]
+async fn frozen_nodes_do_not_hold_the_end_up_beyond_the_deadline() {
+    let settings = [
+        ("REDLOCK_SHUTDOWN_GRACE", "200ms"),
+        ("REDLOCK_SHUTDOWN_DEADLINE", "4s"),
+        // A body's own release waits for so long.
+        ("REDLOCK_NODE_TIMEOUT", "1s"),
+    ];
+    for (example, frozen) in FRAMEWORKS.into_iter().flat_map(|it| [(it, 2), (it, 3)]) {
+        let fleet = Fleet::start(example, 1, &settings).await;
+        let holder = fleet.hold(7).await;
+        for node in fleet.nodes.iter().take(frozen) {
+            node.freeze();
+        }
+
+        let service = &fleet.services[0];
+        service.signal(Signal::TERM);
+        assert!(service.wait(LONG).await.success(), "{service}");
+        let reply = holder.await.unwrap().unwrap();
+        assert_eq!(reply.status, 503, "{service}: {reply:?}");
+        let names = &["a", "b", "c"][..frozen];
+        let logged = format!("0 stuck; not confirmed by {}", names.join(", "));
+        until_said(service, &logged).await;
+        assert!(
+            service.output().contains("WARN redlock_runtime"),
+            "{service}"
+        );
+        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_never_finishes_its_request_does_not_hold_the_end_up() {
+    for example in FRAMEWORKS {
+        let fleet = Fleet::start(example, 1, &SHORT_DEADLINE).await;
+        let mut client = TcpStream::connect(fleet.addr()).await.unwrap();
+        let begun = format!("POST {} HTTP/1.1\r\nContent-Len", charge(1));
+        client.write_all(begun.as_bytes()).await.unwrap();
+        // Accepted in this order.
+        assert_eq!(post(fleet.addr(), &charge(2)).await.unwrap().status, 200);
+
+        let service = &fleet.services[0];
+        service.signal(Signal::TERM);
+        assert!(service.wait(LONG).await.success(), "{service}");
+        drop(client);
+    }
+}
+
+async fn stubborn(mode: &str, settings: &[(&str, &str)]) -> (Fleet, Service) {
+    let fleet = Fleet::start("axum_orders", 0, settings).await;
+    let program = Service::build_example("stubborn").await;
+    let ready = match mode {
+        "alone" => "spinning",
+        "waiting" => "waits for nothing",
+        _ => "listening on ",
+    };
+    let environment = fleet.environment();
+    let service = Service::spawn_with_args(program, [mode], environment, ready).await;
+    (fleet, service)
+}
+
+#[tokio::test]
+async fn a_body_that_never_yields_is_reported_and_does_not_hold_the_end_up() {
+    for framework in ["axum", "actix"] {
+        let (fleet, service) = stubborn(framework, &SHORT_DEADLINE).await;
+        let addr = service.addr();
+        let caller = tokio::spawn(async move { post(addr, "/spin").await });
+        service.wait_for_line("spinning", LONG).await;
+
+        service.signal(Signal::TERM);
+        assert_eq!(service.wait(LONG).await.code(), Some(3), "{service}");
+        until_said(&service, "the body did not yield").await;
+        let logged = "0 released, 1 stuck; `spin` keeps its key until the ttl";
+        until_said(&service, logged).await;
+        assert!(fleet.nodes.values_of("spin").iter().flatten().count() >= 2);
+        assert!(caller.await.unwrap().is_err(), "{service}");
+    }
+}
+
+#[tokio::test]
+async fn where_every_thread_is_busy_the_first_signal_is_heard_and_the_second_one_ends_it() {
+    let (fleet, service) = stubborn("alone", &SHORT_DEADLINE).await;
+    service.signal(Signal::TERM);
+    until_said(&service, "redlock has shut down: 0 finished").await;
+    assert!(service.is_running(), "{service}");
+    assert_eq!(insist(&service, Signal::TERM).await, Some(143), "{service}");
+    until_said(&service, "resources=\"spin\"").await;
+    assert!(fleet.nodes.values_of("spin").iter().flatten().count() >= 2);
+}
+
+#[tokio::test]
+async fn a_signal_that_nobody_waits_for_any_more_is_kept_and_a_second_one_ends_the_process() {
+    let (_fleet, service) = stubborn("waiting", &[]).await;
+    service.signal(Signal::TERM);
+    until_said(&service, "nobody waits for the signal").await;
+    assert!(service.is_running(), "{service}");
+    assert_eq!(insist(&service, Signal::INT).await, Some(130), "{service}");
+}
+
+#[tokio::test]
+async fn dropping_the_handle_without_a_runtime_leaves_no_key() {
+    for what in ["bare", "body", "running"] {
+        let fleet = Fleet::start("axum_orders", 0, &SHORT_GRACE).await;
+        let program = Service::build_example("without_runtime").await;
+        let ready = "held, listening on ";
+        let service = Service::spawn_with_args(program, [what], fleet.environment(), ready).await;
+        assert!(fleet.nodes.values_of("r").iter().flatten().count() >= 2);
+
+        drop(TcpStream::connect(service.addr()).await.unwrap());
+        assert!(service.wait(LONG).await.success(), "{what}: {service}");
+        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
+        until_said(&service, "redlock has shut down").await;
+        until_said(&service, "dropped").await;
+    }
+}

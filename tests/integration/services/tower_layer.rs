@@ -1,0 +1,62 @@
+//! A lock around any service, by a key of the request.
+
+use redlock_tests::eventually;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::services::LONG;
+use crate::services::fleet::Fleet;
+
+/// Sends a payment, whose answer is to come.
+async fn pay(addr: SocketAddr, key: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    let request = format!(
+        "POST /payments HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\nIdempotency-Key: {key}\r\n\
+         Content-Length: 0\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn answer(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+async fn until_held(fleet: &Fleet, key: &str) {
+    eventually("the request under its lock", LONG, async || {
+        let values = fleet.nodes.values_of(key);
+        let held = values.iter().flatten().count() >= 2;
+        held.then_some(()).ok_or_else(|| fleet.said())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn requests_of_one_key_are_served_one_at_a_time_and_those_of_others_meanwhile() {
+    let fleet = Fleet::start("tower_layer", 2, &[]).await;
+    let [one, other] = [0, 1].map(|index| fleet.services[index].addr());
+    let first = pay(one, "k1").await;
+    until_held(&fleet, "idempotency:k1").await;
+    // The lock is held until the process goes on, and not for the few seconds of a payment.
+    fleet.services[0].freeze();
+
+    let refused = answer(pay(other, "k1").await).await;
+    assert!(refused.starts_with("HTTP/1.1 423 "), "{refused}");
+    assert!(refused.contains("application/problem+json"), "{refused}");
+    let too_long = answer(pay(other, &"k".repeat(65)).await).await;
+    assert!(too_long.starts_with("HTTP/1.1 400 "), "{too_long}");
+    let second = answer(pay(other, "k2").await).await;
+    fleet.services[0].thaw();
+
+    for paid in [second, answer(first).await] {
+        assert!(
+            paid.starts_with("HTTP/1.1 200 ") && paid.ends_with("paid\n"),
+            "{paid}"
+        );
+    }
+    // The lock is released before the answer is sent.
+    fleet.nodes.assert_no_lock_keys(LONG).await;
+}

@@ -1,0 +1,204 @@
+//! What a test may be sure of, and what it is told where that is wrong.
+
+use std::time::Duration;
+
+use redlock_runtime::testing::{Outcome, TestLocks};
+use redlock_runtime::{Config, LockError, Resource, lock, redlock};
+
+#[redlock(resource = "order:{id}", ttl = "20s", retry_count = 0)]
+async fn charge(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+#[redlock(resource = "order:{id}", retry_count = 0)]
+async fn outer(id: u64) -> Result<u64, LockError> {
+    charge(id).await
+}
+
+#[redlock(resource = ["from:{from}", "to:{to}"], retry_count = 0)]
+async fn transfer(from: u64, to: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "order:{id}", on_cancel = "expire")]
+async fn panics(id: u64) -> Result<(), LockError> {
+    assert!(id == 0, "the body's own");
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_acquisition_is_recorded_in_order() {
+    let locks = TestLocks::new();
+    charge(1).await.unwrap();
+    let _hold = locks.hold("order:2");
+    charge(2).await.unwrap_err();
+    let lease = lock("bare").pools(["a"]).acquire().await.unwrap();
+    let lines: Vec<String> = locks
+        .acquisitions()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        lines[0],
+        format!(
+            "`order:1` by `{}::charge` on a, b, c for 20 s: released",
+            module_path!()
+        )
+    );
+    assert!(lines[1].starts_with("`order:2` by"), "{}", lines[1]);
+    assert!(
+        lines[1].contains(": refused, as `order:2` is held by someone-else/1"),
+        "{}",
+        lines[1]
+    );
+    assert_eq!(lines[2], "`bare` on a for 60 s: held now");
+    drop(lease);
+    assert!(matches!(locks.acquisitions()[2].outcome, Outcome::Released));
+}
+
+#[tokio::test]
+async fn a_call_below_a_holder_is_recorded_as_one_that_shares() {
+    let locks = TestLocks::new();
+    outer(1).await.unwrap();
+    let shared: Vec<bool> = locks.acquisitions().iter().map(|it| it.is_shared).collect();
+    assert_eq!(shared, [false, true]);
+    locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn a_resource_among_others_counts() {
+    let locks = TestLocks::new();
+    transfer(1, 2).await.unwrap();
+    locks.assert_locked("from:1");
+    locks.assert_locked("to:2");
+    locks.assert_locked(Resource::all(["to:2", "from:1"]));
+    locks.assert_not_locked("from:2");
+    locks.assert_not_locked(Resource::all(["to:2", "from:2"]));
+}
+
+#[tokio::test]
+async fn what_is_held_now_is_told_from_what_was() {
+    let locks = TestLocks::new();
+    let lease = lock("order:1").acquire().await.unwrap();
+    locks.assert_held("order:1");
+    locks.assert_free("order:2");
+    lease.release().await;
+    locks.assert_free("order:1");
+    locks.assert_locked("order:1");
+}
+
+#[tokio::test]
+async fn a_lock_that_is_left_to_its_ttl_is_found() {
+    let locks = TestLocks::new();
+    assert!(tokio::spawn(panics(7)).await.unwrap_err().is_panic());
+    assert!(matches!(locks.acquisitions()[0].outcome, Outcome::CutOff));
+    let check = std::panic::AssertUnwindSafe(|| locks.assert_all_free());
+    let panic = std::panic::catch_unwind(check).unwrap_err();
+    let text = panic.downcast::<String>().unwrap();
+    assert!(text.contains(" has `order:7` on a, b, c;"), "{text}");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`order:2` was not locked; what calls did:\n  `order:1` by `integration")]
+async fn assert_locked_fails_and_says_what_was_locked() {
+    let locks = TestLocks::new();
+    charge(1).await.unwrap();
+    locks.assert_locked("order:2");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`order:1` was not locked; what calls did:\n  `order:1` by `integration")]
+async fn assert_locked_fails_where_the_lock_was_refused() {
+    let locks = TestLocks::new();
+    let _hold = locks.hold("order:1");
+    charge(1).await.unwrap_err();
+    locks.assert_locked("order:1");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`order:1` was not locked; no call asked for any lock")]
+async fn assert_locked_fails_where_nothing_was() {
+    TestLocks::new().assert_locked("order:1");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`order:1` was locked;")]
+async fn assert_not_locked_fails() {
+    let locks = TestLocks::new();
+    charge(1).await.unwrap();
+    locks.assert_not_locked("order:1");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`order:1` is not held;")]
+async fn assert_held_fails_once_it_is_released() {
+    let locks = TestLocks::new();
+    charge(1).await.unwrap();
+    locks.assert_held("order:1");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`r` is not free: someone-else/1 has `r` on b;")]
+async fn assert_free_fails_and_says_who_has_it() {
+    let locks = TestLocks::new();
+    let _hold = locks.someone_else().on(["b"]).hold("r");
+    locks.assert_free("r");
+}
+
+#[tokio::test]
+#[should_panic(expected = "not all is free: ")]
+async fn assert_all_free_fails_for_a_lease_that_was_forgotten() {
+    let locks = TestLocks::new();
+    std::mem::forget(lock("r").acquire().await.unwrap());
+    locks.assert_all_free();
+}
+
+/// The failure is the test's, and not the kit's.
+#[tokio::test]
+async fn a_failure_names_the_line_of_the_test() {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static AT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+    let locks = TestLocks::new();
+    let thread = std::thread::current().id();
+    let before = std::panic::take_hook();
+    // It stays for other tests, which may have this thread later on.
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() == thread && !IS_OVER.load(Ordering::SeqCst) {
+            AT.lock()
+                .unwrap()
+                .push(panic.location().unwrap().file().to_owned());
+        } else {
+            before(panic);
+        }
+    }));
+    let assertions: [&dyn Fn(); 7] = [
+        &|| locks.assert_locked("r"),
+        &|| locks.assert_held("r"),
+        &|| locks.lose("r"),
+        &|| {
+            let _hold = locks.hold("r");
+            locks.assert_free("r");
+        },
+        &|| {
+            locks.node("none");
+        },
+        &|| {
+            let _hold = locks.someone_else().on(["none"]).hold("r");
+        },
+        &|| {
+            TestLocks::with_config(Config::new().node_timeout(Duration::ZERO));
+        },
+    ];
+    for assertion in assertions {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(assertion)).unwrap_err();
+    }
+    IS_OVER.store(true, Ordering::SeqCst);
+    let at = AT.lock().unwrap().clone();
+    assert_eq!(at.len(), 7);
+    let is_here = |file: &String| file.ends_with(file!());
+    assert!(at.iter().all(is_here), "{at:?}");
+}

@@ -1,0 +1,205 @@
+//! Locks that somebody else has, and leases that are lost.
+
+use std::time::Duration;
+
+use redlock_runtime::testing::{Outcome, TestLocks};
+use redlock_runtime::{LockError, LockErrorKind, Over, lock, redlock};
+
+#[redlock(resource = "order:{id}", retry_count = 0)]
+async fn charge(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+#[redlock(resource = "sweep", if_locked = "skip")]
+async fn sweep() -> Option<&'static str> {
+    Some("swept")
+}
+
+#[redlock(resource = "work", ttl = "1m", retry_count = 0)]
+async fn works_forever() -> Result<(), LockError> {
+    std::future::pending::<()>().await;
+    Ok(())
+}
+
+#[redlock(resource = "account", fencing = true, guard = lease, retry_count = 0)]
+async fn fenced() -> Result<i64, LockError> {
+    Ok(lease.fencing_token().expect("`fencing = true`").as_i64())
+}
+
+#[tokio::test]
+async fn a_hold_refuses_others_by_name_until_it_is_released() {
+    let locks = TestLocks::new();
+    let hold = locks.hold("order:42");
+    let error = charge(42).await.unwrap_err();
+    assert!(error.is_contended());
+    assert!(
+        error.to_string().contains("held by someone-else/1"),
+        "{error}"
+    );
+    charge(43).await.unwrap();
+    hold.release();
+    locks.assert_free("order:42");
+    charge(42).await.unwrap();
+    {
+        let _hold = locks
+            .someone_else()
+            .named("billing-7/3121")
+            .hold("order:42");
+        let error = charge(42).await.unwrap_err().to_string();
+        assert!(error.contains("billing-7/3121"), "{error}");
+    }
+    charge(42).await.unwrap();
+    locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn a_call_that_may_be_skipped_is() {
+    let locks = TestLocks::new();
+    let hold = locks.hold("sweep");
+    assert_eq!(sweep().await, None);
+    locks.assert_not_locked("sweep");
+    let [skipped] = &locks.acquisitions_of("sweep")[..] else {
+        panic!();
+    };
+    let Outcome::Refused(error) = &skipped.outcome else {
+        panic!("{skipped}");
+    };
+    assert!(error.is_contended());
+    hold.release();
+    assert_eq!(sweep().await, Some("swept"));
+    locks.assert_locked("sweep");
+}
+
+#[tokio::test]
+async fn a_hold_on_one_node_is_outvoted_and_one_on_a_majority_is_not() {
+    let locks = TestLocks::new();
+    let minority = locks.someone_else().on(["b"]).hold("order:1");
+    charge(1).await.unwrap();
+    assert_eq!(locks.node("a").keys().len(), 0);
+    assert_eq!(locks.node("b").keys().len(), 1);
+    let _majority = locks.someone_else().on(["a", "c"]).hold("order:1");
+    assert!(charge(1).await.unwrap_err().is_contended());
+    drop(minority);
+    assert!(charge(1).await.unwrap_err().is_contended());
+}
+
+#[tokio::test]
+#[should_panic(expected = "there is no pool `x`; there are a, b, c")]
+async fn a_hold_on_a_pool_that_is_not_there_is_refused() {
+    let _hold = TestLocks::with_pools(["a", "b", "c"])
+        .someone_else()
+        .on(["x"])
+        .hold("r");
+}
+
+#[tokio::test]
+#[should_panic(expected = "`work` by `integration::testing_kit::elsewhere::works_forever`")]
+async fn what_the_code_under_test_holds_cannot_be_held_by_others() {
+    let locks = TestLocks::new();
+    let _work = tokio::spawn(works_forever());
+    locks.until_held("work").await;
+    let _hold = locks.hold("work");
+}
+
+#[tokio::test]
+async fn a_hold_that_is_refused_leaves_nothing_behind() {
+    let locks = TestLocks::new();
+    let _first = locks.someone_else().on(["c"]).hold("r");
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| locks.hold("r")));
+    assert!(refused.is_err());
+    assert!(locks.node("a").keys().is_empty() && locks.node("b").keys().is_empty());
+    assert_eq!(locks.node("c").keys().len(), 1);
+}
+
+#[tokio::test]
+#[should_panic(expected = "no node grants it")]
+async fn nobody_holds_anything_where_no_node_can_be_reached() {
+    let locks = TestLocks::new();
+    locks.cut_all();
+    let _hold = locks.hold("r");
+}
+
+#[tokio::test]
+async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
+    let locks = TestLocks::new();
+    let work = tokio::spawn(works_forever());
+    let lease = lock("bare").acquire().await.unwrap();
+    locks.until_held("work").await;
+    locks.lose("work");
+    let error = work.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error.kind(), LockErrorKind::Lost(Over::Taken)),
+        "{error}"
+    );
+    let [work] = &locks.acquisitions_of("work")[..] else {
+        panic!();
+    };
+    assert!(matches!(work.outcome, Outcome::Lost(Over::Taken)), "{work}");
+    locks.assert_free("work");
+
+    locks.assert_held("bare");
+    locks.lose("bare");
+    locks.assert_free("bare");
+    assert_eq!(lease.lost().await, Over::Taken);
+    assert!(lease.validity().is_zero());
+}
+
+#[tokio::test]
+#[should_panic(
+    expected = "`order:1` cannot be lost: it is not held; what calls did:\n  `order:1` by"
+)]
+async fn what_is_not_held_cannot_be_lost() {
+    let locks = TestLocks::new();
+    charge(1).await.unwrap();
+    locks.lose("order:1");
+}
+
+#[tokio::test]
+async fn nodes_that_forget_everything_end_all_leases() {
+    let locks = TestLocks::new();
+    let work = tokio::spawn(works_forever());
+    locks.until_held("work").await;
+    locks.lose_all();
+    let error = work.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error.kind(), LockErrorKind::Lost(Over::Forgotten)),
+        "{error}"
+    );
+    locks.assert_all_free();
+    charge(1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_whose_lock_was_stolen_finds_out_when_it_extends() {
+    let locks = TestLocks::new();
+    let lease = lock("r")
+        .ttl(Duration::from_secs(60))
+        .acquire()
+        .await
+        .unwrap();
+    let thief = locks.someone_else().steal("r");
+    assert!(!lease.validity().is_zero(), "nobody told it");
+    assert!(
+        lease
+            .extend(Duration::from_secs(60))
+            .await
+            .unwrap_err()
+            .is_lost()
+    );
+    lease.release().await;
+    // The late release is not for the thief's key.
+    assert_eq!(locks.node("a").keys().len(), 1);
+    thief.release();
+    locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn fencing_tokens_grow_and_are_recorded() {
+    let locks = TestLocks::new();
+    let (first, second) = (fenced().await.unwrap(), fenced().await.unwrap());
+    assert!(second > first);
+    let recorded = locks.acquisitions_of("account");
+    let recorded = recorded.iter().map(|it| it.fencing_token.unwrap().as_i64());
+    assert_eq!(recorded.collect::<Vec<_>>(), [first, second]);
+    locks.assert_all_free();
+}

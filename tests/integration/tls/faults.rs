@@ -1,0 +1,176 @@
+//! Servers with TLS that are slow, frozen, gone, or silent.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_core::{Client, IoThread, Node, NodeSet, NodeStatus, Released, Request};
+use redlock_tests::{Authority, NodeOptions, Nodes, Proxy, RedisNode, eventually};
+use tokio::io::AsyncReadExt as _;
+
+use crate::tls::fixture::{
+    SOON, client, connect, lock_once, node, once, patient, trusting, until_voting,
+};
+
+/// For a client that would wait for a node longer than a test waits for it.
+const LONG: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn a_frozen_minority_is_not_waited_for() {
+    let authority = Authority::new();
+    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
+    let set = connect(nodes.urls(), &trusting(&authority)).await;
+    let io = IoThread::start().unwrap();
+    let client = Client::with_settings(io.environment(), LONG, []);
+    nodes[1].freeze();
+    let request = Request {
+        // A node is never waited for longer than a quarter of this.
+        ttl: SOON * 20,
+        ..once("r")
+    };
+    let rounds = async {
+        for _ in 0..20 {
+            let lease = client.acquire(&set, &request).await.unwrap();
+            assert_eq!(lease.release().await, Released::Confirmed);
+        }
+    };
+    let rounds = tokio::time::timeout(SOON, rounds).await;
+    rounds.expect("two of three decide");
+    nodes[1].thaw();
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_frozen_in_the_handshake_is_a_minority_too() {
+    let authority = Authority::new();
+    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
+    nodes[2].freeze();
+    let mut options = patient();
+    options.connect_timeout = LONG;
+    let connecting = nodes.urls().into_iter();
+    let connecting = connecting.map(|url| node(&url, &trusting(&authority), options.clone()));
+    let connecting: Vec<_> = connecting.collect();
+    for node in &connecting[..2] {
+        until_voting(&**node, true).await;
+    }
+    let set: NodeSet = connecting
+        .into_iter()
+        .map(|it| it as Arc<dyn Node>)
+        .collect();
+    lock_once(&set).await;
+    nodes[2].thaw();
+    until_voting(&*set[2], true).await;
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_is_connected_to_again() {
+    let authority = Authority::new();
+    let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
+    let set = connect([server.url()], &trusting(&authority)).await;
+    for _ in 0..2 {
+        server.kill();
+        until_voting(&*set[0], false).await;
+        let error = client().acquire(&set, &once("r")).await.unwrap_err();
+        assert!(!error.to_string().contains("close_notify"), "{error}");
+        server.restart().await;
+        until_voting(&*set[0], true).await;
+        lock_once(&set).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_released_while_the_network_was_down_is_released_behind_it() {
+    let authority = Authority::new();
+    let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
+    let proxy = Proxy::start(&server).await;
+    let set = connect([proxy.url()], &trusting(&authority)).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    proxy.cut().await;
+    until_voting(&*set[0], false).await;
+    drop(lease);
+    proxy.restore().await;
+    eventually("the key to be gone", SOON, async || {
+        server
+            .get("r")
+            .map_or(Ok(()), |_| Err("still there".into()))
+    })
+    .await;
+}
+
+/// More than all buffers between a client and a frozen server take.
+#[tokio::test]
+async fn requests_that_the_socket_does_not_take_at_once_are_all_served() {
+    const CALLERS: usize = 2_000;
+    let authority = Authority::new();
+    for version in ["TLSv1.2", "TLSv1.3"] {
+        let options = NodeOptions::default().tls(&authority);
+        let options = options.arg("tls-protocols", version);
+        let server = RedisNode::start_with(options).await;
+        let set = connect([server.url()], &trusting(&authority)).await;
+        server.freeze();
+        let client = client();
+        let mut calls: Vec<_> = (0..CALLERS)
+            .map(|caller| {
+                let part = |n: usize| format!("{caller}/{n}/{}", "x".repeat(1000));
+                let request = Request::new([0, 1, 2, 3, 4, 5, 6, 7].map(part)).retries(0);
+                let (client, set) = (client.clone(), set.clone());
+                Box::pin(async move { client.acquire(&set, &request).await })
+            })
+            .collect();
+        for call in &mut calls {
+            // That is where a request is submitted.
+            assert!(look(call.as_mut()).await.is_none());
+        }
+        server.thaw();
+        // Nothing else is sent before the last of them was answered: what TLS has taken and the
+        // socket has not would stay where it is, if nobody looked after it.
+        let mut leases = Vec::new();
+        for call in calls {
+            leases.push(call.await.unwrap());
+        }
+        for lease in leases {
+            assert_eq!(lease.release().await, Released::Confirmed);
+        }
+        assert_eq!(server.keys(), Vec::<Vec<u8>>::new());
+    }
+}
+
+async fn look<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_given_up_closes_its_socket_and_says_what_may_be_wrong() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("rediss://{}", listener.local_addr().unwrap());
+    let mut options = patient();
+    options.connect_timeout = Duration::from_millis(300);
+    let silent = node(&url, &trusting(&Authority::new()), options);
+    let (mut first, _) = listener.accept().await.unwrap();
+    let mut said = Vec::new();
+    let read = tokio::time::timeout(SOON, first.read_to_end(&mut said)).await;
+    read.expect("the socket is closed").unwrap();
+    assert!(
+        said.starts_with(b"\x16\x03"),
+        "the beginning of a handshake"
+    );
+    let NodeStatus::Abstaining(reason) = silent.status() else {
+        panic!("it votes");
+    };
+    assert!(
+        reason
+            .to_string()
+            .contains("the TLS handshake got no answer"),
+        "{reason}"
+    );
+    // And it goes on.
+    let again = tokio::time::timeout(SOON, listener.accept()).await;
+    again.expect("another attempt").unwrap();
+}

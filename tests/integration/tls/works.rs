@@ -1,0 +1,104 @@
+//! What TLS changes nothing about.
+
+use std::time::Duration;
+
+use redlock_core::{Released, TlsOptions};
+use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode};
+
+use crate::tls::fixture::{SOON, client, connect, lock_once, once, trusting};
+
+#[tokio::test]
+async fn a_lock_over_three_nodes_is_taken_extended_and_released() {
+    let authority = Authority::new();
+    let options = NodeOptions::default().tls(&authority).password("s3cret");
+    let nodes = Nodes::start_with(3, options).await;
+    let set = connect(nodes.urls(), &trusting(&authority)).await;
+    for fencing in [false, true] {
+        let mut request = once("r");
+        request.fencing = fencing;
+        let lease = client().acquire(&set, &request).await.unwrap();
+        assert_eq!(lease.fencing_token().is_some(), fencing);
+        let refused = client().acquire(&set, &once("r")).await.unwrap_err();
+        assert!(refused.to_string().contains("held by"), "{refused}");
+        lease.extend(Duration::from_secs(90)).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_waiter_is_told_of_a_release() {
+    let authority = Authority::new();
+    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
+    let tls = trusting(&authority);
+    let (set, other) = tokio::join!(connect(nodes.urls(), &tls), connect(nodes.urls(), &tls));
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let mut request = once("r").retries(1);
+    // Nobody would wait for that: what ends the wait is the nodes' word.
+    request.retry.delay = Duration::from_secs(3600);
+    let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
+    redlock_tests::eventually("a majority to be watched", SOON, || async {
+        let tracked = nodes
+            .iter()
+            .filter(|node| node.info("tracking_clients").is_some_and(|n| n != "0"));
+        let tracked = tracked.count();
+        (tracked >= 2).then_some(()).ok_or(format!("{tracked}"))
+    })
+    .await;
+    lease.release().await;
+    let lease = tokio::time::timeout(SOON, waiting)
+        .await
+        .expect("a wake-up");
+    lease.unwrap().unwrap().release().await;
+}
+
+#[tokio::test]
+async fn servers_of_either_version_will_do() {
+    let authority = Authority::new();
+    for version in ["TLSv1.2", "TLSv1.3"] {
+        let options = NodeOptions::default().tls(&authority);
+        let node = RedisNode::start_with(options.arg("tls-protocols", version)).await;
+        lock_once(&connect([node.url()], &trusting(&authority)).await).await;
+    }
+}
+
+#[tokio::test]
+async fn the_name_in_the_url_or_the_given_one_is_what_the_certificate_has_to_be_for() {
+    let authority = Authority::new();
+    let identity = authority.issue(&["db.example"]);
+    let options = NodeOptions::default().tls_with(identity, &authority);
+    let node = RedisNode::start_with(options).await;
+    let mut tls = trusting(&authority);
+    tls.server_name = Some("db.example".into());
+    lock_once(&connect([node.url()], &tls).await).await;
+
+    let named = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
+    let url = named.url().replace("127.0.0.1", "localhost");
+    lock_once(&connect([url], &trusting(&authority)).await).await;
+}
+
+#[tokio::test]
+async fn a_database_and_a_user_are_as_without_tls() {
+    let authority = Authority::new();
+    let node = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
+    node.command(["ACL", "SETUSER", "me", "on", ">p@ss/w:rd", "~*", "+@all"]);
+    let url = format!("rediss://me:p%40ss%2Fw%3Ard@{}/3", node.addr());
+    let set = connect([url], &trusting(&authority)).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    assert!(
+        node.info("db3")
+            .is_some_and(|info| info.starts_with("keys=1"))
+    );
+    lease.release().await;
+}
+
+#[tokio::test]
+async fn no_options_are_the_systems_authorities() {
+    let authority = Authority::new();
+    let node = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
+    let reason = crate::tls::fixture::refusal(&node.url(), &TlsOptions::default()).await;
+    assert!(
+        reason.contains("CA") || reason.contains("not trusted"),
+        "{reason}"
+    );
+}

@@ -1,0 +1,243 @@
+//! What is logged, and what is not. In a binary of its own: it takes every log line of the process.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use redlock_core::{IoThread, Node, NodeSet, RedisAddress, RedisOptions, Resource, Vigil};
+use redlock_runtime::{Config, LockError, Redlock, RestartGuard, lock, redlock};
+use redlock_tests::{NodeOptions, RedisNode, eventually};
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+
+    async fn until(&self, hint: &str) {
+        eventually("the log line", SOON, || async {
+            let text = self.text();
+            if text.contains(hint) {
+                Ok(())
+            } else {
+                Err(format!("no `{hint}` in\n{text}"))
+            }
+        })
+        .await;
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Everything that this process logs, at every level.
+fn lines() -> &'static Lines {
+    static LINES: OnceLock<Lines> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .init();
+        lines
+    })
+}
+
+/// Loses its lock, and would go on for ever.
+#[redlock(resource = "lost:{id}", guard = lease)]
+async fn waits_forever(id: u64, node: &RedisNode) -> Result<u64, LockError> {
+    node.del(format!("lost:{id}"));
+    // This is how the holder hears of it.
+    let _ = lease.extend(Duration::from_secs(60)).await;
+    std::future::pending::<()>().await;
+    Ok(id)
+}
+
+#[tokio::test]
+async fn a_pool_in_memory_is_logged_as_a_warning() {
+    let lines = lines();
+    let redlock = Redlock::start(Config::new().pool("in-memory", "memory://m"))
+        .await
+        .unwrap();
+    let text = lines.text();
+    let line = text
+        .lines()
+        .find(|line| line.contains("pool=\"in-memory\""))
+        .expect(&text);
+    assert!(
+        line.contains("WARN") && line.contains("excludes no other process"),
+        "{line}"
+    );
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn no_line_has_a_password_or_a_whole_token() {
+    let lines = lines();
+    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
+    let wrong = node
+        .url()
+        .replace("s3cret", "wr0ng")
+        .replace("127.0.0.1", "localhost");
+    // One of the two is never reached, so whether they are a new set would not be known.
+    let config = Config::new()
+        .pool("right", node.url())
+        .pool("wrong", wrong)
+        .node_timeout(SOON)
+        .connect_timeout(SOON)
+        .restart_guard(RestartGuard::Off);
+    let redlock = Redlock::start(config.default_pools(["right"]))
+        .await
+        .unwrap();
+    let registry = redlock.registry().clone();
+    lines.until("WRONGPASS").await;
+
+    registry
+        .clone()
+        .scope(async {
+            let lease = lock("shown").acquire().await.unwrap();
+            let token = String::from_utf8(node.get("shown").unwrap()).unwrap();
+            let refused = lock("shown")
+                .retry_count(0)
+                .acquire()
+                .await
+                .map(|_| ())
+                .unwrap_err();
+            lease.release().await;
+            let lost = waits_forever(1, &node).await.unwrap_err();
+            let random = token.rsplit('/').next().unwrap().to_owned();
+            for text in [
+                format!("{refused:?} {refused}"),
+                format!("{lost:?}"),
+                lines.text(),
+            ] {
+                assert!(!text.contains(&random) && !text.contains(&token), "{text}");
+            }
+            assert!(
+                lines
+                    .text()
+                    .contains(&format!("token=\"{}\"", &random[..6]))
+            );
+        })
+        .await;
+    node.kill();
+    lines.until("node not connected").await;
+    redlock.shutdown().await;
+
+    let text = lines.text();
+    for secret in ["s3cret", "wr0ng"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    assert!(text.contains("lost: the body was cancelled"), "{text}");
+}
+
+#[tokio::test]
+async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.connect_timeout = SOON;
+    options.heartbeat = Duration::from_millis(10);
+    options.suspect_after = Duration::from_millis(50);
+    options.dead_after = SOON * 2;
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let frozen = redlock_core::RedisNode::start("frozen", address, options, &io);
+    frozen.settled().await;
+    // What is told of it in turn: true where it does not answer, false where it does again.
+    let told = || -> Vec<bool> {
+        let text = lines.text();
+        let of_it = text.lines().filter(|line| line.contains("pool=frozen"));
+        let is_quiet = |line: &str| {
+            let is_quiet = line.contains("node does not answer");
+            (is_quiet || line.contains("node answers again")).then_some(is_quiet)
+        };
+        of_it.filter_map(is_quiet).collect()
+    };
+    node.freeze();
+    // Each look at the answer finds it more overdue. The first one may be from before the freeze, as
+    // a busy machine is as slow as that by itself. So may the answer be that ends the second one.
+    let mut overdue = BTreeSet::new();
+    for _ in 0..5 {
+        let error = eventually("an answer that is more overdue", SOON, || {
+            let error = frozen.vitals().last_error.map(|it| it.error.to_string());
+            let error = error.ok_or("no error".to_owned());
+            let is_new = |text: &String| text.contains("no answer for") && !overdue.contains(text);
+            let new = error.and_then(|text| if is_new(&text) { Ok(text) } else { Err(text) });
+            std::future::ready(new)
+        })
+        .await;
+        overdue.insert(error);
+    }
+    assert_eq!(told().last(), Some(&true), "{overdue:?}");
+    node.thaw();
+    eventually("an answer", SOON, async || {
+        let is_quiet = told().last() == Some(&true);
+        if is_quiet { Err(lines.text()) } else { Ok(()) }
+    })
+    .await;
+    let told = told();
+    let is_told_once = told.windows(2).all(|two| two[0] != two[1]);
+    assert!(is_told_once && told[0], "{told:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let rules = "reset on >s3cret ~* +@all -client|tracking";
+    node.command(
+        ["ACL", "SETUSER", "untold"]
+            .into_iter()
+            .chain(rules.split(' ')),
+    );
+    let address = format!("redis://untold:s3cret@{}", node.addr());
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.watch_idle = Duration::ZERO;
+    let address = RedisAddress::parse(&address).unwrap();
+    let untold = redlock_core::RedisNode::start("untold", address, options, &io);
+    let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
+    let clock = io.environment().clock;
+    // It is asked again each time.
+    let refusals = async |count: usize| {
+        eventually("the server to refuse", SOON, async || {
+            drop(Vigil::begin(&clock, &set, &Resource::from("r"), u64::MAX));
+            let stats = node.info("cmdstat_client|tracking").unwrap_or_default();
+            let refused = stats
+                .split(',')
+                .find_map(|it| it.strip_prefix("rejected_calls="));
+            let refused: usize = refused.unwrap_or("0").parse().unwrap();
+            (refused >= count).then_some(()).ok_or(stats)
+        })
+        .await;
+    };
+    refusals(3).await;
+    lines.until("does not tell of released locks").await;
+    drop(set);
+    let text = lines.text();
+    let told: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("does not tell of released locks"))
+        .collect();
+    assert!(
+        told.len() == 1 && told[0].contains("WARN") && told[0].contains("NOPERM"),
+        "{told:?}"
+    );
+    assert!(!text.contains("s3cret"), "{text}");
+}

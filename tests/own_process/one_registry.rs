@@ -1,0 +1,127 @@
+//! One global registry for several runtimes: two tests, each with a runtime of its own, and the
+//! workers of an actix server.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use redlock_runtime::{Config, LockError, Redlock, RestartGuard, init, redlock};
+use redlock_tests::{Nodes, http_post};
+use tokio::sync::OnceCell;
+
+/// No node is so slow, on a busy machine either.
+const SOON: Duration = Duration::from_secs(20);
+
+static NODES: OnceLock<Nodes> = OnceLock::new();
+
+/// Whichever test comes first starts the nodes and the registry, on its own runtime.
+async fn registry() -> &'static Redlock {
+    static REDLOCK: OnceCell<Redlock> = OnceCell::const_new();
+    REDLOCK
+        .get_or_init(|| async {
+            let nodes = Nodes::start(3).await;
+            // The guard would keep a node away that was slow while its set was new.
+            let config = Config::new()
+                .node_timeout(SOON)
+                .connect_timeout(SOON)
+                .restart_guard(RestartGuard::Off);
+            let pools = nodes.urls().into_iter().zip('a'..);
+            let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+            NODES.set(nodes).map_err(|_| ()).expect("started once");
+            init(config).await.expect("a good configuration")
+        })
+        .await
+}
+
+/// All tests want it at once. How long that takes is the machine's affair, as long as it ends.
+#[redlock(resource = "counter", wait = "5m", retry_delay = "5ms")]
+async fn enter() -> Result<(), LockError> {
+    tokio::task::yield_now().await;
+    Ok(())
+}
+
+/// Its ttl is known at the call only, so `init` must not hold the default ttl of 60 s against it.
+#[redlock(resource = "own", ttl = ttl, max_hold = "20s")]
+async fn has_a_ttl_of_its_own(ttl: Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn init_does_not_judge_a_ttl_that_is_an_expression() {
+    registry().await;
+    let seconds = Duration::from_secs;
+    has_a_ttl_of_its_own(seconds(10)).await.unwrap();
+    let error = has_a_ttl_of_its_own(seconds(30)).await.unwrap_err();
+    assert!(error.to_string().contains("max_hold"), "{error}");
+}
+
+async fn works() {
+    let redlock = registry().await;
+    for _ in 0..5 {
+        enter().await.unwrap();
+    }
+    assert!(
+        redlock
+            .registry()
+            .health()
+            .iter()
+            .all(|pool| { matches!(pool.status, redlock_runtime::NodeStatus::Voting) })
+    );
+}
+
+#[tokio::test]
+async fn one_runtime() {
+    works().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_runtime() {
+    works().await;
+}
+
+#[test]
+fn runtimes_one_after_the_other() {
+    for _ in 0..3 {
+        tokio::runtime::Runtime::new().unwrap().block_on(works());
+    }
+}
+
+#[tokio::test]
+async fn a_second_init_is_refused() {
+    registry().await;
+    let error = init(Config::new().pool("a", "memory://a"))
+        .await
+        .map(|_| ())
+        .unwrap_err();
+    assert!(error.to_string().contains("running already"), "{error}");
+    enter().await.unwrap();
+}
+
+#[actix_web::test]
+async fn actix_with_several_workers() {
+    use actix_web::{App, HttpServer, web};
+
+    async fn handle() -> Result<&'static str, LockError> {
+        enter().await?;
+        Ok("done")
+    }
+
+    registry().await;
+    let server = HttpServer::new(|| App::new().route("/", web::post().to(handle)))
+        .workers(3)
+        .disable_signals()
+        .bind("127.0.0.1:0")
+        .unwrap();
+    let addr = server.addrs()[0];
+    let server = server.run();
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+    let requests: Vec<_> = (0..30)
+        .map(|_| tokio::spawn(http_post(addr, "/")))
+        .collect();
+    for request in requests {
+        let (status, body) = request.await.unwrap().unwrap();
+        assert_eq!((status, body.as_str()), (200, "done"));
+    }
+    handle.stop(true).await;
+    running.await.unwrap().unwrap();
+}

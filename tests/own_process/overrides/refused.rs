@@ -1,0 +1,179 @@
+//! Overrides that fit nothing, several functions, or make no sense.
+
+use redlock_runtime::{Config, InitError, Redlock, SiteConfig, init};
+
+use crate::{seconds, shop};
+
+fn config() -> Config {
+    Config::new()
+        .pool("a", "memory://a")
+        .pool("b", "memory://b")
+}
+
+/// What `Redlock::start` says, which `init` has to say too.
+async fn refusal(config: Config) -> InitError {
+    let refused = Redlock::start(config.clone())
+        .await
+        .map(|_| ())
+        .unwrap_err();
+    let by_init = init(config).await.map(|_| ()).unwrap_err();
+    for problem in refused.problems() {
+        assert!(
+            by_init.problems().contains(problem),
+            "{problem}\nis not in\n{by_init}"
+        );
+    }
+    refused
+}
+
+async fn problem(config: Config) -> String {
+    let refused = refusal(config).await;
+    assert_eq!(refused.problems().len(), 1, "{refused}");
+    refused.problems()[0].clone()
+}
+
+fn of(name: &str, site: SiteConfig) -> Config {
+    config().site(name, site)
+}
+
+#[tokio::test]
+async fn a_name_that_fits_no_function_is_refused_with_what_was_meant() {
+    let text = problem(of("overrides::shop::chrage", SiteConfig::new())).await;
+    assert_eq!(
+        text,
+        "`[sites.\"overrides::shop::chrage\"]` fits no function under `#[redlock]` in this program; \
+         did you mean `overrides::shop::charge`?"
+    );
+    let text = problem(of("xyz", SiteConfig::new().ttl(seconds(1)))).await;
+    assert!(
+        text.contains("; there are `nightly report`, `nightly-report`, `of a trait`, "),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candidates() {
+    let of = |name: &str| config().with_env([(name, "5s")]).unwrap();
+    let text = problem(of("REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_TTL")).await;
+    assert_eq!(
+        text,
+        "`REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_…` fits no function under `#[redlock]` in this \
+         program; did you mean `REDLOCK_SITES_OVERRIDES__SHOP__CHARGE_…`?"
+    );
+    let text = problem(of("REDLOCK_SITES_NIGHTLY_REPORT_TTL")).await;
+    for part in [
+        "`REDLOCK_SITES_NIGHTLY_REPORT_…` fits several functions",
+        "`nightly report` (tests/own_process/overrides/shop.rs:",
+        "`nightly-report` (tests/own_process/overrides/shop.rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // In the file they are two.
+    for name in ["nightly report", "nightly-report"] {
+        let site = SiteConfig::new().ttl(seconds(5));
+        let redlock = Redlock::start(config().site(name, site)).await.unwrap();
+        let calls = async { (shop::nightly().await, shop::nightly_too().await) };
+        let (one, other) = redlock.registry().clone().scope(calls).await;
+        assert!(one.is_ok() && other.is_ok());
+        redlock.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_two_functions_have_is_refused_with_their_places() {
+    // They are there, and can be called.
+    let redlock = Redlock::start(config()).await.unwrap();
+    let calls = async { (shop::Cart::empty().await, shop::Basket::empty().await) };
+    let (one, other) = redlock.registry().clone().scope(calls).await;
+    assert!(one.is_ok() && other.is_ok());
+    redlock.shutdown().await;
+    for name in ["overrides::shop::empty"] {
+        let text = problem(of(name, SiteConfig::new().ttl(seconds(5)))).await;
+        assert!(
+            text.contains("`[sites.\"overrides::shop::empty\"]` fits several functions: ")
+                && text.matches("tests/own_process/overrides/shop.rs:").count() == 2
+                && text.contains("`name = \"…\"` in the attribute"),
+            "{text}"
+        );
+    }
+    let variable = ("REDLOCK_SITES_OVERRIDES__SHOP__EMPTY_TTL", "5s");
+    let text = problem(config().with_env([variable]).unwrap()).await;
+    assert!(text.contains("fits several functions"), "{text}");
+}
+
+#[tokio::test]
+async fn values_that_make_no_sense_together_are_refused_at_start() {
+    let site = SiteConfig::new;
+    for (name, site, expected) in [
+        (
+            "charge",
+            site().ttl(seconds(301)),
+            "the ttl of 301 s is above `max_ttl`",
+        ),
+        (
+            "charge",
+            site().min_hold(seconds(61)),
+            "`min_hold` of 61 s is above the ttl of 60 s",
+        ),
+        (
+            "charge",
+            site().max_hold(seconds(59)),
+            "`max_hold` of 59 s is below the ttl of 60 s",
+        ),
+        (
+            "charge",
+            site().min_validity(seconds(60)),
+            "`min_validity` of 60 s is not below the ttl",
+        ),
+        ("charge", site().min_validity(1.5), "`min_validity` of 1.5"),
+        (
+            "charge",
+            site().clock_drift_factor(f64::NAN),
+            "`clock_drift_factor` of NaN",
+        ),
+        ("charge", site().ttl(seconds(0)), "below the 10 ms"),
+        ("charge", site().wait(seconds(0)), "a wait of zero"),
+        (
+            "charge",
+            site().pools(["a", "d"]),
+            "names the pool `d`, which is not configured; configured: a, b",
+        ),
+        (
+            "charge",
+            site().pools(["a", "a"]),
+            "`pools` names the pool `a` twice",
+        ),
+        ("charge", site().pools::<&str>([]), "`pools` is empty"),
+        // The ttl is not known here, but no ttl would do.
+        (
+            "charge_for",
+            site().min_hold(seconds(301)),
+            "`min_hold` of 301 s",
+        ),
+        (
+            "charge_for",
+            site().clock_drift_factor(-1.0),
+            "`clock_drift_factor` of -1",
+        ),
+    ] {
+        let text = problem(of(&format!("overrides::shop::{name}"), site)).await;
+        assert!(
+            text.starts_with(&format!(
+                "`overrides::shop::{name}` (tests/own_process/overrides/shop.rs:"
+            )) && text.contains("), overridden: ")
+                && text.contains(expected),
+            "{expected}\nis not in\n{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn all_problems_are_told_at_once() {
+    let config = of(
+        "overrides::shop::charge",
+        SiteConfig::new().ttl(seconds(301)),
+    )
+    .site("typo", SiteConfig::new())
+    .default_pools(["z"]);
+    assert_eq!(refusal(config).await.problems().len(), 3);
+}

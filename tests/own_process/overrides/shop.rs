@@ -1,0 +1,121 @@
+//! The functions that are overridden.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_runtime::{LockError, redlock};
+use redlock_tests::Nodes;
+use tokio::sync::Notify;
+
+/// Tells a test that a body has begun, and the body when to end.
+#[derive(Clone, Default)]
+pub(crate) struct Stage {
+    pub(crate) begun: Arc<Notify>,
+    pub(crate) end: Arc<Notify>,
+}
+
+impl Stage {
+    async fn play(&self) {
+        self.begun.notify_one();
+        self.end.notified().await;
+    }
+}
+
+#[redlock(resource = "charge", ttl = "1m", guard = lease)]
+pub(crate) async fn charge(stage: &Stage) -> Result<Duration, LockError> {
+    stage.play().await;
+    Ok(lease.validity())
+}
+
+#[redlock(resource = "charge", ttl = ttl, guard = lease)]
+pub(crate) async fn charge_for(stage: &Stage, ttl: Duration) -> Result<Duration, LockError> {
+    stage.play().await;
+    Ok(lease.validity())
+}
+
+#[redlock(resource = "generic", guard = lease)]
+pub(crate) async fn generic<T: Send>(value: T) -> Result<bool, LockError> {
+    drop(value);
+    Ok(lease.fencing_token().is_some())
+}
+
+pub(crate) trait Shop: Sync {
+    #[redlock(resource = "in a trait", name = "of a trait", guard = lease)]
+    async fn in_a_trait(&self) -> Result<bool, LockError> {
+        Ok(lease.fencing_token().is_some())
+    }
+}
+
+pub(crate) struct North;
+pub(crate) struct South;
+impl Shop for North {}
+impl Shop for South {}
+
+#[redlock(resource = "elsewhere", pools = ["nowhere"])]
+pub(crate) async fn elsewhere(stage: &Stage) -> Result<(), LockError> {
+    stage.play().await;
+    Ok(())
+}
+
+#[redlock(resource = "queue", wait = "forever")]
+pub(crate) async fn patient() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "queue", retry_count = 0)]
+pub(crate) async fn hasty() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "validity", ttl = "1m", guard = lease)]
+pub(crate) async fn validity() -> Result<Duration, LockError> {
+    Ok(lease.validity())
+}
+
+/// Loses its lock, and goes on behind the next await where it may.
+#[redlock(resource = "lost", guard = lease)]
+pub(crate) async fn beyond_its_lock(nodes: &Nodes) -> Result<(), LockError> {
+    for node in nodes {
+        node.del("lost");
+    }
+    // This is how the holder hears of it.
+    let _ = lease.extend(Duration::from_secs(60)).await;
+    lease.lost().await;
+    tokio::task::yield_now().await;
+    Ok(())
+}
+
+#[redlock(resource = "cut off")]
+pub(crate) async fn cut_off(stage: &Stage) -> Result<(), LockError> {
+    stage.play().await;
+    Ok(())
+}
+
+/// Two functions with one name.
+pub(crate) struct Cart;
+pub(crate) struct Basket;
+
+impl Cart {
+    #[redlock(resource = "cart")]
+    pub(crate) async fn empty() -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl Basket {
+    #[redlock(resource = "basket")]
+    pub(crate) async fn empty() -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+/// Two names that a variable spells alike.
+#[redlock(resource = "nightly", name = "nightly report")]
+pub(crate) async fn nightly() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "nightly", name = "nightly-report")]
+pub(crate) async fn nightly_too() -> Result<(), LockError> {
+    Ok(())
+}

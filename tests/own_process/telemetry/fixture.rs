@@ -1,0 +1,97 @@
+//! Registries over real nodes, and functions to call.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use redlock_runtime::{Config, Redlock, Registry, RestartGuard};
+use redlock_tests::{Nodes, RedisNode};
+
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+pub(crate) async fn start() -> (Nodes, Redlock) {
+    start_with(|config| config).await
+}
+
+/// A busy machine is no slow node, and a refusal is no wait.
+pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes, Redlock) {
+    let change = |config: Config| change(config.retry_count(0));
+    start_as(["a", "b", "c"], change).await
+}
+
+/// Three nodes as pools of these names, all of which vote. The guard would keep one away that was
+/// slow while the set was new.
+pub(crate) async fn start_as(
+    names: [&str; 3],
+    change: impl FnOnce(Config) -> Config,
+) -> (Nodes, Redlock) {
+    let nodes = Nodes::start(3).await;
+    let config = Config::new()
+        .node_timeout(SOON)
+        .connect_timeout(SOON)
+        .restart_guard(RestartGuard::Off);
+    let pools = nodes.urls().into_iter().zip(names);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(change(config)).await;
+    (nodes, redlock.expect("a good configuration"))
+}
+
+/// Runs `call`, which asks the nodes, and has them answer once the clock has moved on.
+pub(crate) async fn answered_later<F: Future>(nodes: &Nodes, call: F) -> F::Output {
+    nodes.iter().for_each(RedisNode::freeze);
+    let answer = async {
+        // The call begins before that, in whatever order the two are polled.
+        tokio::task::yield_now().await;
+        until_the_clock_moves();
+        nodes.iter().for_each(RedisNode::thaw);
+    };
+    let (output, ()) = tokio::join!(call, answer);
+    output
+}
+
+/// What began before this and ends behind it took longer than nothing, however coarse the clock is.
+pub(crate) fn until_the_clock_moves() {
+    let now = Instant::now();
+    while now.elapsed().is_zero() {
+        std::hint::spin_loop();
+    }
+}
+
+pub(crate) fn registry(redlock: &Redlock) -> Registry {
+    redlock.registry().clone()
+}
+
+/// All figures of this process.
+pub(crate) fn figures() -> Figures {
+    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+    let recorder = RECORDER.get_or_init(|| PrometheusBuilder::new().install_recorder().unwrap());
+    Figures(recorder.render())
+}
+
+pub(crate) struct Figures(pub(crate) String);
+
+impl Figures {
+    /// The value of `name{labels…}`, in whatever order it has these labels.
+    pub(crate) fn get(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        self.0.lines().find_map(|line| {
+            let (series, value) = line.rsplit_once(' ')?;
+            let (its_name, its_labels) = series.split_once('{')?;
+            let has = |(key, value): &(&str, &str)| {
+                let label = format!("{key}=\"{value}\"");
+                let its_labels = its_labels.trim_end_matches('}');
+                its_labels.split(',').any(|it| it == label)
+            };
+            (its_name == name && labels.iter().all(has)).then(|| value.parse().unwrap())
+        })
+    }
+
+    pub(crate) fn of_site(&self, name: &str, site: &str) -> f64 {
+        self.get(name, &[("site", site)]).unwrap_or(-1.0)
+    }
+
+    pub(crate) fn outcome(&self, site: &str, outcome: &str) -> f64 {
+        let labels = [("site", site), ("outcome", outcome)];
+        self.get("redlock_acquisitions_total", &labels)
+            .unwrap_or(-1.0)
+    }
+}

@@ -1,0 +1,39 @@
+//! A program whose functions do not fit its configuration. In a binary of its own: `init` checks
+//! every annotated function that is linked in.
+
+use redlock_runtime::{Config, LockError, init, redlock, sites};
+
+#[redlock(resource = "order:{id}", pools = ["a", "typo"])]
+async fn charge(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+struct Shop;
+
+impl Shop {
+    #[redlock(resource = "report", ttl = "10m")]
+    async fn report(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn init_names_the_pool_the_function_and_its_place() {
+    let config = Config::new()
+        .pool("a", "memory://a")
+        .pool("b", "memory://b");
+    let error = init(config).await.map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.problems().len(), 2, "{text}");
+    for hint in [
+        "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:6:1) names the pool `typo`",
+        "configured: a, b",
+        "`unknown_pool::report` (tests/own_process/unknown_pool.rs:14:5): the ttl of 600 s is above `max_ttl`",
+    ] {
+        assert!(text.contains(hint), "{hint}\nis not in\n{text}");
+    }
+    // Nothing was started by it.
+    assert!(charge(1).await.unwrap_err().is_not_initialized());
+    assert!(Shop.report().await.unwrap_err().is_not_initialized());
+    assert_eq!(sites().len(), 2);
+}
