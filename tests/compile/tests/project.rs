@@ -1,4 +1,4 @@
-//! The throw-away project that the fixtures are compiled in, below the target directory.
+//! The throw-away project that cases and fixtures are compiled in, below the target directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::diagnostic::{Diagnostic, messages};
 /// The package of the tests.
 const TESTS: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Two packages in a workspace of their own, one an edition, which share all that is compiled.
+/// Packages in a workspace of their own, which share all that is compiled: one an edition for the
+/// fixtures, and one for the cases that have to compile.
 pub(crate) struct Project {
     /// Where the manifests are.
     directory: PathBuf,
@@ -21,6 +22,10 @@ pub(crate) struct Project {
     running: Mutex<()>,
 }
 
+/// The folders of `ui` with cases that have to compile, and one with a case that must not.
+pub(crate) const ACCEPTED: [&str; 2] = ["pass", "pass-other-macros"];
+pub(crate) const REFUSED: &str = "fail-other-macros";
+
 /// What cargo said.
 pub(crate) struct Report {
     /// The targets that compile.
@@ -28,6 +33,19 @@ pub(crate) struct Report {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Why there are none, if that is not as it should be.
     pub(crate) stderr: String,
+}
+
+/// The cases in these folders of `ui`: a name for each, and its file.
+pub(crate) fn cases(folders: &[&str]) -> Vec<(String, PathBuf)> {
+    let files = folders.iter().flat_map(|folder| {
+        let files = fs::read_dir(Path::new(TESTS).join("ui").join(folder));
+        files.expect("a folder of cases").map(|file| file.expect("a file").path())
+    });
+    let cases = files.filter(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    let name = |file: &PathBuf| file.file_stem()?.to_str().map(str::to_owned);
+    cases
+        .map(|file| (name(&file).expect("a name in UTF-8"), file))
+        .collect()
 }
 
 /// The path of a fixture.
@@ -57,7 +75,8 @@ impl Project {
         for edition in ["2021", "2024"] {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
-        let lock = Path::new(TESTS).join("../Cargo.lock");
+        project.write("accepted/Cargo.toml", &manifest_of_accepted());
+        let lock = Path::new(TESTS).join("../../Cargo.lock");
         let lock = fs::read_to_string(lock).expect("the workspace's Cargo.lock");
         project.write("Cargo.lock", &lock);
         project
@@ -114,10 +133,10 @@ impl Project {
     }
 }
 
-const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-tests.
+const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2021", "2024"]
+members = ["2021", "2024", "accepted"]
 
 [profile.dev]
 debug = false
@@ -127,7 +146,7 @@ incremental = false
 /// A package with every fixture as a target. The crate full of functions is an example, as a
 /// library of the package would be compiled with every other target.
 fn manifest(edition: &str) -> String {
-    let runtime = quoted(&Path::new(TESTS).join("../redlock-runtime"));
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
     let [quiet, types, borrows, lints] = [
         "quiet/lib.rs",
         "carets/types.rs",
@@ -136,7 +155,7 @@ fn manifest(edition: &str) -> String {
     ]
     .map(|name| quoted(&fixture(name)));
     format!(
-        r#"# Written by the test `compile` of redlock-tests.
+        r#"# Written by the test `compile` of redlock-compile-tests.
 [package]
 name = "fixtures-{edition}"
 version = "0.0.0"
@@ -169,6 +188,33 @@ name = "lints-{edition}"
 path = {lints}
 "#
     )
+}
+
+/// A package with every case that has to compile as a target, and with the one of `REFUSED`.
+fn manifest_of_accepted() -> String {
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    let mut manifest = format!(
+        r#"# Written by the test `compile` of redlock-compile-tests.
+[package]
+name = "accepted"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[dependencies]
+actix-web = {{ version = "4", default-features = false, features = ["macros"] }}
+async-trait = "0.1"
+axum = {{ version = "0.8", default-features = false, features = ["http1", "tokio"] }}
+redlock-runtime = {{ path = {runtime}, features = ["actix", "axum"] }}
+tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }}
+tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
+"#
+    );
+    for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
+        let path = quoted(&file);
+        manifest += &format!("\n[[bin]]\nname = \"{name}\"\npath = {path}\n");
+    }
+    manifest
 }
 
 /// A path as a string of TOML.
