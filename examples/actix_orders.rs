@@ -10,8 +10,8 @@
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
 //! export ORDERS_LOG=/tmp/orders.log
-//! cargo run --example actix_orders &   # listening on 127.0.0.1:40001
-//! cargo run --example axum_orders &    # listening on 127.0.0.1:40002
+//! cargo run -p redlock-examples --example actix_orders &   # listening on 127.0.0.1:40001
+//! cargo run -p redlock-examples --example axum_orders &    # listening on 127.0.0.1:40002
 //!
 //! curl -i -X POST http://127.0.0.1:40001/orders/42/charge
 //! ```

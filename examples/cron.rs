@@ -12,7 +12,7 @@
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
 //! cargo build --example cron
-//! for n in 1 2 3; do cargo run -q --example cron & done
+//! for n in 1 2 3; do cargo run -q -p redlock-examples --example cron & done
 //! ```
 //!
 //! Each turn is `ran` by one of them and `skipped` by the others. `CRON_EVERY_MS` changes the

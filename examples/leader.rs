@@ -13,7 +13,7 @@
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
 //! cargo build --example leader
-//! for n in 1 2 3; do cargo run -q --example leader & done
+//! for n in 1 2 3; do cargo run -q -p redlock-examples --example leader & done
 //! ```
 //!
 //! Kill the leader (`kill -9` the pid that it names): another one leads within the ttl, five

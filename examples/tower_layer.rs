@@ -10,8 +10,8 @@
 //! export REDLOCK_POOLS_A_URL=redis://127.0.0.1:7001
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
-//! cargo run --example tower_layer &   # listening on 127.0.0.1:40001
-//! cargo run --example tower_layer &   # listening on 127.0.0.1:40002
+//! cargo run -p redlock-examples --example tower_layer &   # listening on 127.0.0.1:40001
+//! cargo run -p redlock-examples --example tower_layer &   # listening on 127.0.0.1:40002
 //!
 //! curl -i -X POST -H 'Idempotency-Key: k1' http://127.0.0.1:40001/payments &
 //! curl -i -X POST -H 'Idempotency-Key: k1' http://127.0.0.1:40002/payments   # 423 Locked

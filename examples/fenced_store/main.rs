@@ -2,7 +2,7 @@
 //! writes, once to a store that takes every write and once to one that looks at the token.
 //!
 //! ```sh
-//! cargo run --example fenced_store --features sqlite
+//! cargo run -p redlock-examples --example fenced_store --features sqlite
 //! ```
 //!
 //! takes the pools that `redlock.toml` or the `REDLOCK_*` variables configure. Where they configure

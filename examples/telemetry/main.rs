@@ -2,7 +2,7 @@
 //! (`grafana.json`), and a load of its own, so that there is something to see.
 //!
 //! ```sh
-//! ORDERS_ADDR=127.0.0.1:3000 cargo run --example telemetry     # listening on 127.0.0.1:3000
+//! ORDERS_ADDR=127.0.0.1:3000 cargo run -p redlock-examples --example telemetry     # listening on 127.0.0.1:3000
 //! curl http://127.0.0.1:3000/metrics
 //! ```
 //!

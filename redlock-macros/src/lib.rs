@@ -24,7 +24,8 @@ use crate::args::Args;
 use crate::errors::Errors;
 use crate::function::Function;
 
-#[doc = include_str!("reference.md")]
+// Its examples need `redlock-runtime`, which needs this crate: they are doc tests of `redlock-tests`.
+#[cfg_attr(not(doctest), doc = include_str!("reference.md"))]
 #[proc_macro_attribute]
 pub fn redlock(
     attribute: proc_macro::TokenStream,

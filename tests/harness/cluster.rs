@@ -2,7 +2,7 @@
 
 use crate::eventually::eventually_for;
 use crate::nodes::is_auxiliary;
-use crate::{Authority, NodeOptions, RedisNode, ports};
+use crate::{Authority, NodeOptions, RedisNode};
 use std::fmt::Write as _;
 use std::ops::Index;
 use std::panic::Location;
@@ -13,8 +13,18 @@ const SLOTS: u16 = 16_384;
 /// How long a Cluster may take to form, or to do as it was told.
 const FORMING: Duration = Duration::from_secs(60);
 
+/// For how many ms a master may be silent before the others give it up. On a busy machine they must
+/// not take a slow server for a dead one. A test that kills or freezes a master says so.
+const UNTIL_TOLD: &str = "600000";
+
+/// The same while a master is to be replaced. It also bounds how soon servers vote again.
+const BRIEFLY: &str = "2000";
+
 /// Masters and their replicas. `cluster[0]` is the first master; behind the masters come the replicas
 /// of each in the same order. Who is what changes when they fail over.
+///
+/// Nothing fails over unless the test has it: see [`hand_over`](Self::hand_over) and
+/// [`until_replaced`](Self::until_replaced).
 #[derive(Debug)]
 pub struct RedisCluster {
     nodes: Vec<RedisNode>,
@@ -24,7 +34,6 @@ pub struct RedisCluster {
 
 impl RedisCluster {
     /// Starts three masters, each with `replicas`, and returns once all of them agree that all is well.
-    /// A master that hangs is given up after two seconds.
     pub async fn start(replicas: usize) -> Self {
         Self::start_with(replicas, None, &[]).await
     }
@@ -62,10 +71,8 @@ impl RedisCluster {
         let starting: Vec<_> = (0..3 * (1 + replicas))
             .map(|_| {
                 let options = options()
-                    .arg("cluster-enabled", "yes")
-                    // The usual one, 10000 above the other, may be another test's.
-                    .arg("cluster-port", &ports::next().to_string())
-                    .arg("cluster-node-timeout", "2000")
+                    .clustered()
+                    .arg("cluster-node-timeout", UNTIL_TOLD)
                     .arg("cluster-require-full-coverage", "no")
                     .arg("cluster-allow-replica-migration", "no")
                     .arg("repl-diskless-sync-delay", "0");
@@ -155,12 +162,33 @@ impl RedisCluster {
         )
     }
 
+    /// Has the servers replace the master of `slot`, which was killed or frozen; returns once its
+    /// replica `to` has the slot.
+    #[track_caller]
+    pub fn until_replaced(&self, slot: u16, to: usize) -> impl Future<Output = ()> {
+        let owned = self.until_owned(slot, to);
+        async move {
+            self.have_patience(BRIEFLY);
+            owned.await;
+            self.have_patience(UNTIL_TOLD);
+        }
+    }
+
+    /// For how many ms a master may be silent.
+    fn have_patience(&self, ms: &str) {
+        for node in self.nodes.iter().filter(|node| node.is_reachable()) {
+            node.command(["CONFIG", "SET", "cluster-node-timeout", ms]);
+        }
+    }
+
     /// Makes the replica `to` the master of `slot` in the orderly way, once it is up to date.
     pub async fn hand_over(&self, slot: u16, to: usize) {
         // What it takes at most; asked again earlier, it would begin anew.
         const PATIENCE: Duration = Duration::from_secs(6);
         let replica = &self.nodes[to];
         let mut asked: Option<Instant> = None;
+        // Nobody votes again for a replica of the same master within twice this time.
+        self.have_patience(BRIEFLY);
         eventually_for(Location::caller(), "a handover", FORMING, || {
             let is_done = self.master_of(slot) == Some(to);
             let link = replica.info("master_link_status");
@@ -173,6 +201,7 @@ impl RedisCluster {
             std::future::ready(if is_done { Ok(()) } else { Err(missing) })
         })
         .await;
+        self.have_patience(UNTIL_TOLD);
     }
 
     /// Begins to move `slot`: its keys still have to go, one by one.

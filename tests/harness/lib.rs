@@ -39,6 +39,12 @@
 // A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
 #![allow(clippy::missing_panics_doc)]
 
+/// The examples of the attribute's reference. They need `redlock-runtime`, which a doc test of
+/// `redlock-macros` could only have by a second build of it for the host.
+#[cfg(doctest)]
+#[doc = include_str!("../../redlock-macros/src/reference.md")]
+pub struct Reference;
+
 mod authority;
 mod cluster;
 mod drop_after;

@@ -54,7 +54,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = spawner::spawn(command)?;
+        let mut child = spawner::spawn(&mut command)?;
         let pid = Pid::from_child(&child);
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
@@ -95,10 +95,8 @@ impl Process {
     pub(crate) fn freeze(&self) {
         self.signal(Signal::STOP);
         // The status stays with the kernel (`NOWAIT`): only the reaper thread takes it.
-        let _ = waitid(
-            WaitId::Pid(self.pid),
-            WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-        );
+        let end = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::Pid(self.pid), end).is_err_and(|error| error == Errno::INTR) {}
     }
 
     pub(crate) fn thaw(&self) {
@@ -223,6 +221,7 @@ fn reap(pid: Pid, shared: &Arc<Shared>) {
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(pid), end).is_err_and(|error| error == Errno::INTR) {}
         let mut state = shared.lock();
+        spawner::ended(&state.child);
         state.status = state.child.wait().ok();
         shared.changed.notify_all();
     });

@@ -10,9 +10,13 @@ use crate::{Authority, NodeOptions, Nodes, RedisNode, eventually};
 /// Three processes agree on a failover within seconds; this is for a busy machine.
 const SOON: Duration = Duration::from_secs(40);
 
-/// Sentinels on a busy machine must not take a slow server for a dead one. A test that kills or
-/// freezes the master says so.
-const UNTIL_TOLD: &str = "600000";
+/// For how many ms a server may be silent before sentinels take it for down: on a busy machine they
+/// must not take a slow server for a dead one. A test that kills or freezes the master has them fail
+/// over by a command, which does not ask whether it is down.
+const NEVER_DOWN: &str = "600000";
+/// For how many ms a server may take each step of a failover. One that is given up is not begun
+/// again.
+const NEVER_GIVEN_UP: &str = "600000";
 
 /// How a group is started: with passwords or without.
 #[derive(Clone, Debug, Default)]
@@ -94,8 +98,8 @@ impl SentinelGroup {
         });
         let configuration = format!(
             "sentinel monitor shop 127.0.0.1 {} 2\n\
-             sentinel down-after-milliseconds shop {UNTIL_TOLD}\n\
-             sentinel failover-timeout shop 2000\n\
+             sentinel down-after-milliseconds shop {NEVER_DOWN}\n\
+             sentinel failover-timeout shop {NEVER_GIVEN_UP}\n\
              sentinel parallel-syncs shop 2\n\
              {login}",
             master.port(),
@@ -158,22 +162,20 @@ impl SentinelGroup {
     /// Returns the one before once all sentinels name another.
     pub async fn fail_over(&self) -> &RedisNode {
         let before = self.master().await;
-        eventually("a failover to begin", SOON, async || {
-            let begun: RedisResult<()> =
-                self.sentinels[0].try_command(["SENTINEL", "FAILOVER", "shop"]);
-            begun.map_err(|error| error.to_string())
-        })
-        .await;
-        self.until_another_than(before).await;
+        self.until_replaced(before).await;
         before
     }
 
-    /// Has the sentinels replace `lost`, the master that was killed or frozen; returns once all that
-    /// can be asked name another.
+    /// Has the sentinels replace `lost`, the master, also one that was killed or frozen; returns once
+    /// all that can be asked name another.
     pub async fn until_replaced(&self, lost: &RedisNode) {
-        self.have_patience("300");
+        let sentinel = self.reachable().next().expect("a sentinel that answers");
+        eventually("a failover to begin", SOON, async || {
+            let begun: RedisResult<()> = sentinel.try_command(["SENTINEL", "FAILOVER", "shop"]);
+            begun.map_err(|error| error.to_string())
+        })
+        .await;
         self.until_another_than(lost).await;
-        self.have_patience(UNTIL_TOLD);
     }
 
     /// Waits until `server` follows the master.
@@ -226,13 +228,6 @@ impl SentinelGroup {
         let is_named = |server: &&RedisNode| Some(server.port()) == named;
         let master = self.servers.iter().find(is_named);
         master.ok_or_else(|| format!("a stranger is named: {named:?}"))
-    }
-
-    /// How long a server may be silent before it counts as down.
-    fn have_patience(&self, ms: &str) {
-        for sentinel in self.reachable() {
-            sentinel.command(["SENTINEL", "SET", "shop", "down-after-milliseconds", ms]);
-        }
     }
 
     fn reachable(&self) -> impl Iterator<Item = &RedisNode> {

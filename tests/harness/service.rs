@@ -1,7 +1,6 @@
 //! A program of this workspace as a process of its own.
 
 use crate::process::{NoLine, Process};
-use crate::spawner;
 use rustix::process::Signal;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -71,7 +70,7 @@ impl Service {
         ready_line_prefix: &str,
     ) -> Self {
         let name = program.as_ref().display().to_string();
-        let mut command = spawner::tied(program.as_ref());
+        let mut command = Command::new(program.as_ref());
         command.args(args).envs(envs);
         let process = Process::start(command)
             .unwrap_or_else(|error| panic!("cannot start `{name}`: {error}"));
@@ -177,12 +176,29 @@ impl Drop for Service {
 fn build_example(name: &str) -> PathBuf {
     let (target_dir, profile) = target_dir_and_profile();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The whole workspace with all features is what `scripts/test` builds: with the same choice of
-    // features, nothing has to be compiled twice.
+    // What `scripts/test` builds: with the same choice of packages, nothing is compiled twice.
+    let features = if name == "fenced_store" {
+        "redlock-examples/sqlite"
+    } else {
+        ""
+    };
     let built = Command::new(cargo)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--workspace", "--all-features", "--locked"])
-        .args(["--example", name, "--profile", &profile])
+        .args([
+            "build",
+            "--workspace",
+            "--exclude",
+            "redlock-benches",
+            "--locked",
+        ])
+        .args([
+            "--example",
+            name,
+            "--features",
+            features,
+            "--profile",
+            &profile,
+        ])
         .args(["--message-format", "json-render-diagnostics"])
         .arg("--target-dir")
         .arg(target_dir)

@@ -1,64 +1,58 @@
 //! Child processes that end with this process, however it ends.
+//!
+//! A child is killed by whoever drops its handle. A process that is itself killed drops nothing.
+//! For that case there is the *undertaker*: one shell per process, which is told of each child. Its
+//! input ends with this process, because the kernel closes it; then it kills the children that are
+//! left, stopped ones too. It takes a POSIX shell and nothing else, so it works wherever the tests
+//! do.
 
-use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::{LazyLock, mpsc};
-use std::thread;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-type Order = (Command, mpsc::Sender<io::Result<Child>>);
+/// The signals are those that a terminal sends to all processes of a group: the undertaker has to
+/// outlive them.
+const SCRIPT: &str = r#"
+    trap '' HUP INT QUIT TERM
+    alive=' '
+    while read -r event id; do
+        case $event in
+            born) alive="$alive$id " ;;
+            dead) alive="${alive%% $id *} ${alive#* $id }" ;;
+        esac
+    done
+    kill -KILL $alive
+"#;
 
-/// The thread that starts every child.
-///
-/// "Parent death" means the death of the *thread* that forked. A child started from a test's
-/// thread, or from tokio's blocking pool, would be killed as soon as that thread is done. This one
-/// lives as long as the process.
-static SPAWNER: LazyLock<mpsc::Sender<Order>> = LazyLock::new(|| {
-    let (orders, inbox) = mpsc::channel::<Order>();
-    thread::Builder::new()
-        .name("spawner".into())
-        .spawn(move || {
-            for (mut command, reply) in inbox {
-                let _ = reply.send(command.spawn());
-            }
-        })
-        .expect("a thread to start processes from");
-    orders
+static UNDERTAKER: LazyLock<Mutex<Child>> = LazyLock::new(|| {
+    let started = Command::new("sh")
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Mutex::new(started.unwrap_or_else(|error| panic!("cannot start `sh`: {error}")))
 });
 
-/// Whether `setpriv` of util-linux is there: it sets the parent-death signal and then becomes the
-/// program itself, with the same process id.
-static SETPRIV: LazyLock<bool> = LazyLock::new(|| {
-    cfg!(target_os = "linux")
-        && Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "--", "true"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
-});
-
-/// A command for `program` that the kernel kills when this process dies, where that is possible.
-///
-/// Elsewhere (no `setpriv`) a child outlives a test process that was itself killed; every other end
-/// goes through `Drop`.
-pub(crate) fn tied(program: impl AsRef<OsStr>) -> Command {
-    if *SETPRIV {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-        command
-    } else {
-        Command::new(program)
-    }
+/// Starts a child. Whoever reaps it calls [`ended`] before that.
+pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
+    // First of all: a child that is started before it might be left behind.
+    LazyLock::force(&UNDERTAKER);
+    let child = command.spawn()?;
+    tell("born", child.id());
+    Ok(child)
 }
 
-pub(crate) fn spawn(command: Command) -> io::Result<Child> {
-    let (reply, answer) = mpsc::channel();
-    SPAWNER
-        .send((command, reply))
-        .expect("the spawner thread lives as long as the process");
-    answer
-        .recv()
-        .expect("the spawner thread answers every order")
+/// The child has ended and is not reaped yet. Once it is, its id may be that of another process.
+pub(crate) fn ended(child: &Child) {
+    tell("dead", child.id());
+}
+
+fn tell(event: &str, id: u32) {
+    let mut undertaker = UNDERTAKER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(input) = &mut undertaker.stdin {
+        // One write a line: half a line is no line. Without an undertaker all children still end
+        // with their handles.
+        let _ = input.write_all(format!("{event} {id}\n").as_bytes());
+    }
 }

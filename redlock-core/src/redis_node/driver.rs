@@ -14,7 +14,7 @@ use crate::io_thread::IoThread;
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::RedisOptions;
-use super::address::{Endpoint, RedisAddress};
+use super::address::RedisAddress;
 use super::connect::{Connected, Curiosity, connect, not_connected};
 use super::inbox::{HasEnded, Inbox};
 use super::locate::{Located, locate, moved};
@@ -31,7 +31,7 @@ pub(super) struct Driver {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
-    /// Told where the node leaves a server that others may still tell of keys.
+    /// Told where the node is, and that it leaves a server which may still tell of keys.
     pub(super) lookout: Arc<Lookout>,
     pub(super) options: RedisOptions,
     /// The node's guard, where it belongs to a fleet.
@@ -46,7 +46,6 @@ impl Driver {
         // Why there is no connection, as the log had it last: a server that is down for a night
         // is worth one line, not one a second.
         let mut logged = String::new();
-        let mut before: Option<Endpoint> = None;
         loop {
             match self.connect().await {
                 Ok((located, connected)) => {
@@ -55,11 +54,8 @@ impl Driver {
                         "node connected",
                     );
                     logged.clear();
-                    let endpoint = Some(located.server.endpoint.clone());
-                    let left = std::mem::replace(&mut before, endpoint);
-                    if left.is_some() && left != before {
-                        // It may have gone back to a server that was still named.
-                        self.lookout.moved();
+                    if self.address.fails_over() {
+                        self.lookout.node_is_at(&located.server);
                     }
                     let since = Instant::now();
                     match self.serve(&located, connected).await {
@@ -67,7 +63,7 @@ impl Driver {
                         Ended::Broken(error) => self.log(&error, &mut logged),
                     }
                     if self.address.fails_over() {
-                        self.lookout.moved();
+                        self.lookout.node_has_left();
                     }
                     self.unreachable();
                     if since.elapsed() > LONGEST_PAUSE {

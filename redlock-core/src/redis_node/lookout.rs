@@ -27,7 +27,7 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::vigil::Watch;
 
 use super::RedisOptions;
-use super::address::{Login, RedisAddress};
+use super::address::{Endpoint, Login, RedisAddress, Server};
 use super::connect::dial;
 use super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use super::inbox::HasEnded;
@@ -77,6 +77,11 @@ struct State {
     blind_until: Option<Instant>,
     /// Why it refused, as the log had it last: it is worth one line.
     logged: String,
+    /// Where the node is, if that may change and while it is connected. Sentinels that are late may
+    /// name another server.
+    node_at: Option<Server>,
+    /// Where the task's connection goes, or went last.
+    goes_to: Option<Endpoint>,
     has_ended: bool,
 }
 
@@ -147,9 +152,30 @@ impl Lookout {
     }
 
     /// The node has left its server: a connection that tells of keys there is made anew.
-    pub(super) fn moved(&self) {
-        self.has_moved.store(true, Ordering::Release);
-        let task = self.lock().task.take();
+    pub(super) fn node_has_left(&self) {
+        let task = {
+            let mut state = self.lock();
+            state.node_at = None;
+            self.has_moved.store(true, Ordering::Release);
+            state.task.take()
+        };
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// The node is connected to `server`: a connection that tells of keys elsewhere is made anew.
+    pub(super) fn node_is_at(&self, server: &Server) {
+        let task = {
+            let mut state = self.lock();
+            state.node_at = Some(server.clone());
+            let goes_to = state.goes_to.as_ref();
+            if goes_to.is_none_or(|endpoint| *endpoint == server.endpoint) {
+                return;
+            }
+            self.has_moved.store(true, Ordering::Release);
+            state.task.take()
+        };
         if let Some(task) = task {
             task.wake();
         }
@@ -167,9 +193,13 @@ impl Lookout {
 
     async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
         let timeout = self.times.connect_timeout;
-        self.has_moved.store(false, Ordering::Release);
+        {
+            let mut state = self.lock();
+            state.goes_to = None;
+            self.has_moved.store(false, Ordering::Release);
+        }
         let connecting = async {
-            let server = locate(&self.address, timeout).await?.server;
+            let server = self.find(timeout).await?;
             Ok((dial(&server).await?, server.login))
         };
         tokio::time::timeout(timeout, connecting)
@@ -178,6 +208,20 @@ impl Lookout {
                 let detail = format!("no connection within {}", Brief(timeout));
                 Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
             })
+    }
+
+    /// The server that the node is connected to; otherwise the one that its address means.
+    async fn find(&self, timeout: Duration) -> Result<Server, NodeError> {
+        let node_at = self.lock().node_at.clone();
+        let found = match node_at {
+            Some(server) => server,
+            None => locate(&self.address, timeout).await?.server,
+        };
+        let mut state = self.lock();
+        // It may have been connected meanwhile.
+        let server = state.node_at.clone().unwrap_or(found);
+        state.goes_to = Some(server.endpoint.clone());
+        Ok(server)
     }
 
     /// The server will not tell. Those who wait go by their own pauses, and so do those who come

@@ -34,7 +34,10 @@ fn every_case_compiles() {
 #[test]
 fn below_the_attribute_of_actix_the_order_is_named() {
     let report = Project::get().check(&["--package", "accepted", "--bins"]);
-    let found = report.diagnostics.iter().filter(|found| is_in(REFUSED, found));
+    let found = report
+        .diagnostics
+        .iter()
+        .filter(|found| is_in(REFUSED, found));
     let texts: Vec<&str> = found.map(Diagnostic::text).collect();
     assert_eq!(texts.len(), 1, "{}", texts.concat());
     for hint in ["place `#[redlock]` above", "case17_below_actix.rs:6:7"] {

@@ -39,7 +39,9 @@ pub(crate) struct Report {
 pub(crate) fn cases(folders: &[&str]) -> Vec<(String, PathBuf)> {
     let files = folders.iter().flat_map(|folder| {
         let files = fs::read_dir(Path::new(TESTS).join("ui").join(folder));
-        files.expect("a folder of cases").map(|file| file.expect("a file").path())
+        files
+            .expect("a folder of cases")
+            .map(|file| file.expect("a file").path())
     });
     let cases = files.filter(|file| file.extension().is_some_and(|extension| extension == "rs"));
     let name = |file: &PathBuf| file.file_stem()?.to_str().map(str::to_owned);
@@ -212,7 +214,7 @@ tracing = {{ version = "0.1", default-features = false, features = ["attributes"
     );
     for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
         let path = quoted(&file);
-        manifest += &format!("\n[[bin]]\nname = \"{name}\"\npath = {path}\n");
+        manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
     }
     manifest
 }

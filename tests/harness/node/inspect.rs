@@ -4,8 +4,9 @@ use super::RedisNode;
 use redis::{FromRedisValue, RedisResult, ToRedisArgs, Value};
 use std::time::Duration;
 
-/// A node that runs answers at once; this only bounds the wait for one that does not.
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// A node that runs answers at once; this only bounds the wait for one that does not, and is long
+/// enough for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The answer to `PTTL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl RedisNode {
             .unwrap_or_else(|error| panic!("{self}: {error}"))
     }
 
-    /// Any command, with the error of a node that refuses it or does not answer in 2 seconds.
+    /// Any command, with the error of a node that refuses it or does not answer in 20 seconds.
     pub fn try_command<T: FromRedisValue>(
         &self,
         words: impl IntoIterator<Item = impl ToRedisArgs>,

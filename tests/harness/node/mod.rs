@@ -9,13 +9,14 @@ pub use inspect::Pttl;
 pub use options::NodeOptions;
 
 use self::clock::MovableClock;
+use crate::eventually::eventually;
 use crate::ports;
 use crate::process::{NoLine, Process};
-use crate::spawner;
 use crate::temp_dir::TempDir;
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,7 +30,7 @@ const PORT_ATTEMPTS: usize = 50;
 /// One real `redis-server` on a loopback port of its own, with a directory of its own.
 ///
 /// Dropping it kills the process, frozen or not, and removes the directory. A test process that is
-/// itself killed takes its servers along (where util-linux' `setpriv` is installed).
+/// itself killed takes its servers along.
 ///
 /// The methods that look at keys use a plain connection each time, with a timeout, and panic when
 /// the node does not answer; [`try_command`](Self::try_command) returns the error instead.
@@ -57,7 +58,7 @@ impl RedisNode {
     }
 
     /// The same for a caller without a tokio runtime.
-    pub fn start_blocking(options: NodeOptions) -> Self {
+    pub fn start_blocking(mut options: NodeOptions) -> Self {
         let dir = TempDir::new();
         let clock = options
             .movable_clock
@@ -75,7 +76,7 @@ impl RedisNode {
                         dir,
                     };
                 }
-                Err(LaunchError::PortTaken) => {}
+                Err(LaunchError::PortTaken) => options = options.with_another_bus_port(),
                 Err(LaunchError::Failed(why)) => panic!("{why}"),
             }
         }
@@ -178,16 +179,24 @@ impl RedisNode {
         self.kill();
         let (options, port) = (self.options.clone(), self.port);
         let dir = self.dir.path().to_owned();
-        let launched = tokio::task::spawn_blocking(move || launch(&options, port, &dir))
-            .await
-            .unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()));
-        match launched {
-            Ok(process) => *self.process() = process,
-            Err(LaunchError::PortTaken) => {
-                panic!("another process took port {port} while the node was down")
+        // No other test takes the port. A stranger's outgoing connection may, for as long as it
+        // lasts, where the kernel is told to take ports from everywhere.
+        let process = eventually("the node's own port", START_STOP_TIMEOUT, || {
+            let (options, dir) = (options.clone(), dir.clone());
+            async move {
+                let launched = tokio::task::spawn_blocking(move || launch(&options, port, &dir));
+                match launched.await {
+                    Ok(Ok(process)) => Ok(process),
+                    Ok(Err(LaunchError::PortTaken)) => Err(format!(
+                        "another process took port {port} while the node was down"
+                    )),
+                    Ok(Err(LaunchError::Failed(why))) => panic!("{why}"),
+                    Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+                }
             }
-            Err(LaunchError::Failed(why)) => panic!("{why}"),
-        }
+        })
+        .await;
+        *self.process() = process;
     }
 
     /// Lets the server's wall clock jump ahead, as when an operator or a bad NTP peer sets it. Its
@@ -247,7 +256,7 @@ enum LaunchError {
 /// whoever else has the port answers that as well.
 fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, LaunchError> {
     let binary = binary::redis_server();
-    let mut command = spawner::tied(binary);
+    let mut command = Command::new(binary);
     command.args(options.command_line(port, dir));
     if options.movable_clock {
         clock::preload(&mut command, dir);

@@ -1,6 +1,6 @@
 //! How a server is started.
 
-use crate::{Authority, Identity};
+use crate::{Authority, Identity, ports};
 use std::path::{Path, PathBuf};
 
 /// What a server is started with. The default keeps nothing on disk and asks for no password.
@@ -17,6 +17,8 @@ pub struct NodeOptions {
     pub(super) password: Option<String>,
     pub(super) tls: Option<ServerTls>,
     watched: Option<String>,
+    /// Of a server of a Redis Cluster: where the others reach it.
+    bus_port: Option<u16>,
     extra: Vec<(String, String)>,
 }
 
@@ -107,6 +109,22 @@ impl NodeOptions {
         self
     }
 
+    /// Makes it a server of a Redis Cluster, which has a second port.
+    #[must_use]
+    pub(crate) fn clustered(mut self) -> Self {
+        // The usual one, 10000 above the other, may be another test's.
+        self.bus_port = Some(ports::next());
+        self
+    }
+
+    /// The same with another second port, where there is one.
+    pub(super) fn with_another_bus_port(self) -> Self {
+        match self.bus_port {
+            Some(_) => self.clustered(),
+            None => self,
+        }
+    }
+
     /// Any other directive of `redis.conf`, given last: it wins over the harness's own.
     #[must_use]
     pub fn arg(mut self, directive: &str, value: &str) -> Self {
@@ -156,6 +174,10 @@ impl NodeOptions {
         }
         if self.append_only {
             add("appendfsync", "always");
+        }
+        if let Some(port) = self.bus_port {
+            add("cluster-enabled", "yes");
+            add("cluster-port", &port.to_string());
         }
         if let Some(password) = &self.password {
             add("requirepass", password);

@@ -1,10 +1,17 @@
 //! What `start` accepts and refuses of pools that are Clusters.
 
 use redlock_runtime::{Config, Redlock, RestartGuard, lock};
-use redlock_tests::{RedisCluster, RedisNode};
+use redlock_tests::{RedisCluster, RedisNode, eventually};
+
+use crate::cluster::fixture::SOON;
+
+/// On a busy machine no server is late. The start of a registry waits for what they say.
+fn patient(config: Config) -> Config {
+    config.node_timeout(SOON).connect_timeout(SOON)
+}
 
 async fn refusal(config: Config) -> String {
-    let started = Redlock::start(config).await;
+    let started = Redlock::start(patient(config)).await;
     started.map(drop).unwrap_err().to_string()
 }
 
@@ -16,13 +23,19 @@ async fn a_cluster_is_a_pool_beside_others_and_no_two() {
         .pool("a", cluster.url())
         .pool("b", b.url())
         .pool("c", c.url());
-    let redlock = Redlock::start(config.clone()).await.unwrap();
+    let redlock = Redlock::start(patient(config.clone())).await.unwrap();
     let registry = redlock.registry().clone();
     for master in 0..3 {
         let name = cluster.name_at(master, "order");
         let locked = registry.clone().scope(lock(name.as_str()).acquire());
         let lease = locked.await.unwrap();
-        assert!(cluster[master].get(&name).is_some() && b.get(&name).is_some());
+        // The lock is there at a majority: a third node may still be on its way.
+        eventually("the keys", SOON, async || {
+            let keys = [cluster[master].get(&name), b.get(&name), c.get(&name)];
+            let is_everywhere = keys.iter().all(Option::is_some);
+            is_everywhere.then_some(()).ok_or(format!("{keys:?}"))
+        })
+        .await;
         lease.release().await;
     }
     let lists = lock(["order:1", "order:2"]).acquire();

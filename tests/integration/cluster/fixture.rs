@@ -18,9 +18,9 @@ pub(crate) fn client() -> Client {
     Client::with_settings(IO.environment(), SOON, [])
 }
 
-/// A client with the default node timeout, for tests in which callers must not wait longer.
+/// A client that does not wait long for a master that hangs, and long enough for a busy machine.
 pub(crate) fn impatient() -> Client {
-    Client::new(IO.environment())
+    Client::with_settings(IO.environment(), Duration::from_secs(1), [])
 }
 
 /// The Cluster as the one node of a set, connected or known not to be.

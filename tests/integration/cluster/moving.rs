@@ -4,13 +4,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Released, Request, Resource, RetryLimit};
+use redlock_core::{AcquireError, Lease, Released, Request, Resource, RetryLimit};
 use redlock_tests::RedisCluster;
 use tokio::time::timeout;
 
 use crate::cluster::fixture::{SOON, client, connect, once};
 
-const LONG: Duration = Duration::from_secs(120);
+/// No lease of such a length ends during a test.
+const LONG: Duration = Duration::from_secs(600);
+
+/// One attempt, for a lease that is kept while slots move.
+fn kept(resource: &str) -> Request {
+    once(resource).ttl(LONG)
+}
+
+/// A slot's new master may be found out, or be connected to, by the first attempt.
+async fn extend_soon(lease: &Lease) {
+    redlock_tests::eventually("an extension", SOON, async || {
+        let extended = lease.extend(LONG).await;
+        extended.map_err(|error| error.to_string())
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn leases_live_through_the_move_of_their_slot() {
@@ -28,12 +43,12 @@ async fn leases_live_through_the_move_of_their_slot() {
         );
     };
 
-    let before = one.acquire(&set, &once(&name(1))).await.unwrap();
-    let short = one.acquire(&set, &once(&name(2))).await.unwrap();
+    let before = one.acquire(&set, &kept(&name(1))).await.unwrap();
+    let short = one.acquire(&set, &kept(&name(2))).await.unwrap();
     cluster.open_slot(slot, 0, 1);
     // The key has not gone yet, and a new one goes where it will be.
     before.extend(LONG).await.unwrap();
-    let during = one.acquire(&set, &once(&name(3))).await.unwrap();
+    let during = one.acquire(&set, &kept(&name(3))).await.unwrap();
     assert_eq!(cluster[1].keys(), [name(3).into_bytes()]);
     held(1).await;
     held(3).await;
@@ -43,11 +58,11 @@ async fn leases_live_through_the_move_of_their_slot() {
     during.extend(LONG).await.unwrap();
     held(1).await;
     assert_eq!(short.release().await, Released::Confirmed);
-    let behind = one.acquire(&set, &once(&name(4))).await.unwrap();
+    let behind = one.acquire(&set, &kept(&name(4))).await.unwrap();
 
     cluster.close_slot(slot, 0, 1).await;
     // With a map that is out of date, without a retry.
-    let after = one.acquire(&set, &once(&name(2))).await.unwrap();
+    let after = one.acquire(&set, &kept(&name(2))).await.unwrap();
     for (n, lease) in [(1, before), (2, after), (3, during), (4, behind)] {
         lease.extend(LONG * 3).await.unwrap();
         held(n).await;
@@ -146,7 +161,7 @@ async fn calls_that_are_dropped_while_their_slot_moves_leave_no_key() {
     let callers: Vec<_> = (0..16)
         .map(|n| {
             let (set, is_over) = (set.clone(), Arc::clone(&is_over));
-            let request = once(&format!("{{{tag}}}:{n}")).ttl(LONG);
+            let request = kept(&format!("{{{tag}}}:{n}"));
             let client = client();
             tokio::spawn(async move {
                 for polls in (1..4).cycle() {
@@ -183,19 +198,15 @@ async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
     assert_eq!(set[0].lanes(), 3);
     let name = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&name);
-    let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    let lease = client().acquire(&set, &kept(&name)).await.unwrap();
     cluster.open_slot(slot, 0, 3);
     cluster.move_keys(slot, 0, 3);
     // Its connection is being made while the first ones ask.
-    redlock_tests::eventually("an extension", SOON, async || {
-        let extended = lease.extend(LONG).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
+    extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
-    let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    let lease = client().acquire(&set, &kept(&name)).await.unwrap();
     cluster.close_slot(slot, 0, 3).await;
-    lease.extend(LONG).await.unwrap();
+    extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     cluster.assert_no_lock_keys(SOON).await;
 }

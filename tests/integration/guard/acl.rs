@@ -1,9 +1,7 @@
 //! Users that may do little.
 
-use std::time::Duration;
-
-use redlock_core::NodeErrorKind::{Quarantined, Refused};
-use redlock_core::guard::{Marker, RestartGuard};
+use redlock_core::NodeErrorKind::Refused;
+use redlock_core::guard::Marker;
 use redlock_tests::{RedisNode, eventually};
 
 use crate::guard::fixture::{SOON, Set, client, marker, once};
@@ -33,8 +31,9 @@ async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
     assert_eq!(marker(&node).run_id, Marker::UNKNOWN);
     // A client that comes later takes it for its own; a flush is noticed all the same.
     assert_eq!(Set::standard([url]).await.votes(), [true]);
+    let mut epochs = set.epochs(0);
     node.flushall();
-    set.until(0, Quarantined).await;
+    epochs.next().await;
 }
 
 #[tokio::test]
@@ -49,29 +48,33 @@ async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
     );
 }
 
+/// Waits until a connection of the user's is in such a state, as `CLIENT LIST` has it.
+async fn until_held(node: &RedisNode, is_held: impl Fn(&str) -> bool) {
+    eventually("a command that is held", SOON, async || {
+        let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
+        let list = list.expect("CLIENT LIST");
+        let mut lines = list.lines().filter(|line| line.contains("user=locker"));
+        lines.any(&is_held).then_some(()).ok_or(list.clone())
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_was_sent_to_a_node_that_is_refused_meanwhile_is_undone() {
     let node = RedisNode::start().await;
     let rules = [&["~*"], &documented().concat()[..]].concat();
-    let heartbeat = Duration::from_millis(300);
-    let set = Set::with([url_of_user(&node, &rules)], RestartGuard::Standard, |it| {
-        it.heartbeat = heartbeat;
-    })
-    .await;
+    let set = Set::attentive([url_of_user(&node, &rules)]).await;
     set.until_voting(0).await;
-    // Its marker is out of reach from now on, and the check that finds that out is asked ahead of
-    // the acquisition.
+    // From now on the server lets scripts wait, and with the next check everything behind it on its
+    // connection.
+    node.command(["CLIENT", "PAUSE", "3600000", "WRITE"]);
+    until_held(&node, |line| line.contains("flags=b")).await;
+    // Its marker is out of reach once the check is looked at again.
     node.command(["ACL", "SETUSER", "locker", "resetkeys", "~r"]);
-    node.freeze();
-    tokio::time::sleep(heartbeat * 2).await;
     let nodes = set.node_set();
-    let acquiring = tokio::spawn(async move {
-        let mut request = once("r");
-        request.ttl = Duration::from_secs(60);
-        client().acquire(&nodes, &request).await
-    });
-    tokio::time::sleep(heartbeat).await;
-    node.thaw();
+    let acquiring = tokio::spawn(async move { client().acquire(&nodes, &once("r")).await });
+    until_held(&node, |line| !line.contains(" qbuf=0 ")).await;
+    node.command(["CLIENT", "UNPAUSE"]);
     acquiring.await.unwrap().unwrap_err();
     node.command(["ACL", "SETUSER", "locker", "~*"]);
     set.until_voting(0).await;

@@ -9,6 +9,8 @@ use redlock_core::{
     RedisOptions, Request,
 };
 use redlock_tests::eventually;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -28,11 +30,9 @@ pub(crate) fn client() -> Client {
     Client::with_settings(IO.environment(), SOON, [])
 }
 
+/// One attempt. A node is waited for a quarter of the ttl, so that none is late on a busy machine.
 pub(crate) fn once(resource: &str) -> Request {
-    Request {
-        ttl: MAX_TTL,
-        ..Request::new(resource).retries(0)
-    }
+    Request::new(resource).ttl(SOON * 4).retries(0)
 }
 
 /// Nodes a, b, c … of one fleet.
@@ -79,6 +79,28 @@ impl Set {
         Self { nodes }
     }
 
+    /// The same once all nodes vote. On a slow machine a node of a new set may be found too late, and
+    /// then counts as one that forgot.
+    pub(crate) async fn voting(self) -> Self {
+        for index in 0..self.nodes.len() {
+            self.until_voting(index).await;
+        }
+        self
+    }
+
+    /// Hears why a node votes no, whenever a new epoch of it begins. By the time that a test looks at
+    /// its status, the quarantine may be over.
+    pub(crate) fn epochs(&self, index: usize) -> Epochs {
+        let (told, reasons) = mpsc::unbounded_channel();
+        let node = Arc::downgrade(&self.nodes[index]);
+        self.nodes[index].on_new_epoch(Arc::new(move || {
+            let reason = node.upgrade().and_then(|node| reason(&*node));
+            // Perhaps nobody listens any more.
+            let _ = told.send(reason);
+        }));
+        Epochs(reasons)
+    }
+
     pub(crate) fn node_set(&self) -> NodeSet {
         let nodes = self.nodes.iter();
         nodes
@@ -110,6 +132,19 @@ impl Set {
             }
         })
         .await
+    }
+}
+
+/// See [`Set::epochs`].
+pub(crate) struct Epochs(mpsc::UnboundedReceiver<Option<NodeError>>);
+
+impl Epochs {
+    /// Waits until the node may have forgotten locks; why it votes no then.
+    pub(crate) async fn next(&mut self) -> String {
+        let told = timeout(SOON, self.0.recv()).await.expect("a new epoch");
+        let reason = told.flatten().expect("a node that votes no meanwhile");
+        assert_eq!(reason.kind(), NodeErrorKind::Quarantined, "{reason}");
+        reason.to_string()
     }
 }
 

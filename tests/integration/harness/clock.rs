@@ -1,10 +1,9 @@
 //! Nodes whose wall clock jumps.
 
-use crate::harness::LONG;
+use crate::harness::{HOUR, LONG};
 use redlock_tests::{NodeOptions, Pttl, RedisNode, eventually};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const HOUR: Duration = Duration::from_secs(3600);
 /// More than passes between two looks, and less than what the clocks are moved by.
 const NEAR: Duration = Duration::from_secs(600);
 

@@ -36,13 +36,6 @@ async fn a_node_dies_with_a_killed_test_process() {
         println!("\nnode {} {}", node.pid(), node.dir().display());
         std::future::pending::<()>().await;
     }
-    let setpriv = std::process::Command::new("setpriv")
-        .args(["--pdeathsig", "KILL", "--", "true"])
-        .status();
-    if !setpriv.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: util-linux' setpriv is not here");
-        return;
-    }
     let this = std::env::current_exe().unwrap();
     let name = "harness::processes::a_node_dies_with_a_killed_test_process";
     let args = ["--exact", name, "--nocapture"];

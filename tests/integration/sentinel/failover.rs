@@ -6,9 +6,12 @@ use redlock_core::{Released, Request, RetryLimit};
 use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
 
 use crate::sentinel::fixture::{
-    SOON, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
-    until_voting, wary,
+    SOON, brief, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
+    until_voting, voting, wary,
 };
+
+/// Longer than what is left of any lease here.
+const LONG: Duration = Duration::from_secs(600);
 
 /// Waits to be told that the lock is free: it does not come back by itself.
 fn patient(resource: &str) -> Request {
@@ -41,13 +44,13 @@ async fn until_tracked(server: &RedisNode) {
 #[tokio::test]
 async fn a_lock_is_taken_extended_released_and_waited_for_on_the_master_that_is_named() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), calm()).await;
+    let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     assert!(group.servers[0].get("r").is_some());
-    lease.extend(Duration::from_secs(120)).await.unwrap();
+    lease.extend(LONG).await.unwrap();
 
     // Another process, which hears of the release and does not come back by itself.
-    let other = single(group.url(), calm()).await;
+    let other = voting(group.url(), calm()).await;
     let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
     until_tracked(&group.servers[0]).await;
     assert_eq!(lease.release().await, Released::Confirmed);
@@ -61,7 +64,7 @@ async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
     let options = SentinelOptions::default();
     let options = options.password("master1").sentinel_password("sentinel2");
     let group = SentinelGroup::start_with(options).await;
-    let set = single(group.url(), calm()).await;
+    let set = voting(group.url(), calm()).await;
     client()
         .acquire(&set, &once("r"))
         .await
@@ -83,13 +86,13 @@ async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
 #[tokio::test]
 async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_lives_on() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), calm()).await;
+    let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     group.until_replicated("r").await;
     let before = group.fail_over().await;
     let master = group.master().await;
     until_at(&set, master).await;
-    lease.extend(Duration::from_secs(120)).await.unwrap();
+    lease.extend(LONG).await.unwrap();
     assert!(master.get("r").is_some());
     assert_eq!(lease.release().await, Released::Confirmed);
     assert_eq!(master.get("r"), None);
@@ -100,7 +103,7 @@ async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_live
 #[tokio::test]
 async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), calm()).await;
+    let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     group.until_replicated("r").await;
     group.servers[0].kill();
@@ -115,7 +118,7 @@ async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
 #[tokio::test]
 async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), calm()).await;
+    let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     let dropped = client().acquire(&set, &once("dropped")).await.unwrap();
     group.until_replicated("r").await;
@@ -135,7 +138,7 @@ async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
     server.command(["REPLICAOF", "NO", "ONE"]);
     until_voting(&set[0]).await;
     until_gone(server, "dropped").await;
-    lease.extend(Duration::from_secs(120)).await.unwrap();
+    lease.extend(LONG).await.unwrap();
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
@@ -143,19 +146,26 @@ async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
 async fn whoever_waits_is_told_by_the_new_master_and_not_by_one_that_hangs() {
     let group = SentinelGroup::start().await;
     let (set, other) = (
-        single(group.url(), wary()).await,
-        single(group.url(), wary()).await,
+        voting(group.url(), brief()).await,
+        voting(group.url(), brief()).await,
     );
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     group.until_replicated("r").await;
-    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
+    let waiting = tokio::spawn({
+        let other = other.clone();
+        async move { client().acquire(&other, &patient("r")).await }
+    });
     until_tracked(&group.servers[0]).await;
     group.servers[0].freeze();
     let refused = impatient().acquire(&set, &once("s")).await;
     assert!(refused.is_err());
     group.until_replaced(&group.servers[0]).await;
     let master = group.master().await;
-    until_at(&set, master).await;
+    // Whoever is woken while its own node is still being connected is refused, and comes back after
+    // its delay. So the wake-up has to find both nodes there.
+    for set in [&set, &other] {
+        until_at(set, master).await;
+    }
     until_tracked(master).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     let next = tokio::time::timeout(SOON, waiting).await;
@@ -168,8 +178,8 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     let group = SentinelGroup::start().await;
     // So that its silence alone is a reason to ask.
     keep_quiet(&group);
-    let set = single(group.url(), wary()).await;
-    let held = client().acquire(&set, &once("held")).await.unwrap();
+    let set = voting(group.url(), wary()).await;
+    let held = lock_soon(&set, "held").await;
     let before = &group.servers[0];
     before.freeze();
     // Nothing is said to it until somebody asks.
@@ -179,8 +189,7 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     drop(held);
 
     group.until_replaced(before).await;
-    until_voting(&set[0]).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let lease = lock_soon(&set, "r").await;
     let master = group.master().await;
     let value = master.get("r");
     assert!(value.is_some());
@@ -190,11 +199,15 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     assert_eq!(master.get("r"), value);
     assert_eq!(before.get("r"), value, "it has what the master has");
     until_gone(master, "held").await;
-    lease.extend(Duration::from_secs(120)).await.unwrap();
+    eventually("an extension", SOON, async || {
+        let extended = lease.extend(LONG).await;
+        extended.map_err(|error| error.to_string())
+    })
+    .await;
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
-/// A master that goes on as one to whoever asks it, while its sentinels take it for dead.
+/// A master that goes on as one to whoever asks it, while its sentinels name another.
 async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
     let before = &group.servers[0];
     let hidden = "-ping -info -publish -replicaof -slaveof -client";
@@ -216,7 +229,7 @@ async fn a_master_that_still_answers_is_left_when_a_sentinel_tells_of_another() 
     let mut options = calm();
     options.heartbeat = SOON * 10;
     let url = format!("{}?sentinel_user=watch&sentinel_pass=pw", group.url());
-    let set = single(url, options).await;
+    let set = voting(url, options).await;
     until_listened_to(&group).await;
     replaced_behind_its_clients_back(&group).await;
     until_at(&set, group.master().await).await;
@@ -228,8 +241,7 @@ async fn a_master_that_still_answers_is_left_in_a_while_when_nobody_tells() {
     keep_quiet(&group);
     let mut options = calm();
     options.heartbeat = Duration::from_millis(50);
-    let set = single(group.url(), options).await;
-    until_voting(&set[0]).await;
+    let set = voting(group.url(), options).await;
     replaced_behind_its_clients_back(&group).await;
     until_at(&set, group.master().await).await;
 }

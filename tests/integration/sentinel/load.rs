@@ -4,22 +4,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redlock_core::guard::RestartGuard;
-use redlock_core::{Client, NodeSet, Request};
+use redlock_core::{Client, NodeSet, Request, RetryLimit};
 use redlock_tests::{Nodes, SentinelGroup, eventually};
 use tokio::task::JoinHandle;
 
 use crate::sentinel::fixture::{
-    IO, MAX_TTL, SOON, client, connect, impatient, once, single, until_quarantined, wary,
+    IO, SOON, calm, client, guarded, impatient, once, until_quarantined, voting, wary,
 };
 
 const CALLERS: usize = 30;
 
 /// A release that was not replicated when the master died leaves its key on the next one for so long.
-const LEFTOVER: Duration = Duration::from_secs(2);
+const LEFTOVER: Duration = Duration::from_secs(4);
 
-/// Callers that lock again and again until they are told to stop, each call with the client's own
-/// timeouts. One that does not settle fails the test.
+/// Of a caller alone, which is refused at once where the node does not vote.
+fn hasty() -> Request {
+    Request::new("").ttl(LEFTOVER)
+}
+
+/// Of a caller among others, who keeps its place in line for as long as they take.
+fn steady() -> Request {
+    let mut request = once("");
+    request.retry.limit = RetryLimit::Wait(SOON);
+    request
+}
+
+/// Callers that lock again and again until they are told to stop. One that does not settle fails
+/// the test.
 struct Crowd {
     callers: Vec<JoinHandle<()>>,
     state: Arc<State>,
@@ -38,7 +49,7 @@ struct State {
 
 impl Crowd {
     /// Of `CALLERS`, of whom as many as there are for each want the same resource.
-    fn start(sets: &[(Client, NodeSet)], resources: usize, ttl: Duration) -> Self {
+    fn start(sets: &[(Client, NodeSet)], resources: usize, request: &Request) -> Self {
         let state = Arc::new(State {
             granted: (0..CALLERS).map(|_| AtomicUsize::new(0)).collect(),
             inside: (0..resources).map(|_| AtomicUsize::new(0)).collect(),
@@ -46,7 +57,13 @@ impl Crowd {
         });
         let callers = (0..CALLERS).map(|seat| {
             let (client, set) = sets[seat % sets.len()].clone();
-            tokio::spawn(call_on(client, set, seat, ttl, Arc::clone(&state)))
+            tokio::spawn(call_on(
+                client,
+                set,
+                seat,
+                request.clone(),
+                Arc::clone(&state),
+            ))
         });
         Self {
             callers: callers.collect(),
@@ -94,14 +111,17 @@ impl Crowd {
     }
 }
 
-async fn call_on(client: Client, nodes: NodeSet, seat: usize, ttl: Duration, state: Arc<State>) {
+async fn call_on(
+    client: Client,
+    nodes: NodeSet,
+    seat: usize,
+    mut request: Request,
+    state: Arc<State>,
+) {
     let resource = seat % state.inside.len();
-    let request = Request {
-        ttl,
-        ..Request::new(format!("r{resource}"))
-    };
+    request.resource = format!("r{resource}").into();
     while !state.has_ended.load(Ordering::SeqCst) {
-        let acquired = tokio::time::timeout(SOON, client.acquire(&nodes, &request)).await;
+        let acquired = tokio::time::timeout(SOON * 2, client.acquire(&nodes, &request)).await;
         let Ok(lease) = acquired.expect("a call hangs") else {
             state.refused.fetch_add(1, Ordering::SeqCst);
             continue;
@@ -111,7 +131,7 @@ async fn call_on(client: Client, nodes: NodeSet, seat: usize, ttl: Duration, sta
         }
         tokio::task::yield_now().await;
         state.inside[resource].fetch_sub(1, Ordering::SeqCst);
-        let released = tokio::time::timeout(SOON, lease.release()).await;
+        let released = tokio::time::timeout(SOON * 2, lease.release()).await;
         released.expect("a release hangs");
         state.granted[seat].fetch_add(1, Ordering::SeqCst);
     }
@@ -120,8 +140,8 @@ async fn call_on(client: Client, nodes: NodeSet, seat: usize, ttl: Duration, sta
 #[tokio::test]
 async fn callers_of_a_node_that_fails_over_in_good_order_go_on_without_a_restart() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), wary()).await;
-    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, LEFTOVER);
+    let set = voting(group.url(), wary()).await;
+    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, &hasty());
     crowd.until_all_had_it_again().await;
     let before = group.fail_over().await;
     crowd.until_all_had_it_again().await;
@@ -133,8 +153,8 @@ async fn callers_of_a_node_that_fails_over_in_good_order_go_on_without_a_restart
 #[tokio::test]
 async fn callers_of_a_master_that_is_killed_are_refused_until_there_is_another() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), wary()).await;
-    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, LEFTOVER);
+    let set = voting(group.url(), wary()).await;
+    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, &hasty());
     crowd.until_all_had_it_again().await;
     group.servers[0].kill();
     crowd.until_refused().await;
@@ -150,8 +170,8 @@ async fn callers_of_a_master_that_is_killed_are_refused_until_there_is_another()
 #[tokio::test]
 async fn callers_of_a_master_that_freezes_are_refused_until_there_is_another() {
     let group = SentinelGroup::start().await;
-    let set = single(group.url(), wary()).await;
-    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, LEFTOVER);
+    let set = voting(group.url(), wary()).await;
+    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, &hasty());
     crowd.until_all_had_it_again().await;
     group.servers[0].freeze();
     crowd.until_refused().await;
@@ -170,11 +190,11 @@ async fn one_pool_of_three_that_fails_over_lets_nobody_in_twice_and_the_others_d
     let urls = || [group.url()].into_iter().chain(plain.urls());
     let mut processes = Vec::new();
     for _ in 0..3 {
-        let set = connect(urls(), RestartGuard::Standard, wary()).await;
+        let set = guarded(urls(), calm()).await;
         let client = Client::with_settings(IO.environment(), SOON, []);
         processes.push((client, set));
     }
-    let crowd = Crowd::start(&processes, 2, MAX_TTL);
+    let crowd = Crowd::start(&processes, 2, &steady());
     crowd.until_all_had_it_again().await;
 
     group.servers[0].kill();

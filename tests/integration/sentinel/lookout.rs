@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use redlock_core::RetryLimit;
+use redlock_core::{NodeSet, RetryLimit};
 use redlock_tests::{Nodes, RedisNode, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
-use crate::sentinel::fixture::{SOON, calm, client, once, single, until_abstaining, until_voting};
+use crate::sentinel::fixture::{SOON, calm, client, once, until_abstaining, until_voting, voting};
 
 /// A sentinel that says what a test wants: the port of the master, and the number of the failover.
 struct Puppet {
@@ -55,6 +56,17 @@ async fn answer(mut stream: TcpStream, names: Arc<Mutex<(u16, u32)>>) {
     }
 }
 
+/// Waits for a lock, and does not come back before it is told to.
+fn wait_for(resource: &str, set: &NodeSet) -> JoinHandle<()> {
+    let set = set.clone();
+    let mut request = once(resource);
+    request.retry.limit = RetryLimit::Forever;
+    request.retry.delay = SOON * 10;
+    tokio::spawn(async move {
+        let _ = client().acquire(&set, &request).await;
+    })
+}
+
 async fn until_looked_out(node: &RedisNode) {
     eventually("a connection that is told of keys", SOON, async || {
         let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
@@ -74,16 +86,11 @@ async fn it_is_not_left_on_a_master_that_was_still_named_when_it_had_become_a_re
     let nodes = Nodes::start(2).await;
     let (old, new) = (&nodes[0], &nodes[1]);
     for node in [old, new] {
-        node.set("r", "another", Some(SOON * 4));
+        node.set("r", "another", None);
     }
     let sentinel = Puppet::start(old.port()).await;
-    let set = single(sentinel.url.clone(), calm()).await;
-    let waiting = tokio::spawn({
-        let set = set.clone();
-        let mut request = once("r");
-        request.retry.limit = RetryLimit::Wait(SOON * 2);
-        async move { client().acquire(&set, &request).await.map(drop) }
-    });
+    let set = voting(sentinel.url.clone(), calm()).await;
+    let waiting = wait_for("r", &set);
     until_looked_out(old).await;
 
     let port = new.port().to_string();
@@ -93,6 +100,23 @@ async fn it_is_not_left_on_a_master_that_was_still_named_when_it_had_become_a_re
     until_looked_out(old).await;
     sentinel.name(new.port(), 2);
     until_voting(&set[0]).await;
+    until_looked_out(new).await;
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn it_is_where_its_node_is_whatever_a_sentinel_says_that_is_late() {
+    let nodes = Nodes::start(2).await;
+    let (old, new) = (&nodes[0], &nodes[1]);
+    for node in [old, new] {
+        node.set("r", "another", None);
+    }
+    let sentinel = Puppet::start(new.port()).await;
+    sentinel.name(new.port(), 2);
+    let set = voting(sentinel.url.clone(), calm()).await;
+    // Who is asked next has not heard of the failover.
+    sentinel.name(old.port(), 1);
+    let waiting = wait_for("r", &set);
     until_looked_out(new).await;
     waiting.abort();
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redlock_core::{Node, NodeSet, RedisAddress, RedisNode, TlsOptions};
 use redlock_tests::{Authority, SentinelGroup, SentinelOptions};
 
-use crate::sentinel::fixture::{IO, calm, client, lock_soon, once, until_abstaining};
+use crate::sentinel::fixture::{IO, calm, client, lock_soon, once, until_abstaining, until_voting};
 
 async fn single(url: &str, trusted: &Authority) -> NodeSet {
     let mut tls = TlsOptions::default();
@@ -24,6 +24,7 @@ async fn sentinels_and_master_are_verified_alike_and_a_failover_is_followed() {
     let url = group.url();
     assert!(url.starts_with("rediss+sentinel://:pw@"), "{url}");
     let set = single(&url, &authority).await;
+    until_voting(&set[0]).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     lease.release().await;
     group.fail_over().await;

@@ -47,7 +47,8 @@ async fn the_file_the_variables_and_the_builder_configure_it() {
             .tls_cert("eu", &shown.certificate, &shown.key)
             .tls_server_name("eu", "localhost"),
     ] {
-        let redlock = Redlock::start(config.node_timeout(SOON)).await.unwrap();
+        let config = config.node_timeout(SOON).connect_timeout(SOON);
+        let redlock = Redlock::start(config).await.unwrap();
         let registry = redlock.registry().clone();
         let work = async { lock("r").acquire().await.unwrap().release().await };
         registry.scope(work).await;

@@ -1,4 +1,4 @@
-//! Some thousands of seeds in every profile, on every run of the tests.
+//! Seeds of every profile: some thousands, and a few for every day.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,15 +32,18 @@ fn all_hold(profile: Profile, seeds: u64) -> Coverage {
     all.into_inner().unwrap()
 }
 
+/// How often a thing happens in some thousands of seeds at least.
+const OFTEN: u64 = 20;
+
 /// A simulation that silently does nothing holds as well.
-fn assert_covers(coverage: &Coverage, names: &[&str]) {
+fn assert_covers(coverage: &Coverage, at_least: u64, names: &[&str]) {
     println!("{coverage}");
     for wanted in names {
         let (_, count) = coverage
             .all()
             .find(|(name, _)| name == wanted)
             .unwrap_or_else(|| panic!("there is no count `{wanted}`"));
-        assert!(count > 20, "{wanted} happened {count} times only");
+        assert!(count > at_least, "{wanted} happened {count} times only");
     }
 }
 
@@ -94,37 +97,77 @@ const FAULTY: [&str; 17] = [
     "blinded",
 ];
 
-#[test]
-fn everything_holds_where_nothing_fails() {
-    assert_covers(&all_hold(Profile::Calm, 1000), &USUAL);
+/// What the wild profile alone goes through.
+const WILD: [&str; 4] = ["stepped", "deleted", "taken", "confirmation_refused"];
+
+const FORGETFUL: [&str; 4] = ["wiped", "rolled_back", "quarantined", "forgotten"];
+
+/// A few seeds of each profile, for every day.
+mod in_small {
+    use super::*;
+
+    #[test]
+    fn everything_holds_in_every_profile() {
+        for (profile, seeds) in [
+            (Profile::Calm, 40),
+            (Profile::Faulty, 150),
+            (Profile::Forgetful, 150),
+            (Profile::Wild, 150),
+        ] {
+            let coverage = all_hold(profile, seeds);
+            assert_covers(
+                &coverage,
+                1,
+                &["acquired", "acquired_fenced", "contended", "handed_over"],
+            );
+        }
+    }
+
+    #[test]
+    fn a_seed_is_the_same_run_each_time() {
+        assert_repeatable(6);
+    }
 }
 
-#[test]
-fn everything_holds_in_a_bad_network_with_clocks_apart_and_clients_that_stand_still() {
-    let coverage = all_hold(Profile::Faulty, 3000);
-    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
-    assert_covers(&coverage, &["zombies", "confirmation_refused"]);
+mod in_full {
+    use super::*;
+
+    #[test]
+    fn everything_holds_where_nothing_fails() {
+        assert_covers(&all_hold(Profile::Calm, 1000), OFTEN, &USUAL);
+    }
+
+    #[test]
+    fn everything_holds_in_a_bad_network_with_clocks_apart_and_clients_that_stand_still() {
+        let coverage = all_hold(Profile::Faulty, 3000);
+        assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY].concat());
+        assert_covers(&coverage, OFTEN, &["zombies", "confirmation_refused"]);
+    }
+
+    #[test]
+    fn everything_holds_when_nodes_forget() {
+        let coverage = all_hold(Profile::Forgetful, 3000);
+        assert_covers(
+            &coverage,
+            OFTEN,
+            &[&USUAL[..], &FAULTY, &FORGETFUL].concat(),
+        );
+    }
+
+    #[test]
+    fn fencing_tokens_are_in_order_whatever_the_clocks_do_and_whoever_deletes_locks() {
+        let coverage = all_hold(Profile::Wild, 2000);
+        assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY, &WILD].concat());
+    }
+
+    #[test]
+    fn a_seed_is_the_same_run_each_time() {
+        assert_repeatable(40);
+    }
 }
 
-#[test]
-fn everything_holds_when_nodes_forget() {
-    let coverage = all_hold(Profile::Forgetful, 3000);
-    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
-    let forgetting = ["wiped", "rolled_back", "quarantined", "forgotten"];
-    assert_covers(&coverage, &forgetting);
-}
-
-#[test]
-fn fencing_tokens_are_in_order_whatever_the_clocks_do_and_whoever_deletes_locks() {
-    let coverage = all_hold(Profile::Wild, 2000);
-    assert_covers(&coverage, &[&USUAL[..], &FAULTY].concat());
-    let wild = ["stepped", "deleted", "taken", "confirmation_refused"];
-    assert_covers(&coverage, &wild);
-}
-
-#[test]
-fn a_seed_is_the_same_run_each_time() {
-    for seed in 0..40 {
+fn assert_repeatable(seeds: u64) {
+    for seed in 0..seeds {
         let (one, two) = (run(seed, None, true), run(seed, None, true));
         assert!(one.trace.len() > 10);
         for (place, (one, two)) in one.trace.iter().zip(&two.trace).enumerate() {

@@ -12,61 +12,57 @@ use crate::weave::{SWITCH, Weave};
 const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
 
 pub(crate) struct Copy {
-    workspace: PathBuf,
     root: PathBuf,
+    build: Build,
+}
+
+/// How a copy is built: for a few seeds, or for many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    Quick,
+    Optimised,
 }
 
 impl Copy {
     /// Copies everything that is needed to build the simulation by itself, into a directory `name` of
-    /// the caller's own.
-    pub(crate) fn make(name: &str) -> Self {
+    /// the caller's own, with each of `mutants` in it behind its number. Returns an error if a mutant
+    /// does not fit.
+    pub(crate) fn make(
+        name: &str,
+        build: Build,
+        mutants: &[&'static Mutant],
+    ) -> Result<Self, String> {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let workspace = package.ancestors().nth(2).expect("a workspace").to_owned();
-        // Next to this test's own build, so that whoever clears that clears this too.
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let copy = Self { workspace, root };
-        for source in SOURCES {
-            let _ = fs::remove_dir_all(copy.root.join(source));
-            copy_all(&copy.workspace.join(source), &copy.root.join(source));
+        let workspace = package.ancestors().nth(2).expect("a workspace");
+        let mut files = BTreeMap::new();
+        for folder in SOURCES {
+            read_all(workspace, Path::new(folder), &mut files);
         }
-        let manifest = read(&copy.workspace.join("Cargo.toml"));
+        weave(mutants, &mut files)?;
+        let manifest = read(&workspace.join("Cargo.toml"));
         let (head, rest) = manifest
             .split_once("members = [")
             .expect("the workspace lists its members");
         let (_, tail) = rest.split_once(']').expect("the list ends");
         let alone = format!("{head}members = {SOURCES:?}{tail}");
-        // It is built once and runs for long.
-        let profile = "\n[profile.mutant]\ninherits = \"release\"\n";
-        write(&copy.root.join("Cargo.toml"), &(alone + profile));
-        let lockfile = read(&copy.workspace.join("Cargo.lock"));
-        write(&copy.root.join("Cargo.lock"), &lockfile);
-        copy
-    }
-
-    /// Puts `mutants` into the copy, each behind its number, and builds it.
-    pub(crate) fn build_with(&self, mutants: &[&'static Mutant]) -> Result<(), String> {
-        let sources: BTreeMap<&str, String> = mutants
-            .iter()
-            .flat_map(|mutant| mutant.patches)
-            .map(|patch| (patch.file, read(&self.workspace.join(patch.file))))
-            .collect();
-        let mut weave = Weave::default();
-        let mut misfits = Vec::new();
-        for (number, mutant) in mutants.iter().enumerate() {
-            if let Err(problem) = weave.add(number, mutant, |file| &sources[file]) {
-                misfits.push(format!("{}: {problem}", mutant.name));
+        files.insert("Cargo.toml".to_owned(), alone);
+        files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
+        // Next to this test's own build, so that whoever clears that clears this too.
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let mut stale = BTreeMap::new();
+        for folder in SOURCES {
+            read_all(&root, Path::new(folder), &mut stale);
+        }
+        for file in stale.keys().filter(|file| !files.contains_key(*file)) {
+            fs::remove_file(root.join(file)).expect("a file can be removed");
+        }
+        for (file, text) in &files {
+            // A file that is as it should be is left alone, so that cargo sees that it is.
+            if stale.get(file) != Some(text) {
+                write(&root.join(file), text);
             }
         }
-        if !misfits.is_empty() {
-            return Err(format!("{misfits:#?}"));
-        }
-        for (file, source) in &sources {
-            write(&self.root.join(file), &weave.woven(file, source));
-        }
-        let core = "redlock-core/src/lib.rs";
-        let with_switch = read(&self.root.join(core)) + SWITCH;
-        write(&self.root.join(core), &with_switch);
-        self.build()
+        Ok(Self { root, build })
     }
 
     /// Runs `seeds` of `profile` with no mutant on, which has to hold.
@@ -100,9 +96,10 @@ impl Copy {
         }
     }
 
-    fn build(&self) -> Result<(), String> {
+    pub(crate) fn build(&self) -> Result<(), String> {
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--offline", "--quiet", "--profile", "mutant"])
+            .args(["build", "--offline", "--quiet"])
+            .args((self.build == Build::Optimised).then_some("--release"))
             .args(["--package", "redlock-simulation", "--bin", "simulate"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", self.root.join("target"))
@@ -120,7 +117,11 @@ impl Copy {
     }
 
     fn simulate(&self, mutant: Option<usize>, arguments: &[&str]) -> Output {
-        Command::new(self.root.join("target/mutant/simulate"))
+        let folder = match self.build {
+            Build::Quick => "debug",
+            Build::Optimised => "release",
+        };
+        Command::new(self.root.join("target").join(folder).join("simulate"))
             .args(arguments)
             .env_remove("MUTANT")
             .envs(mutant.map(|number| ("MUTANT", number.to_string())))
@@ -133,17 +134,42 @@ fn last_line(text: &str) -> String {
     text.lines().last().unwrap_or_default().to_owned()
 }
 
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a directory can be made");
-    for entry in fs::read_dir(from)
-        .expect("a directory can be read")
+/// Puts `mutants` into `files`, each behind its number.
+fn weave(mutants: &[&'static Mutant], files: &mut BTreeMap<String, String>) -> Result<(), String> {
+    let mut weave = Weave::default();
+    let misfits = mutants.iter().enumerate().filter_map(|(number, mutant)| {
+        let added = weave.add(number, mutant, |file| {
+            files.get(file).map_or("", |text| text)
+        });
+        Some(format!("{}: {}", mutant.name, added.err()?))
+    });
+    let misfits: Vec<String> = misfits.collect();
+    if !misfits.is_empty() {
+        return Err(format!("{misfits:#?}"));
+    }
+    for (file, text) in files.iter_mut() {
+        *text = weave.woven(file, text);
+    }
+    files
+        .get_mut("redlock-core/src/lib.rs")
+        .expect("the root of core")
+        .push_str(SWITCH);
+    Ok(())
+}
+
+/// Adds all files below `folder` of `root`, by their names below `root`.
+fn read_all(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(root.join(folder))
+        .into_iter()
+        .flatten()
         .flatten()
     {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy_all(&from, &to);
+        let path = folder.join(entry.file_name());
+        if root.join(&path).is_dir() {
+            read_all(root, &path, files);
         } else {
-            fs::copy(&from, &to).expect("a file can be copied");
+            let name = path.to_str().expect("a name in UTF-8").to_owned();
+            files.insert(name, read(&root.join(&path)));
         }
     }
 }
@@ -153,5 +179,6 @@ fn read(path: &Path) -> String {
 }
 
 fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a directory can be made");
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

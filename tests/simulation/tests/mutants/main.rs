@@ -12,24 +12,63 @@ mod weave;
 
 use std::collections::BTreeMap;
 
-use copy::Copy;
+use copy::{Build, Copy};
 use table::{MUTANTS, Mutant};
 use waiting::WAITING;
 
-/// All mutants, or those that `MUTANTS=name,name` names.
-fn chosen() -> Vec<&'static Mutant> {
-    let wanted = std::env::var("MUTANTS").unwrap_or_default();
-    let is_wanted =
-        |mutant: &&Mutant| wanted.is_empty() || wanted.split(',').any(|name| mutant.name == name);
-    MUTANTS.iter().chain(WAITING).filter(is_wanted).collect()
+/// One mutant for each part of the algorithm, each of them caught within a few seeds.
+const HANDFUL: [&str; 6] = [
+    "quorum-of-half",
+    "stragglers-forgotten",
+    "a-counter-that-repeats",
+    "new-epochs-not-heeded",
+    "handed-over-while-held",
+    "last-come-first-served",
+];
+
+mod in_small {
+    use super::*;
+
+    #[test]
+    fn a_handful_of_mutants_is_caught() {
+        let is_wanted = |mutant: &&Mutant| HANDFUL.contains(&mutant.name);
+        let mutants: Vec<_> = all().filter(is_wanted).collect();
+        assert_eq!(mutants.len(), HANDFUL.len());
+        assert_caught(&mutants, "handful", Build::Quick);
+    }
+
+    /// A second to know, where the full test takes minutes.
+    #[test]
+    fn every_patch_fits() {
+        let mutants: Vec<_> = all().collect();
+        let made = Copy::make("patches", Build::Quick, &mutants);
+        assert!(made.is_ok(), "{}", made.err().unwrap_or_default());
+    }
 }
 
-#[test]
-fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
-    let mutants = chosen();
-    assert!(!mutants.is_empty(), "MUTANTS names no mutant");
-    let copy = Copy::make("mutants");
-    copy.build_with(&mutants).unwrap_or_else(|problem| panic!("{problem}"));
+mod in_full {
+    use super::*;
+
+    /// `MUTANTS=name,name` has only these.
+    #[test]
+    fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
+        let wanted = std::env::var("MUTANTS").unwrap_or_default();
+        let is_wanted = |mutant: &&Mutant| {
+            wanted.is_empty() || wanted.split(',').any(|name| mutant.name == name)
+        };
+        let mutants: Vec<_> = all().filter(is_wanted).collect();
+        assert!(!mutants.is_empty(), "MUTANTS names no mutant: {wanted}");
+        assert_caught(&mutants, "mutants", Build::Optimised);
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Mutant> {
+    MUTANTS.iter().chain(WAITING)
+}
+
+fn assert_caught(mutants: &[&'static Mutant], name: &str, build: Build) {
+    let copy = Copy::make(name, build, mutants).unwrap_or_else(|misfits| panic!("{misfits}"));
+    copy.build().unwrap_or_else(|problem| panic!("{problem}"));
     let mut failures = Vec::new();
     // The last seed that was needed, by profile.
     let mut needed = BTreeMap::new();

@@ -6,6 +6,7 @@
 //! first `}` that is indented as its `fn` is.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::table::{Mutant, Patch};
@@ -76,17 +77,20 @@ impl Weave {
             let body = *start..*end;
             let mut text = String::new();
             for (number, changes) in mutants {
-                let changed = changes
+                let edits = changes
                     .iter()
                     .map(|change| (change.place.clone(), change.text.to_owned()));
-                let changed = replaced(source, &body, changed.collect());
-                text += &format!("\nif {switch}({number}) {{{changed}}} else ");
+                let mutated = replaced(source, &body, edits.collect());
+                let _ = write!(text, "\nif {switch}({number}) {{{mutated}}} else ");
             }
-            text += &format!("{{{}}}\n", &source[body.clone()]);
+            let _ = writeln!(text, "{{{}}}", &source[body.clone()]);
             changes.push((body, text));
         }
         let items = self.items.iter().filter(|(name, _)| *name == file);
         changes.extend(items.map(|(_, change)| (change.place.clone(), change.text.to_owned())));
+        if changes.is_empty() {
+            return source.to_owned();
+        }
         // What a `const fn` calls is one too, and a switch is none.
         replaced(source, &(0..source.len()), changes).replace("const fn ", "fn ")
     }
@@ -105,9 +109,10 @@ impl Change {
             ));
         };
         let (mut find, mut text, mut start) = (patch.find, patch.replace, start);
-        while let (Some(line), Some(same)) =
-            (find.split_inclusive('\n').next(), text.split_inclusive('\n').next())
-            && line == same
+        while let (Some(line), Some(same)) = (
+            find.split_inclusive('\n').next(),
+            text.split_inclusive('\n').next(),
+        ) && line == same
             && line.ends_with('\n')
         {
             (find, text) = (&find[line.len()..], &text[line.len()..]);
@@ -169,7 +174,10 @@ fn body_around(source: &str, place: &Range<usize>) -> Option<Range<usize>> {
 fn indent_of_function(line: &str) -> Option<usize> {
     let text = line.trim_start();
     let mut words = text.split(' ').skip_while(|word| {
-        matches!(*word, "pub" | "pub(crate)" | "pub(super)" | "const" | "async")
+        matches!(
+            *word,
+            "pub" | "pub(crate)" | "pub(super)" | "const" | "async"
+        )
     });
     (words.next() == Some("fn")).then_some(line.len() - text.len())
 }
