@@ -11,7 +11,7 @@ use redlock_tests::{Nodes, eventually};
 
 use crate::captured;
 use crate::strange::TEXTS;
-use crate::{CASES, SOON, assert_is_clear, runner};
+use crate::{SOON, assert_is_clear, cases, runner};
 
 /// What a name may have at most.
 const LONGEST: usize = 1024;
@@ -149,7 +149,7 @@ fn batches(cases: u32) -> impl Iterator<Item = BTreeSet<Vec<u8>>> {
 #[tokio::test]
 async fn ten_thousand_names_are_keys_to_the_byte_or_refused() {
     captured::begin();
-    works_for("", batches(CASES)).await;
+    works_for("", batches(cases())).await;
 }
 
 #[tokio::test]

@@ -40,11 +40,7 @@ impl Copy {
         }
         weave(mutants, &mut files)?;
         let manifest = read(&workspace.join("Cargo.toml"));
-        let (head, rest) = manifest
-            .split_once("members = [")
-            .expect("the workspace lists its members");
-        let (_, tail) = rest.split_once(']').expect("the list ends");
-        let alone = format!("{head}members = {SOURCES:?}{tail}");
+        let alone = manifest_of(&manifest, &SOURCES);
         files.insert("Cargo.toml".to_owned(), alone);
         files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
         // Next to this test's own build, so that whoever clears that clears this too.
@@ -155,6 +151,14 @@ fn weave(mutants: &[&'static Mutant], files: &mut BTreeMap<String, String>) -> R
         .expect("the root of core")
         .push_str(SWITCH);
     Ok(())
+}
+
+/// The workspace's `manifest` with these members only.
+fn manifest_of(manifest: &str, members: &[&str]) -> String {
+    let (_, packages) = manifest
+        .split_once("[workspace.package]")
+        .expect("the workspace says what its packages have in common");
+    format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[workspace.package]{packages}")
 }
 
 /// Adds all files below `folder` of `root`, by their names below `root`.
