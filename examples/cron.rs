@@ -11,7 +11,7 @@
 //! export REDLOCK_POOLS_A_URL=redis://127.0.0.1:7001
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
-//! cargo build --example cron
+//! cargo build -p redlock-examples --example cron
 //! for n in 1 2 3; do cargo run -q -p redlock-examples --example cron & done
 //! ```
 //!

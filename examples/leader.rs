@@ -12,7 +12,7 @@
 //! export REDLOCK_POOLS_A_URL=redis://127.0.0.1:7001
 //! export REDLOCK_POOLS_B_URL=redis://127.0.0.1:7002
 //! export REDLOCK_POOLS_C_URL=redis://127.0.0.1:7003
-//! cargo build --example leader
+//! cargo build -p redlock-examples --example leader
 //! for n in 1 2 3; do cargo run -q -p redlock-examples --example leader & done
 //! ```
 //!

@@ -22,7 +22,7 @@
 //! A full run writes its results into `results/` and the tables into `RESULTS.md`, a short one into
 //! the target directory. What is measured how is in `RESULTS.md`.
 //!
-//! `cargo test --all-targets` runs benchmarks too, without the `--bench` that `cargo bench`
+//! `cargo test --workspace --all-targets` runs benchmarks too, without the `--bench` that `cargo bench`
 //! passes; they then only show that they work, in a second or two each.
 
 // A benchmark reports what it cannot do by panicking: a `# Panics` section says nothing.

@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 /// How long a test waits for something that takes milliseconds, on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Where all that is random comes from. Another one: `HOSTILE_SEED=7 cargo test --test hostile`.
+/// Where all that is random comes from. Another one: `HOSTILE_SEED=7 scripts/test --test hostile`.
 const SEED: u64 = 20_261_121;
 
 /// How many configurations there are, of files and variables together, and how many names:

@@ -13,25 +13,18 @@ const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
 
 pub(crate) struct Copy {
     root: PathBuf,
-    build: Build,
-}
-
-/// How a copy is built: for a few seeds, or for many.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Build {
-    Quick,
-    Optimised,
+    /// Where this test was built, and the copy is: `target/debug`, or the folder of another profile.
+    /// So dependencies are not built twice.
+    built: PathBuf,
+    /// What the copy's program is called, so that it takes no other program's place.
+    program: String,
 }
 
 impl Copy {
     /// Copies everything that is needed to build the simulation by itself, into a directory `name` of
     /// the caller's own, with each of `mutants` in it behind its number. Returns an error if a mutant
     /// does not fit.
-    pub(crate) fn make(
-        name: &str,
-        build: Build,
-        mutants: &[&'static Mutant],
-    ) -> Result<Self, String> {
+    pub(crate) fn make(name: &str, mutants: &[&'static Mutant]) -> Result<Self, String> {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let workspace = package.ancestors().nth(2).expect("a workspace");
         let mut files = BTreeMap::new();
@@ -43,8 +36,17 @@ impl Copy {
         let alone = manifest_of(&manifest, &SOURCES);
         files.insert("Cargo.toml".to_owned(), alone);
         files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
-        // Next to this test's own build, so that whoever clears that clears this too.
+        let package = "tests/simulation/Cargo.toml";
+        let program = format!("simulate-{name}");
+        let renamed = files[package].replace("name = \"simulate\"", &format!("name = {program:?}"));
+        files.insert(package.to_owned(), renamed);
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let test = std::env::current_exe().expect("this test is a program");
+        let built = test
+            .ancestors()
+            .nth(2)
+            .expect("target/debug/deps")
+            .to_owned();
         let mut stale = BTreeMap::new();
         for folder in SOURCES {
             read_all(&root, Path::new(folder), &mut stale);
@@ -58,7 +60,11 @@ impl Copy {
                 write(&root.join(file), text);
             }
         }
-        Ok(Self { root, build })
+        Ok(Self {
+            root,
+            built,
+            program,
+        })
     }
 
     /// Runs `seeds` of `profile` with no mutant on, which has to hold.
@@ -93,14 +99,17 @@ impl Copy {
     }
 
     pub(crate) fn build(&self) -> Result<(), String> {
+        let folder = self.built.file_name().and_then(|name| name.to_str());
+        let profile = match folder.expect("a folder of a profile") {
+            "debug" => "dev",
+            profile => profile,
+        };
+        let target = self.built.parent().expect("a target directory");
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--offline", "--quiet"])
-            .args((self.build == Build::Optimised).then_some("--release"))
-            .args(["--package", "redlock-simulation", "--bin", "simulate"])
+            .args(["build", "--offline", "--quiet", "--profile", profile])
+            .args(["--package", "redlock-simulation", "--bin", &self.program])
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", self.root.join("target"))
-            // Mutants leave things unused, and nobody reads their warnings.
-            .env("RUSTFLAGS", "--cap-lints=allow")
+            .env("CARGO_TARGET_DIR", target)
             .output()
             .expect("cargo runs");
         if output.status.success() {
@@ -113,11 +122,12 @@ impl Copy {
     }
 
     fn simulate(&self, mutant: Option<usize>, arguments: &[&str]) -> Output {
-        let folder = match self.build {
-            Build::Quick => "debug",
-            Build::Optimised => "release",
+        let profile = if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
         };
-        Command::new(self.root.join("target").join(folder).join("simulate"))
+        Command::new(self.target.join(profile).join(PROGRAM))
             .args(arguments)
             .env_remove("MUTANT")
             .envs(mutant.map(|number| ("MUTANT", number.to_string())))

@@ -2,7 +2,7 @@
 //! simulation has to see it.
 //!
 //! The mutants are changes of a copy of the sources, so that nothing in the product can be switched
-//! off. The copy is built once, below the target directory, with all mutants in it. For each mutant
+//! off. The copy is built once, as this test was built, with all mutants in it. For each mutant
 //! `simulate` runs until it finds the violation that is expected. If it finds none, the test fails.
 
 mod copy;
@@ -12,7 +12,7 @@ mod weave;
 
 use std::collections::BTreeMap;
 
-use copy::{Build, Copy};
+use copy::Copy;
 use table::{MUTANTS, Mutant};
 use waiting::WAITING;
 
@@ -34,14 +34,14 @@ mod in_small {
         let is_wanted = |mutant: &&Mutant| HANDFUL.contains(&mutant.name);
         let mutants: Vec<_> = all().filter(is_wanted).collect();
         assert_eq!(mutants.len(), HANDFUL.len());
-        assert_caught(&mutants, "handful", Build::Quick);
+        assert_caught(&mutants, "handful");
     }
 
     /// A second to know, where the full test takes minutes.
     #[test]
     fn every_patch_fits() {
         let mutants: Vec<_> = all().collect();
-        let made = Copy::make("patches", Build::Quick, &mutants);
+        let made = Copy::make("patches", &mutants);
         assert!(made.is_ok(), "{}", made.err().unwrap_or_default());
     }
 }
@@ -58,7 +58,7 @@ mod in_full {
         };
         let mutants: Vec<_> = all().filter(is_wanted).collect();
         assert!(!mutants.is_empty(), "MUTANTS names no mutant: {wanted}");
-        assert_caught(&mutants, "mutants", Build::Optimised);
+        assert_caught(&mutants, "mutants");
     }
 }
 
@@ -66,8 +66,8 @@ fn all() -> impl Iterator<Item = &'static Mutant> {
     MUTANTS.iter().chain(WAITING)
 }
 
-fn assert_caught(mutants: &[&'static Mutant], name: &str, build: Build) {
-    let copy = Copy::make(name, build, mutants).unwrap_or_else(|misfits| panic!("{misfits}"));
+fn assert_caught(mutants: &[&'static Mutant], name: &str) {
+    let copy = Copy::make(name, mutants).unwrap_or_else(|misfits| panic!("{misfits}"));
     copy.build().unwrap_or_else(|problem| panic!("{problem}"));
     let mut failures = Vec::new();
     // The last seed that was needed, by profile.
