@@ -122,12 +122,7 @@ impl Copy {
     }
 
     fn simulate(&self, mutant: Option<usize>, arguments: &[&str]) -> Output {
-        let profile = if cfg!(debug_assertions) {
-            "debug"
-        } else {
-            "release"
-        };
-        Command::new(self.target.join(profile).join(PROGRAM))
+        Command::new(self.built.join(&self.program))
             .args(arguments)
             .env_remove("MUTANT")
             .envs(mutant.map(|number| ("MUTANT", number.to_string())))
