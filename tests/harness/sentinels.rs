@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(40);
 
 /// For how many ms a server may be silent before sentinels take it for down: on a busy machine they
 /// must not take a slow server for a dead one. A test that kills or freezes the master has them fail
-/// over by a command, which does not ask whether it is down.
+/// over by a command, which does not ask whether it is down, or tells them to look from then on.
 const NEVER_DOWN: &str = "600000";
 /// For how many ms a server may take each step of a failover. One that is given up is not begun
 /// again.
@@ -175,6 +175,23 @@ impl SentinelGroup {
             begun.map_err(|error| error.to_string())
         })
         .await;
+        self.until_another_than(lost).await;
+    }
+
+    /// Has the sentinels find out by themselves that `lost`, the master, is down, agree and replace
+    /// it; returns once all of them name another.
+    pub async fn until_found_down(&self, lost: &RedisNode) {
+        // A vote that finds no majority, or a replica that stands still meanwhile, is tried again.
+        let patience = [
+            "down-after-milliseconds",
+            "2000",
+            "failover-timeout",
+            "4000",
+        ];
+        for sentinel in &self.sentinels {
+            let words = ["SENTINEL", "SET", "shop"];
+            sentinel.command(words.into_iter().chain(patience));
+        }
         self.until_another_than(lost).await;
     }
 

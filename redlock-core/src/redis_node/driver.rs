@@ -180,6 +180,9 @@ impl Drop for Driver {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
+        if self.address.fails_over() {
+            self.lookout.node_has_left();
+        }
     }
 }
 

@@ -23,15 +23,14 @@ use tokio::time::Instant;
 
 use crate::error::Brief;
 use crate::io_thread::IoThread;
-use crate::node::{NodeError, NodeErrorKind};
+use crate::node::NodeError;
 use crate::vigil::Watch;
 
 use super::RedisOptions;
-use super::address::{Endpoint, Login, RedisAddress, Server};
-use super::connect::dial;
+use super::address::{Endpoint, Login, Place, RedisAddress, Server};
+use super::connect::{dial, not_connected};
 use super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use super::inbox::HasEnded;
-use super::locate::locate;
 use super::socket::Stream;
 use post::{Ended, Post};
 use roll::Roll;
@@ -77,8 +76,7 @@ struct State {
     blind_until: Option<Instant>,
     /// Why it refused, as the log had it last: it is worth one line.
     logged: String,
-    /// Where the node is, if that may change and while it is connected. Sentinels that are late may
-    /// name another server.
+    /// Where the node is, if that may change and while it is connected.
     node_at: Option<Server>,
     /// Where the task's connection goes, or went last.
     goes_to: Option<Endpoint>,
@@ -169,8 +167,7 @@ impl Lookout {
         let task = {
             let mut state = self.lock();
             state.node_at = Some(server.clone());
-            let goes_to = state.goes_to.as_ref();
-            if goes_to.is_none_or(|endpoint| *endpoint == server.endpoint) {
+            if state.goes_to.as_ref() == Some(&server.endpoint) {
                 return;
             }
             self.has_moved.store(true, Ordering::Release);
@@ -192,36 +189,30 @@ impl Lookout {
     }
 
     async fn connect(&self) -> Result<(Box<dyn Stream>, Login), NodeError> {
+        let server = self.aim()?;
         let timeout = self.times.connect_timeout;
-        {
-            let mut state = self.lock();
-            state.goes_to = None;
-            self.has_moved.store(false, Ordering::Release);
-        }
-        let connecting = async {
-            let server = self.find(timeout).await?;
-            Ok((dial(&server).await?, server.login))
-        };
-        tokio::time::timeout(timeout, connecting)
-            .await
-            .unwrap_or_else(|_| {
-                let detail = format!("no connection within {}", Brief(timeout));
-                Err(NodeError::unsent(NodeErrorKind::NotConnected, detail))
-            })
+        let connected = tokio::time::timeout(timeout, dial(&server)).await;
+        let stream = connected.unwrap_or_else(|_| {
+            Err(not_connected(format!(
+                "no connection within {}",
+                Brief(timeout)
+            )))
+        })?;
+        Ok((stream, server.login))
     }
 
-    /// The server that the node is connected to; otherwise the one that its address means.
-    async fn find(&self, timeout: Duration) -> Result<Server, NodeError> {
-        let node_at = self.lock().node_at.clone();
-        let found = match node_at {
-            Some(server) => server,
-            None => locate(&self.address, timeout).await?.server,
-        };
+    /// The server to connect to. Where the address does not name it, it is the one that the node is
+    /// connected to: whoever is told of a released lock by another server, or sooner than the node is
+    /// there, tries for it in vain.
+    fn aim(&self) -> Result<Server, NodeError> {
         let mut state = self.lock();
-        // It may have been connected meanwhile.
-        let server = state.node_at.clone().unwrap_or(found);
-        state.goes_to = Some(server.endpoint.clone());
-        Ok(server)
+        self.has_moved.store(false, Ordering::Release);
+        let server = match &self.address.place {
+            Place::Server(server) => Some(server.clone()),
+            Place::Sentinel(_) | Place::Cluster(_) => state.node_at.clone(),
+        };
+        state.goes_to = server.as_ref().map(|server| server.endpoint.clone());
+        server.ok_or_else(|| not_connected("the node is not connected"))
     }
 
     /// The server will not tell. Those who wait go by their own pauses, and so do those who come
@@ -304,7 +295,7 @@ impl Shift {
         self.has_left
     }
 
-    /// Takes new watches in while there is no connection.
+    /// Takes new watches in while there is no connection. Returns early when there may be one.
     async fn has_ended_within(&self, pause: Duration, roll: &mut Roll) -> bool {
         let mut pause = pin!(tokio::time::sleep(pause));
         let mut taken = Vec::new();
@@ -315,6 +306,9 @@ impl Shift {
             }
             match ended {
                 HasEnded(true) => Poll::Ready(true),
+                HasEnded(false) if self.lookout.has_moved.load(Ordering::Acquire) => {
+                    Poll::Ready(false)
+                }
                 HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
             }
         })

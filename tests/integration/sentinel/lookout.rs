@@ -67,16 +67,32 @@ fn wait_for(resource: &str, set: &NodeSet) -> JoinHandle<()> {
     })
 }
 
+/// Whether a connection of the server is told of keys.
+fn is_looked_out(node: &RedisNode) -> Result<bool, String> {
+    let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
+    let list = list.map_err(|error| error.to_string())?;
+    Ok(list.lines().any(|line| line.contains("flags=t")))
+}
+
 async fn until_looked_out(node: &RedisNode) {
     eventually("a connection that is told of keys", SOON, async || {
-        let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
-        let list = list.expect("CLIENT LIST");
-        let is_tracking = |line: &str| line.contains("flags=t");
-        if list.lines().any(is_tracking) {
-            Ok(())
-        } else {
-            Err(list)
-        }
+        is_looked_out(node)?
+            .then_some(())
+            .ok_or("there is none".to_owned())
+    })
+    .await;
+}
+
+/// Waits until the node has connected to the server some times more.
+async fn until_tried_again(server: &RedisNode) {
+    let connections = || {
+        let count = server.info("total_connections_received");
+        count.and_then(|it| it.parse::<u64>().ok())
+    };
+    let before = connections().expect("a number");
+    eventually("more connections", SOON, async || {
+        let now = connections().ok_or("no number".to_owned())?;
+        (now >= before + 6).then_some(()).ok_or(format!("{now}"))
     })
     .await;
 }
@@ -97,7 +113,8 @@ async fn it_is_not_left_on_a_master_that_was_still_named_when_it_had_become_a_re
     old.command(["REPLICAOF", "127.0.0.1", &port]);
     old.command(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     until_abstaining(&set[0], "which is a replica").await;
-    until_looked_out(old).await;
+    until_tried_again(old).await;
+    assert!(!is_looked_out(old).unwrap(), "nobody can lock there");
     sentinel.name(new.port(), 2);
     until_voting(&set[0]).await;
     until_looked_out(new).await;
