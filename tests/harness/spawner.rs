@@ -13,7 +13,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// The signals are those that a terminal sends to all processes of a group: the undertaker has to
 /// outlive them.
 const SCRIPT: &str = r#"
-    trap '' HUP INT QUIT TERM
+    trap '' HUP INT QUIT TERM TSTP
     alive=' '
     while read -r event id; do
         case $event in

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, LockErrorKind, Redlock, Renewal, current, lock, redlock};
+use redlock_tests::eventually;
 use tokio::time::Instant;
 
 use crate::runtime::fixture::{SOON, config, registry, start};
@@ -29,6 +30,19 @@ async fn unfenced() -> Result<bool, LockError> {
 async fn works_longer_than_its_ttl() -> Result<Duration, LockError> {
     tokio::time::sleep(Duration::from_secs(2)).await;
     Ok(lease.validity())
+}
+
+/// Ends when its lock has been renewed. A machine may stand still for most of the ttl.
+#[redlock(resource = "r", ttl = "9s", max_hold = "10m", guard = lease)]
+async fn works_until_it_is_renewed() -> Result<(), LockError> {
+    let end = || Instant::now() + lease.validity();
+    let first = end();
+    eventually("a renewal", SOON, async || {
+        let is_renewed = end() > first + Duration::from_secs(1);
+        is_renewed.then_some(()).ok_or("not yet".to_owned())
+    })
+    .await;
+    Ok(())
 }
 
 #[redlock(resource = "r", ttl = 200, max_hold = 500, retry_count = 0)]
@@ -86,6 +100,14 @@ async fn a_body_may_outlive_its_ttl_where_the_lock_is_renewed() {
     let left = works_longer_than_its_ttl().await;
     assert!(!left.unwrap().is_zero());
     locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn a_lock_with_a_max_hold_is_renewed_on_the_servers() {
+    let (nodes, redlock) = start(3).await;
+    let renewed = registry(&redlock).scope(works_until_it_is_renewed()).await;
+    renewed.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test(start_paused = true)]

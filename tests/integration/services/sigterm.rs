@@ -45,15 +45,15 @@ async fn again_and_again(leaving: &str, staying: &str) {
     let mut fleet = Fleet::start(staying, 1, &SETTINGS).await;
     let staying_load = Load::start(fleet.addr(), CONTENDED);
     let mut answers = Vec::new();
-    let mut wound_down = 0;
+    let mut rounds_wound_down = 0;
     for round in 1..=ROUNDS {
         fleet.add(leaving, "listening on ").await;
         let (inherited, finished) = end_under_load(&fleet, round).await;
         answers.extend(inherited);
-        wound_down += finished;
+        rounds_wound_down += u64::from(finished > 0);
     }
     // Not in each round: a busy machine may stand still for the grace period.
-    assert!(wound_down > 0, "no body wound down");
+    assert!(rounds_wound_down > ROUNDS / 2, "{rounds_wound_down} rounds");
 
     let stays = &fleet.services[0];
     staying_load.may_be_refused();
