@@ -182,7 +182,20 @@ fn build_example(name: &str) -> PathBuf {
     } else {
         ""
     };
-    let built = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // What cargo tells a test of its package makes some build scripts run again, and again when
+    // cargo is next run by hand.
+    let is_told = |name: &str| {
+        ["CARGO_PKG_", "CARGO_MANIFEST_"]
+            .iter()
+            .any(|it| name.starts_with(it))
+    };
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_told) {
+            command.env_remove(name);
+        }
+    }
+    let built = command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args([
             "build",
