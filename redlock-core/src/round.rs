@@ -286,13 +286,19 @@ impl Future for Decided<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker();
+        // Dropped outside of the lock: it may be the last of its task.
+        let mut _replaced = None;
         let mut state = self.round.lock();
         if state.goal.is_met(&state.votes) {
             return Poll::Ready(());
         }
-        match &mut state.waiting {
-            Some(waker) => waker.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
+        if !state
+            .waiting
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
+            _replaced = state.waiting.replace(waker.clone());
         }
         Poll::Pending
     }
@@ -300,10 +306,24 @@ impl Future for Decided<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::task::{Wake, Waker};
 
     use super::*;
     use crate::node::Holding;
+
+    /// Looks at a round when it is dropped, as the end of a task may.
+    struct Looks(Arc<Round>, Arc<AtomicBool>);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            self.1
+                .store(self.0.state.try_lock().is_ok(), Ordering::Relaxed);
+        }
+    }
 
     fn is_decided(round: &Round) -> bool {
         let mut context = Context::from_waker(Waker::noop());
@@ -333,6 +353,23 @@ mod tests {
         assert!(!is_decided(&round));
         round.vote(2, held());
         assert!(is_decided(&round) && !round.tally().is_won());
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_of_the_lock() {
+        let round = Round::new(1, Goal::Majority);
+        let was_free = Arc::new(AtomicBool::new(false));
+        let waker = Waker::from(Arc::new(Looks(Arc::clone(&round), Arc::clone(&was_free))));
+        let mut context = Context::from_waker(&waker);
+        assert!(
+            Pin::new(&mut round.decided())
+                .poll(&mut context)
+                .is_pending()
+        );
+        // Now the round has the last one.
+        drop(waker);
+        assert!(!is_decided(&round));
+        assert!(was_free.load(Ordering::Relaxed));
     }
 
     #[test]

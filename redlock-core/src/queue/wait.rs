@@ -42,7 +42,7 @@ impl Queued {
     /// Comes to `place`.
     pub(crate) fn arrive(client: &Arc<ClientShared>, place: Place) -> Arrival {
         let now = client.environment.now();
-        let due = now.saturating_add(client.node_timeout + client.grace());
+        let due = now.saturating_add(client.node_timeout.saturating_add(client.grace()));
         match client.lines.enter(&place, now, due) {
             Entered::Turn(ticket, cohort, rounds) => {
                 Arrival::Turn(Turn::new(client, place, ticket, cohort), rounds)
@@ -71,7 +71,7 @@ impl Queued {
                 if pause.is_none() && gives_up.is_none() {
                     // An attempt that is under way, the one behind it, and one's own where nobody
                     // makes that.
-                    let verdict = now.saturating_add(self.client.node_timeout * 3);
+                    let verdict = now.saturating_add(self.client.node_timeout.saturating_mul(3));
                     gives_up = Some(patience.end.map_or(verdict, |end| end.min(verdict)));
                 }
                 let wants = gives_up.map(|_| self.arrived);
@@ -102,7 +102,7 @@ impl Queued {
         let client = &self.client;
         let times = Times {
             now,
-            due: now.saturating_add(client.node_timeout + client.grace()),
+            due: now.saturating_add(client.node_timeout.saturating_add(client.grace())),
             poked_due: now.saturating_add(client.node_timeout),
         };
         let waker = context.waker();

@@ -23,6 +23,25 @@ fn callers_get_the_lock_in_the_order_in_which_they_came() {
 }
 
 #[test]
+fn a_node_timeout_without_an_end_is_one() {
+    let scene = Scene::with(|settings| settings.node_timeout = Duration::MAX);
+    let holder = scene.acquired(&waiting());
+    let mut next = scene.acquire(&waiting());
+    assert!(is_waiting(&mut next));
+    refused(&mut scene.acquire(&once()));
+    released(holder);
+    released(acquired(&mut next));
+    scene.hold_elsewhere();
+    assert!(is_waiting(&mut scene.acquire(&waiting())));
+    let mut request = once();
+    request.retry.limit = RetryLimit::Wait(SECOND);
+    let mut acquiring = scene.acquire(&request);
+    assert!(is_waiting(&mut acquiring));
+    scene.clock.advance(SECOND);
+    refused(&mut acquiring);
+}
+
+#[test]
 fn one_who_is_cancelled_in_line_leaves_at_once() {
     let scene = Scene::new();
     let request = waiting();
