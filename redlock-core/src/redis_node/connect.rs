@@ -36,16 +36,19 @@ pub(super) enum Curiosity {
     Persistence,
 }
 
-/// Connects, logs in and learns the server's version.
+/// Connects, logs in and learns the server's version. A server that `is_known` has been connected
+/// to before in this way.
 ///
 /// Dropping the future closes the socket.
 pub(super) async fn connect(
     server: &Server,
+    is_known: bool,
     curiosity: Curiosity,
     key_prefix: &[u8],
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
-    let (dialect, facts) = handshake(socket.stream(), server, curiosity, key_prefix).await?;
+    let stream = socket.stream();
+    let (dialect, facts) = handshake(stream, server, is_known, curiosity, key_prefix).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -66,14 +69,19 @@ pub(super) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> 
 async fn handshake(
     stream: &mut dyn Stream,
     server: &Server,
+    is_known: bool,
     curiosity: Curiosity,
     key_prefix: &[u8],
 ) -> Result<(Dialect, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
-    let hello = greet(stream, &mut buffer, login)
-        .await
-        .map_err(|error| perhaps_tls(error, server))?;
+    let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
+        if is_known {
+            error
+        } else {
+            perhaps_tls(error, server)
+        }
+    })?;
     if login.db != 0 {
         let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];

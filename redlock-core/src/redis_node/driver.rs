@@ -14,7 +14,7 @@ use crate::io_thread::IoThread;
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::RedisOptions;
-use super::address::RedisAddress;
+use super::address::{Endpoint, RedisAddress};
 use super::connect::{Connected, Curiosity, connect, not_connected};
 use super::inbox::{HasEnded, Inbox};
 use super::locate::{Located, locate, moved};
@@ -36,6 +36,8 @@ pub(super) struct Driver {
     pub(super) options: RedisOptions,
     /// The node's guard, where it belongs to a fleet.
     pub(super) warden: Option<Warden>,
+    /// Where the last handshake succeeded.
+    pub(super) greeted: Option<Endpoint>,
     pub(super) _io: IoThread,
 }
 
@@ -49,6 +51,7 @@ impl Driver {
         loop {
             match self.connect().await {
                 Ok((located, connected)) => {
+                    self.greeted = Some(located.server.endpoint.clone());
                     tracing::info!(
                         pool = %self.name, server = %self.address, at = %located.server,
                         "node connected",
@@ -57,7 +60,7 @@ impl Driver {
                     if self.address.fails_over() {
                         self.lookout.node_is_at(&located.server);
                     }
-                    let since = Instant::now();
+                    let answers = self.inbox.pulse.answers();
                     match self.serve(&located, connected).await {
                         Ended::Dropped => return,
                         Ended::Broken(error) => self.log(&error, &mut logged),
@@ -66,7 +69,8 @@ impl Driver {
                         self.lookout.node_has_left();
                     }
                     self.unreachable();
-                    if since.elapsed() > LONGEST_PAUSE {
+                    if self.inbox.pulse.answers() != answers {
+                        // It was of use, for however long.
                         pause = FIRST_PAUSE;
                     }
                 }
@@ -137,7 +141,9 @@ impl Driver {
         };
         let located = timeout_at(until, locate(&self.address, timeout)).await;
         let located = located.unwrap_or_else(|_| Err(late()))?;
-        let connected = timeout_at(until, connect(&located.server, curiosity, prefix)).await;
+        let is_known = self.greeted.as_ref() == Some(&located.server.endpoint);
+        let connecting = connect(&located.server, is_known, curiosity, prefix);
+        let connected = timeout_at(until, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
         let connected = connected.map_err(|error| located.blame(error))?;
         let facts = &connected.facts;
@@ -190,3 +196,6 @@ impl Drop for Driver {
 pub(super) fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(rand::rng().random_range(0.5..=1.0))
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -52,6 +52,7 @@ impl Link {
             lookout: Arc::clone(&lookout),
             options,
             warden,
+            greeted: None,
             // Keeps the thread alive until the last release has been sent.
             _io: io.clone(),
         };

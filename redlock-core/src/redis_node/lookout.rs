@@ -253,19 +253,25 @@ impl Shift {
         let mut roll = Roll::new(lookout.io.environment().clock);
         let mut pause = FIRST_PAUSE;
         loop {
-            let since = Instant::now();
             let error = match lookout.connect().await {
-                Ok((stream, login)) => match Post::new(stream, &login, lookout, &mut roll).await {
-                    Ended::Dropped => return,
-                    Ended::Idle => {
-                        if self.may_leave() {
-                            return;
-                        }
-                        continue;
+                Ok((stream, login)) => {
+                    let mut post = Post::new(stream, &login, lookout, &mut roll);
+                    let ended = (&mut post).await;
+                    if post.has_answered {
+                        pause = FIRST_PAUSE;
                     }
-                    Ended::Refused(reason) => return lookout.refuse(&reason),
-                    Ended::Broken(error) => error,
-                },
+                    match ended {
+                        Ended::Dropped => return,
+                        Ended::Idle => {
+                            if self.may_leave() {
+                                return;
+                            }
+                            continue;
+                        }
+                        Ended::Refused(reason) => return lookout.refuse(&reason),
+                        Ended::Broken(error) => error,
+                    }
+                }
                 Err(error) => error,
             };
             // The node's driver has the same trouble, and logs it.
@@ -274,9 +280,6 @@ impl Shift {
                 "lost sight of the locks that are waited for",
             );
             roll.lose_sight();
-            if since.elapsed() > LONGEST_PAUSE {
-                pause = FIRST_PAUSE;
-            }
             if self.has_ended_within(jittered(pause), &mut roll).await {
                 return;
             }

@@ -116,6 +116,11 @@ impl Pulse {
         }
     }
 
+    /// How many answers have come.
+    pub(super) fn answers(&self) -> u64 {
+        self.latency.answers.load(Relaxed)
+    }
+
     /// An answer has come, after so long.
     pub(super) fn answered(&self, after: Duration) {
         let (it, after) = (&self.latency, nanos(after));
@@ -161,7 +166,7 @@ impl Pulse {
     /// What is known by now; what only others know is left blank.
     pub(super) fn vitals(&self) -> NodeVitals {
         let now = Instant::now();
-        let answers = self.latency.answers.load(Relaxed);
+        let answers = self.answers();
         let state = self.lock();
         let last_error = state.last_error.as_ref();
         NodeVitals {

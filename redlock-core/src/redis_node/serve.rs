@@ -238,8 +238,10 @@ impl<'a> Serve<'a> {
                 return Ok(());
             }
             Purpose::Check => {
+                // A refusal ends the connection, and is no answer to count on.
+                self.checked(value)?;
                 self.count(&in_flight);
-                return self.checked(value);
+                return Ok(());
             }
         };
         if is_noscript(value) && !self.is_overtaken(operation) {

@@ -39,6 +39,8 @@ pub(super) struct Post<'a> {
     asked: VecDeque<Asked>,
     /// Reused from one round to the next.
     taken: Vec<Watch>,
+    /// Something behind the greeting was answered.
+    pub(super) has_answered: bool,
     /// When the server was last heard of.
     heard: Instant,
     /// When somebody was last seen to wait.
@@ -94,6 +96,7 @@ impl<'a> Post<'a> {
             input: BytesMut::new(),
             asked: VecDeque::new(),
             taken: Vec::new(),
+            has_answered: false,
             heard: now,
             wanted: now,
             look_at,
@@ -159,6 +162,7 @@ impl<'a> Post<'a> {
 
     fn answered(&mut self, value: &Value<'_>) -> Result<(), Ended> {
         let oldest = self.asked.pop_front().ok_or_else(garbled)?;
+        self.has_answered |= !matches!(oldest.question, Question::Greeting);
         match (oldest.question, value) {
             (Question::Greeting, Value::Error(text)) => {
                 return Err(Ended::Refused(NodeError::server(text).to_string()));
