@@ -13,7 +13,7 @@ const RANDOM_BYTES: usize = 16;
 /// attempt, never sent twice in an acquisition.
 ///
 /// It is a capability. `Debug` shows the [`short_id`](Self::short_id) only.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {

@@ -1,33 +1,32 @@
 //! One connection, from its handshake to its end.
 
+mod answers;
 mod ends;
 mod guarded;
+mod overtaken;
 mod slots;
 mod watchdog;
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf as _, BytesMut};
-use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
-use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
+use crate::node::{NodeError, NodeErrorKind, Reply};
 use crate::operation::SharedOperation;
 
 use super::RedisOptions;
-use super::command::{
-    Tongue, encode_with_text, encoded, interpret, is_marker_gone, is_noscript, is_of_replica,
-};
-use super::connect::{CLOSED, Connected, describe};
+use super::command::{Tongue, encoded};
+use super::connect::{Connected, describe};
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::socket::{Reader, Writer};
 use super::warden::Warden;
-use super::wire::{Value, decode};
+use overtaken::Overtaken;
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
 /// node an operation or two behind.
@@ -58,6 +57,8 @@ pub(super) struct Serve<'a> {
     input: BytesMut,
     /// In the order in which the server answers.
     in_flight: VecDeque<InFlight>,
+    /// What of that is undone by what is behind it, while scripts are found to be forgotten.
+    overtaken: Option<Overtaken>,
     /// Reused from one round to the next.
     taken: Vec<Submission>,
     /// Answered since the inbox was last told.
@@ -133,6 +134,7 @@ impl<'a> Serve<'a> {
             output: BytesMut::new(),
             input: BytesMut::new(),
             in_flight: VecDeque::new(),
+            overtaken: None,
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
@@ -168,27 +170,10 @@ impl<'a> Serve<'a> {
         if self.watchdog.deadline() > overdue {
             self.watchdog.as_mut().reset(overdue);
         }
-        self.in_flight.push_back(InFlight { since, purpose });
-    }
-
-    /// Reads and answers until nothing more is there.
-    fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        loop {
-            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
-            let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
-            match read {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
-                Poll::Ready(Ok(_)) => {
-                    self.heard = Instant::now();
-                    self.inbox.pulse.heard(self.heard);
-                    // An answer may be to what a caller wrote by itself.
-                    self.hear_of_written();
-                    self.answer_all()?;
-                }
-                Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
-            }
+        if let Some(overtaken) = &mut self.overtaken {
+            overtaken.sent(&purpose);
         }
+        self.in_flight.push_back(InFlight { since, purpose });
     }
 
     /// Puts what callers wrote by themselves where it belongs: ahead of all that is to be sent.
@@ -210,81 +195,6 @@ impl<'a> Serve<'a> {
             self.push(since, purpose);
         }
         self.taken = taken;
-    }
-
-    fn answer_all(&mut self) -> Result<(), NodeError> {
-        let mut input = std::mem::take(&mut self.input);
-        while let Some((value, length)) = decode(&input).map_err(|_| garbled())? {
-            let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
-            self.answer(oldest, &value)?;
-            input.advance(length);
-        }
-        self.input = input;
-        Ok(())
-    }
-
-    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
-        if self.leaves_a_replica && is_of_replica(value) {
-            // Nobody served it. If it is a release, it is owed to the next master.
-            self.in_flight.push_front(in_flight);
-            return Err(lost("the server is a replica now"));
-        }
-        let operation = match &in_flight.purpose {
-            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
-                operation
-            }
-            Purpose::Heartbeat | Purpose::Asking => {
-                self.count(&in_flight);
-                return Ok(());
-            }
-            Purpose::Check => {
-                // A refusal ends the connection, and is no answer to count on.
-                self.checked(value)?;
-                self.count(&in_flight);
-                return Ok(());
-            }
-        };
-        if is_noscript(value) && !self.is_overtaken(operation) {
-            // Nothing was run, so asking again with the text is the first time that it is.
-            if let Purpose::Operation { route, .. } = &in_flight.purpose
-                && route.is_asking
-            {
-                self.ask_for_slot(in_flight.since);
-            }
-            self.output
-                .extend_from_slice(&encode_with_text(operation, &self.tongue));
-            self.in_flight.push_back(in_flight);
-            return Ok(());
-        }
-        self.count(&in_flight);
-        if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
-            self.hand_on(in_flight.purpose, redirected);
-        } else if let Purpose::Operation {
-            operation, reply, ..
-        } = in_flight.purpose
-        {
-            self.answered += 1;
-            if is_marker_gone(value) {
-                self.doubt();
-            }
-            let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
-            let answer = self.as_far_as_it_counts(&operation, answer);
-            if let Answer::Failed(error) = &answer {
-                self.inbox.pulse.failed(error.kind(), 1);
-                self.inbox.pulse.ails(error);
-            }
-            reply.answer(answer);
-        }
-        Ok(())
-    }
-
-    /// How long the answer took, by when the bytes were read: no clock is asked for each.
-    fn count(&self, in_flight: &InFlight) {
-        let after = self.heard.saturating_duration_since(in_flight.since);
-        self.inbox.pulse.answered(after);
-        if let Some(observer) = &self.options.answers {
-            observer.answered(after);
-        }
     }
 
     /// Encodes what callers submitted.
@@ -381,13 +291,6 @@ impl Future for Serve<'_> {
 
 fn lost(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
-}
-
-fn garbled() -> NodeError {
-    NodeError::sent(
-        NodeErrorKind::Protocol,
-        "what answered does not speak the Redis protocol",
-    )
 }
 
 #[cfg(test)]

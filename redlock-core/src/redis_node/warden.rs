@@ -13,6 +13,10 @@ use super::pulse::ClockReading;
 use super::vetting::{Facts, refused};
 use super::wire::{Digits, Value, pack};
 
+/// When to look again at a node that did not take its marker: another process may have been faster, or
+/// the write too late.
+const NOT_TAKEN: Duration = Duration::from_millis(250);
+
 /// Sets the marker where it is what it should be, and it is not too late; answers the time and the
 /// marker. `-` stands for a marker that is missing, `=` comes before one that is there.
 const CHECK: &str = "\
@@ -37,6 +41,8 @@ pub(super) struct Warden {
     run_id: Option<String>,
     /// What the next check is to write.
     write: Option<Write>,
+    /// The last question came with a write.
+    has_written: bool,
     /// The fleet's doubts as of the last question.
     doubts: u64,
     /// When the check that is out was sent.
@@ -82,6 +88,7 @@ impl Warden {
             clock,
             run_id: None,
             write: None,
+            has_written: false,
             doubts: fleet.doubts(),
             is_voting: false,
             logged: String::new(),
@@ -127,6 +134,7 @@ impl Warden {
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.fleet.doubts();
         self.asked = self.clock.now();
+        self.has_written = self.write.is_some();
         if !self.is_on() {
             // No marker, and nobody who needs to be allowed to look for one.
             return pack([&b"TIME"[..]].into_iter());
@@ -188,6 +196,13 @@ impl Warden {
                 outcome.quarantine = quarantined(reason);
                 outcome.is_settled = is_settled;
                 outcome.look_again = Some(look_again);
+            }
+            Action::Write { reason, .. } if self.has_written => {
+                // Asked first: what is written then is held against what is there then.
+                let reason = format!("it does not take its marker; {reason}");
+                self.log_hold(&reason);
+                outcome.quarantine = quarantined(reason);
+                outcome.look_again = Some(NOT_TAKEN);
             }
             Action::Write {
                 expected,

@@ -18,7 +18,7 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::redis_node::address::Login;
 use crate::redis_node::connect::{CLOSED, describe};
 use crate::redis_node::inbox::HasEnded;
-use crate::redis_node::socket::Stream;
+use crate::redis_node::socket::{Stream, make_room};
 use crate::redis_node::wire::{Value, decode_resp3, pack};
 use crate::vigil::Watch;
 
@@ -117,6 +117,7 @@ impl<'a> Post<'a> {
     /// Reads until nothing more is there.
     fn read(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         loop {
+            make_room(&mut self.input);
             // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
             let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
             match read {

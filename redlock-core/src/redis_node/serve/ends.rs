@@ -4,28 +4,24 @@ use crate::node::{Answer, NodeError};
 use crate::operation::{SharedOperation, Want};
 
 use super::super::inbox::Owed;
+use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
     /// Whether what undoes an operation that sets a key was sent already, its release or what it
     /// gives way to: sent again now, it would come behind that, and nobody would ever undo it.
-    pub(super) fn is_overtaken(&self, operation: &SharedOperation) -> bool {
-        matches!(
+    pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
+        if !matches!(
             operation.want(),
             Want::Acquire { .. } | Want::Restore { .. }
-        ) && self.in_flight.iter().any(|later| match &later.purpose {
-            Purpose::Operation {
-                operation: later, ..
-            }
-            | Purpose::Owed(Owed {
-                operation: later, ..
-            }) => {
-                let is_release = matches!(later.want(), Want::Release { .. });
-                is_release && later.token() == operation.token()
-                    || later.predecessor() == Some(operation.token())
-            }
-            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => false,
-        })
+        ) {
+            return false;
+        }
+        let in_flight = &self.in_flight;
+        let overtaken = self.overtaken.get_or_insert_with(|| {
+            Overtaken::of(in_flight.iter().map(|in_flight| &in_flight.purpose))
+        });
+        overtaken.contains(operation.token())
     }
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.

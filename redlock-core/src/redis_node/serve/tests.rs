@@ -2,11 +2,11 @@
 
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
-use tokio::io::{AsyncWriteExt as _, DuplexStream};
+use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, ReadBuf};
 
 use super::*;
 use crate::IoThread;
@@ -231,4 +231,145 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
         answer(&mut serve, &mut server, "$-1\r\n").await;
         assert_eq!(round.tally().granted, 1);
     }
+}
+
+/// Counts the reads that bring something.
+struct Counted {
+    reader: DuplexStream,
+    reads: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.reader).poll_read(context, buffer);
+        let is_any = buffer.filled().len() > before;
+        self.reads.fetch_add(usize::from(is_any), Ordering::Relaxed);
+        read
+    }
+}
+
+fn connected(reader: impl AsyncRead + Send + Unpin + 'static, socket: &Arc<Socket>) -> Connected {
+    Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_answers_are_read_at_once() {
+    const ROUNDS: usize = 100;
+    const OPERATIONS: usize = 1000;
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), OPERATIONS);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Counted {
+        reader,
+        reads: Arc::clone(&reads),
+    };
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(connected(counted, &socket), &inbox, &options, None);
+    let operation = || {
+        let token = TokenSource::new().fresh(&*io.environment().entropy);
+        Operation::new(Resource::from("r"), token, Want::Release { ttl })
+    };
+    for _ in 0..ROUNDS {
+        for _ in 0..OPERATIONS {
+            submit_operation(&inbox, operation());
+        }
+        look(&mut serve);
+        answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
+    }
+    assert_eq!(inbox.vitals().in_flight, 0);
+    let reads = reads.load(Ordering::Relaxed);
+    assert!(
+        reads <= ROUNDS + 1,
+        "{reads} reads for {} answers",
+        ROUNDS * OPERATIONS
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
+    let fleet = Arc::new(Fleet::new(
+        RestartGuard::Standard,
+        Duration::from_secs(1),
+        1,
+    ));
+    let (_, clock) = still_clock();
+    let mut warden = Warden::new(&"a".into(), &fleet, false, clock);
+    warden.connected(Facts::of_role(false), Vec::new());
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(
+        connected(reader, &socket),
+        &inbox,
+        &options,
+        Some(&mut warden),
+    );
+    look(&mut serve);
+    for _ in 0..10 {
+        let question = socket.take();
+        assert!(question.contains("redlock:marker") && !question.contains("1 ? "));
+        answer(&mut serve, &mut server, &checked(5_000, None)).await;
+        assert!(
+            socket.take().contains("1 ? 5000"),
+            "at once, what it is to be"
+        );
+        let before = Instant::now();
+        answer(&mut serve, &mut server, &checked(5_000, None)).await;
+        let NodeStatus::Abstaining(reason) = inbox.status() else {
+            panic!("it votes");
+        };
+        assert!(
+            reason
+                .to_string()
+                .starts_with("it does not take its marker"),
+            "{reason}"
+        );
+        inbox.settled().await;
+        while socket.0.lock().unwrap().is_empty() {
+            tokio::time::advance(Duration::from_millis(50)).await;
+            look(&mut serve);
+        }
+        assert!(before.elapsed() >= Duration::from_millis(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_under_way() {
+    const OPERATIONS: usize = 1000;
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), OPERATIONS);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    let keys = Resource::all(["a", "b"]);
+    for _ in 0..OPERATIONS {
+        let token = TokenSource::new().fresh(&*io.environment().entropy);
+        let acquire = Want::Acquire { ttl, hint: 0 };
+        submit_operation(&inbox, Operation::new(keys.clone(), token, acquire));
+    }
+    look(&mut serve);
+    for answered in 1..OPERATIONS {
+        answer(&mut serve, &mut server, FORGOTTEN).await;
+        let left = serve.overtaken.as_ref().map(Overtaken::answers_left);
+        assert_eq!(left, Some(OPERATIONS - 1 - answered), "it is not made anew");
+    }
+    answer(&mut serve, &mut server, FORGOTTEN).await;
+    answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
+    assert!(inbox.vitals().in_flight == 0 && serve.overtaken.is_none());
 }

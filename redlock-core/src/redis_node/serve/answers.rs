@@ -1,0 +1,129 @@
+//! What the server says.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use bytes::Buf as _;
+use tokio::io::AsyncReadExt as _;
+use tokio::time::Instant;
+
+use crate::node::{Answer, NodeError, NodeErrorKind};
+
+use super::super::command::{
+    encode_with_text, interpret, is_marker_gone, is_noscript, is_of_replica,
+};
+use super::super::connect::{CLOSED, describe};
+use super::super::inbox::Owed;
+use super::super::socket::make_room;
+use super::super::wire::{Value, decode};
+use super::overtaken::Overtaken;
+use super::{InFlight, Purpose, Serve, lost};
+
+impl Serve<'_> {
+    /// Reads and answers until nothing more is there.
+    pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        loop {
+            make_room(&mut self.input);
+            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
+            let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
+            match read {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
+                Poll::Ready(Ok(_)) => {
+                    self.heard = Instant::now();
+                    self.inbox.pulse.heard(self.heard);
+                    // An answer may be to what a caller wrote by itself.
+                    self.hear_of_written();
+                    self.answer_all()?;
+                }
+                Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
+            }
+        }
+    }
+
+    fn answer_all(&mut self) -> Result<(), NodeError> {
+        let mut input = std::mem::take(&mut self.input);
+        while let Some((value, length)) = decode(&input).map_err(|_| garbled())? {
+            let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
+            self.answer(oldest, &value)?;
+            if self.overtaken.as_mut().is_some_and(Overtaken::is_spent) {
+                self.overtaken = None;
+            }
+            input.advance(length);
+        }
+        self.input = input;
+        Ok(())
+    }
+
+    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+        if self.leaves_a_replica && is_of_replica(value) {
+            // Nobody served it. If it is a release, it is owed to the next master.
+            self.in_flight.push_front(in_flight);
+            return Err(lost("the server is a replica now"));
+        }
+        let operation = match &in_flight.purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                operation
+            }
+            Purpose::Heartbeat | Purpose::Asking => {
+                self.count(&in_flight);
+                return Ok(());
+            }
+            Purpose::Check => {
+                // A refusal ends the connection, and is no answer to count on.
+                self.checked(value)?;
+                self.count(&in_flight);
+                return Ok(());
+            }
+        };
+        if is_noscript(value) && !self.is_overtaken(operation) {
+            // Nothing was run, so asking again with the text is the first time that it is.
+            if let Purpose::Operation { route, .. } = &in_flight.purpose
+                && route.is_asking
+            {
+                self.ask_for_slot(in_flight.since);
+            }
+            self.output
+                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            self.in_flight.push_back(in_flight);
+            return Ok(());
+        }
+        self.count(&in_flight);
+        if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
+            self.hand_on(in_flight.purpose, redirected);
+        } else if let Purpose::Operation {
+            operation, reply, ..
+        } = in_flight.purpose
+        {
+            self.answered += 1;
+            if is_marker_gone(value) {
+                self.doubt();
+            }
+            let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
+            let answer = self.as_far_as_it_counts(&operation, answer);
+            if let Answer::Failed(error) = &answer {
+                self.inbox.pulse.failed(error.kind(), 1);
+                self.inbox.pulse.ails(error);
+            }
+            reply.answer(answer);
+        }
+        Ok(())
+    }
+
+    /// How long the answer took, by when the bytes were read: no clock is asked for each.
+    fn count(&self, in_flight: &InFlight) {
+        let after = self.heard.saturating_duration_since(in_flight.since);
+        self.inbox.pulse.answered(after);
+        if let Some(observer) = &self.options.answers {
+            observer.answered(after);
+        }
+    }
+}
+
+fn garbled() -> NodeError {
+    NodeError::sent(
+        NodeErrorKind::Protocol,
+        "what answered does not speak the Redis protocol",
+    )
+}
