@@ -19,7 +19,8 @@ pub use vitals::{ClockOffset, ErrorCounts, LastError, Latency, NodeVitals};
 /// * Operations of one connection are served in the order in which they were submitted. A release
 ///   submitted behind an acquisition undoes it, even where the acquisition's answer never came.
 /// * Where a connection breaks, a release whose answer is missing is repeated on the next one,
-///   before anything else, until the ttl that it names has passed.
+///   before anything else, until the ttl that it names has passed. One that is answered with an error
+///   is repeated, too.
 /// * What is in flight is bounded. Beyond the bound, and while there is no connection, the node
 ///   votes no at once; a release is always accepted.
 /// * Every reply is answered exactly once, be it by being dropped.
@@ -59,7 +60,8 @@ pub trait Node: Send + Sync + 'static {
     }
 
     /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier behind all
-    /// that was submitted there. Otherwise as [`submit`](Self::submit).
+    /// that was submitted there. It fails where a release is still owed to the node. Otherwise as
+    /// [`submit`](Self::submit).
     fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
         let _ = lane;
         self.submit(operation, reply);
@@ -252,6 +254,12 @@ impl NodeError {
     /// The same error for an operation that was under way when it came up.
     pub(crate) fn into_sent(mut self) -> Self {
         self.sent = true;
+        self
+    }
+
+    /// The same error for an operation that the node certainly did not run.
+    pub(crate) fn into_unsent(mut self) -> Self {
+        self.sent = false;
         self
     }
 

@@ -21,8 +21,8 @@ pub struct ShutdownReport {
     /// Acquisitions that had begun and did not end before the deadline, because nobody polled
     /// them. What they may have on the nodes stays until the ttl.
     pub under_way: usize,
-    /// Pools that did not confirm in time that everything sent to them was served. A node that
-    /// cannot be reached frees itself at the ttl.
+    /// Pools that did not confirm in time that everything sent to them was served: they cannot be
+    /// reached, or answered a release with an error. Such a node frees itself at the ttl.
     pub unconfirmed: Vec<String>,
 }
 

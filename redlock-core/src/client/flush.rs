@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::node::{Answer, Node, NodeErrorKind, Reply};
+use crate::node::{Answer, Node, Reply};
 use crate::operation::{Operation, Want};
 use crate::race::before;
 use crate::resource::Resource;
@@ -19,7 +19,8 @@ impl Client {
     /// before it, so one that changes nothing does for a barrier: the release of what was never
     /// locked, which also reaches a node that votes no. It takes two: what the first one found
     /// answered with `NOSCRIPT`, or with the way to another server of a Cluster, is sent again behind
-    /// it.
+    /// it. Releases that a node answered with errors are tried once more ahead of each; a node that
+    /// still does not serve them is among those that are returned.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -78,10 +79,6 @@ async fn serves(node: &dyn Node, barrier: Operation) -> bool {
     is_served
 }
 
-/// Whether a node got to serve what it answers to. One that answers with an error has, too.
 fn was_served(answer: &Answer) -> bool {
-    match answer {
-        Answer::Failed(error) => error.kind() == NodeErrorKind::Server,
-        _ => true,
-    }
+    !matches!(answer, Answer::Failed(_))
 }

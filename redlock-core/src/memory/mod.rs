@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::environment::{Clock, Moment};
 use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
-use crate::operation::Operation;
+use crate::operation::{Operation, Want};
 use crate::timekeeper::wake;
 use crate::vigil::Watch;
 use store::Store;
@@ -43,9 +43,30 @@ struct State {
     watches: Vec<Watch>,
     /// What came while the node hangs, in order.
     unanswered: VecDeque<(Arc<Operation>, Reply)>,
+    /// Releases that it did not serve, and until when they are of any use.
+    owed: VecDeque<(Arc<Operation>, Moment)>,
 }
 
 impl State {
+    /// Serves `operation`. Where the node is in trouble, and that is a release, it is owed.
+    fn serve(&mut self, operation: &Arc<Operation>, now: Moment, wall: Duration) -> Answer {
+        let answer = self.store.serve(operation, now, wall);
+        if let (Answer::Failed(_), Want::Release { ttl }) = (&answer, operation.want()) {
+            while self.owed.front().is_some_and(|(_, until)| *until <= now) {
+                self.owed.pop_front();
+            }
+            self.owed
+                .push_back((Arc::clone(operation), now.saturating_add(ttl)));
+        }
+        answer
+    }
+
+    /// Whether a barrier fails: the node cannot be reached, or has not served all releases.
+    fn owes(&self, now: Moment) -> bool {
+        matches!(self.store.trouble, Trouble::Cut)
+            || self.owed.iter().any(|(_, until)| *until > now)
+    }
+
     /// Tells whoever waits what is there now. The reports are in order, as they are made under the
     /// node's lock; the callers are to be woken once it is free.
     fn tell(&mut self, now: Moment) -> Vec<Waker> {
@@ -72,26 +93,28 @@ impl MemoryNode {
         }
     }
 
-    /// Makes the node unreachable: it votes no, and keeps what it holds. Releases still come
-    /// through, as they would after the reconnection.
+    /// Makes the node unreachable: it votes no, and keeps what it holds until the ttl. Releases come
+    /// through once it is [restored](Self::restore), as they would after the reconnection.
     pub fn cut(&self) {
         self.trouble(Trouble::Cut);
     }
 
     /// Makes the node hang, as a server that is stopped: it takes what it is asked, and answers
     /// nothing. Once it goes on, by [`restore`](Self::restore), [`cut`](Self::cut) or
-    /// [`fail`](Self::fail), it serves what came meanwhile, in order.
+    /// [`fail`](Self::fail), it answers what came meanwhile, in order.
     pub fn hang(&self) {
         self.trouble(Trouble::Hangs);
     }
 
     /// Makes the node answer everything with a server's error, such as `OOM command not allowed`.
-    /// It keeps what it holds. Releases still come through, as they would once it is well again.
+    /// It keeps what it holds until the ttl. Releases come through once it is
+    /// [restored](Self::restore), as a server is sent them again.
     pub fn fail(&self, error: &str) {
         self.trouble(Trouble::Fails(NodeError::server(error.as_bytes())));
     }
 
-    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail).
+    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the releases
+    /// that came meanwhile.
     pub fn restore(&self) {
         self.trouble(Trouble::None);
     }
@@ -182,7 +205,13 @@ impl MemoryNode {
             let mut state = self.lock();
             state.store.expire(now);
             let is_hanging = matches!(trouble, Trouble::Hangs);
+            let is_well = matches!(trouble, Trouble::None);
             state.store.trouble = trouble;
+            if is_well {
+                for (release, _) in std::mem::take(&mut state.owed) {
+                    state.store.serve(&release, now, wall);
+                }
+            }
             let due = if is_hanging {
                 VecDeque::new()
             } else {
@@ -190,7 +219,7 @@ impl MemoryNode {
             };
             let answers: Vec<_> = due
                 .into_iter()
-                .map(|(operation, reply)| (state.store.serve(&operation, now, wall), reply))
+                .map(|(operation, reply)| (state.serve(&operation, now, wall), reply))
                 .collect();
             (answers, state.tell(now))
         };
@@ -234,15 +263,34 @@ impl Node for MemoryNode {
     }
 
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        {
+        let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        let (answer, woken) = {
             let mut state = self.lock();
             if matches!(state.store.trouble, Trouble::Hangs) {
                 state.unanswered.push_back((operation, reply));
                 return;
             }
-        }
+            state.store.expire(now);
+            (state.serve(&operation, now, wall), state.tell(now))
+        };
         // The answer may wake the caller, so it is given once the store's lock is free again.
-        let answer = self.serve(&operation);
+        woken.into_iter().for_each(wake);
+        reply.answer(self.in_epoch(answer));
+    }
+
+    fn submit_on(&self, _lane: usize, barrier: Arc<Operation>, reply: Reply) {
+        let now = self.shared.clock.now();
+        let answer = {
+            let mut state = self.lock();
+            match state.store.trouble.reason() {
+                Some(_) if matches!(state.store.trouble, Trouble::Hangs) => {
+                    state.unanswered.push_back((barrier, reply));
+                    return;
+                }
+                Some(reason) if state.owes(now) => Answer::Failed(reason),
+                _ => Answer::Absent,
+            }
+        };
         reply.answer(answer);
     }
 

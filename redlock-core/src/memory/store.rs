@@ -38,12 +38,15 @@ fn clamped(hint: u64, wall: Duration) -> u64 {
 impl Store {
     pub(super) fn serve(&mut self, operation: &Operation, now: Moment, wall: Duration) -> Answer {
         if let Some(error) = self.trouble.reason() {
-            // The only operation that such a node still serves is the release: it stands for the
-            // one that a real node gets after the reconnection, or once it is well again.
-            if matches!(operation.want(), Want::Release { .. }) {
-                self.release(operation);
-            }
-            return Answer::Failed(error);
+            // What is a single SET on a server was certainly not run.
+            let is_one_key = operation.keys().names().len() == 1
+                && operation.counters().is_none()
+                && operation.predecessor().is_none();
+            let is_set = matches!(operation.want(), Want::Acquire { .. }) && is_one_key;
+            return Answer::Failed(match &self.trouble {
+                Trouble::Fails(_) if is_set => error.into_unsent(),
+                _ => error,
+            });
         }
         match operation.want() {
             Want::Acquire { ttl, hint } => {

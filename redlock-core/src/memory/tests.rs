@@ -8,6 +8,7 @@ use crate::environment::Entropy;
 use crate::node::{NodeErrorKind, ask};
 use crate::operation::Want;
 use crate::resource::Resource;
+use crate::round::{Goal, Round};
 use crate::still_clock::still_clock;
 use crate::token::OwnerToken;
 
@@ -99,7 +100,9 @@ fn a_node_that_is_cut_while_it_hangs_refuses_what_it_was_asked() {
         };
         assert_eq!(error.kind(), NodeErrorKind::NotConnected);
     }
-    assert!(node.keys().is_empty(), "the release came through");
+    assert_eq!(node.keys().len(), 1, "it did not come through");
+    node.restore();
+    assert!(node.keys().is_empty(), "and does now");
 }
 
 #[test]
@@ -116,8 +119,36 @@ fn a_node_that_fails_answers_the_error_and_keeps_what_it_holds() {
     assert!(!is_voting(&node));
     assert_eq!(node.keys().len(), 1);
 
-    now(&node, release(1));
-    assert!(node.keys().is_empty());
+    let barrier = || {
+        let round = Round::new(1, Goal::All);
+        let reply = Reply::new(Arc::clone(&round), 0);
+        node.submit_on(0, Arc::new(release(9)), reply);
+        round.answers().pop().flatten()
+    };
+    assert_eq!(barrier(), Some(Answer::Absent), "nothing is owed");
+    assert!(matches!(now(&node, release(1)), Answer::Failed(_)));
+    assert_eq!(node.keys().len(), 1);
+    assert!(matches!(barrier(), Some(Answer::Failed(_))));
     node.restore();
+    assert!(node.keys().is_empty());
+    assert_eq!(barrier(), Some(Answer::Absent));
     assert_eq!(now(&node, acquire(2)), Answer::GRANTED);
+}
+
+#[test]
+fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
+    let node = MemoryNode::new("a", still_clock().1);
+    node.fail("OOM command not allowed when used memory > 'maxmemory'.");
+    let was_sent = |operation| match now(&node, operation) {
+        Answer::Failed(error) => error.was_sent(),
+        other => panic!("{other:?}"),
+    };
+    assert!(!was_sent(acquire(1)));
+    let both = Resource::all(["a", "b"]);
+    let want = Want::Acquire { ttl: TTL, hint: 0 };
+    assert!(was_sent(Operation::new(
+        both,
+        OwnerToken::draw(&Fixed(2)),
+        want
+    )));
 }

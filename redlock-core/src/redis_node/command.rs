@@ -165,6 +165,10 @@ pub(super) fn interpret(
         (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }
+        (Want::Acquire { .. }, Value::Error(text)) if !is_script && is_refusal(text) => {
+            // Nothing was set, so there is nothing to release.
+            Answer::Failed(NodeError::server(text).into_unsent())
+        }
         (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
         (Want::Acquire { .. }, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
         (Want::Acquire { .. }, Value::Int(0)) if is_script => {
@@ -193,6 +197,13 @@ pub(super) fn interpret(
         (_, Value::Int(-1)) => Answer::Absent,
         _ => nonsense(),
     }
+}
+
+/// Whether an error's first word says that the server did not run a command: `OOM`, `NOPERM`,
+/// `NOREPLICAS` and the like. Behind `ERR` there may be anything, also a proxy's loss of its server.
+fn is_refusal(text: &[u8]) -> bool {
+    let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
+    code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }
 
 fn nonsense() -> Answer {

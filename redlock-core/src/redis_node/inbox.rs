@@ -1,5 +1,6 @@
 //! Where operations wait for the driver.
 
+mod debts;
 mod retired;
 mod state;
 mod submission;

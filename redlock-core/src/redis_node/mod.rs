@@ -39,6 +39,7 @@ use crate::operation::Operation;
 use crate::vigil::Watch;
 use address::Place;
 use cluster::Cluster;
+use inbox::Submission;
 use link::Link;
 
 /// How a Redis node's driver behaves.
@@ -185,7 +186,10 @@ impl Node for RedisNode {
 
     fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
         match &self.service {
-            Service::Server(link) => link.inbox.submit(operation, reply),
+            Service::Server(link) => {
+                // Only a part of a Cluster gives it back.
+                let _ = link.inbox.deliver(Submission::barrier(operation, reply));
+            }
             Service::Cluster(cluster) => cluster.submit_on(lane, operation, reply),
         }
     }

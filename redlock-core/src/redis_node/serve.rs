@@ -1,6 +1,7 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
+mod debts;
 mod ends;
 mod guarded;
 mod overtaken;
@@ -26,6 +27,7 @@ use super::connect::{Connected, describe};
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::socket::{Reader, Writer};
 use super::warden::Warden;
+use debts::Debts;
 use overtaken::Overtaken;
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
@@ -59,6 +61,7 @@ pub(super) struct Serve<'a> {
     in_flight: VecDeque<InFlight>,
     /// What of that is undone by what is behind it, while scripts are found to be forgotten.
     overtaken: Option<Overtaken>,
+    debts: Debts,
     /// Reused from one round to the next.
     taken: Vec<Submission>,
     /// Answered since the inbox was last told.
@@ -87,7 +90,7 @@ enum Purpose {
         reply: Reply,
         route: Route,
     },
-    /// A release from before the connection.
+    /// A release that is owed: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
@@ -135,6 +138,7 @@ impl<'a> Serve<'a> {
             input: BytesMut::new(),
             in_flight: VecDeque::new(),
             overtaken: None,
+            debts: Debts::new(),
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
@@ -144,12 +148,7 @@ impl<'a> Serve<'a> {
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
         serve.ask();
-        for owed in owed {
-            serve
-                .output
-                .extend_from_slice(encoded(&owed.operation, &serve.tongue));
-            serve.push(Instant::now(), Purpose::Owed(owed));
-        }
+        serve.pay(owed);
         serve
     }
 
@@ -220,6 +219,9 @@ impl<'a> Serve<'a> {
         {
             if route.is_asking {
                 self.ask_for_slot(since);
+            }
+            if route.is_barrier {
+                self.pay_all();
             }
             self.output
                 .extend_from_slice(encoded(&operation, &self.tongue));

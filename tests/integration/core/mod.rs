@@ -12,6 +12,7 @@ mod leases;
 mod line;
 mod lone_caller;
 mod min_hold;
+mod owed;
 mod passwords;
 mod pauses;
 mod renewal;

@@ -124,11 +124,7 @@ impl Cluster {
     }
 
     pub(super) fn submit_on(&self, lane: usize, operation: SharedOperation, reply: Reply) {
-        let route = Route {
-            is_pinned: true,
-            ..Route::default()
-        };
-        let submission = Submission::new(operation, reply, route);
+        let submission = Submission::barrier(operation, reply);
         let map = self.shared.map();
         let shard = {
             let state = self.shared.lock();

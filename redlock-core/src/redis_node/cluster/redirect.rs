@@ -124,7 +124,7 @@ impl Redirected<'_> {
         }
         let mut submission = Submission::new(operation, reply, route);
         let target = match &self.way {
-            _ if route.is_pinned || route.hops >= MOST_HOPS => None,
+            _ if route.hops >= MOST_HOPS => None,
             _ if !may_follow(&submission.operation, &submission.reply) => None,
             Way::Moved(server) | Way::Ask(server) => cluster.shard_at(server),
             Way::Nowhere => None,

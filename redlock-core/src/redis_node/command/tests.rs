@@ -110,3 +110,28 @@ fn a_swap_is_answered_as_any_script_that_acquires() {
     let counter = Some(9);
     assert_eq!(answer, Answer::Granted { counter, epoch });
 }
+
+#[test]
+fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
+    let [before, token] = tokens();
+    let was_sent = |names: &[&str], from, error: &[u8]| {
+        let operation = acquisition(names, &token, from);
+        match interpret(&operation, Dialect::NamesHolder, 0, &Value::Error(error)) {
+            Answer::Failed(error) => error.was_sent(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let refusals: [&[u8]; 3] = [
+        b"OOM command not allowed when used memory > 'maxmemory'.",
+        b"NOREPLICAS Not enough good replicas to write.",
+        b"LOADING",
+    ];
+    for error in refusals {
+        assert!(!was_sent(&["a"], None, error));
+        assert!(was_sent(&["a", "b"], None, error));
+        assert!(was_sent(&["a"], Some(&before), error));
+    }
+    for proxys in [&b"ERR upstream timed out"[..], b"upstream failure", b""] {
+        assert!(was_sent(&["a"], None, proxys));
+    }
+}

@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) written: Vec<Submission>,
     /// The end of what a caller wrote, where the socket took only a part.
     pub(super) unwritten: Vec<u8>,
-    /// Releases that could not be delivered, or whose answer got lost.
+    /// Releases that could not be delivered, whose answer got lost, or was an error.
     pub(super) owed: VecDeque<Owed>,
     /// Submitted and not answered.
     pub(super) outstanding: usize,
@@ -99,7 +99,8 @@ impl State {
         let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
             return Written::Nothing;
         };
-        if !matches!(self.gate, Gate::Open) || submission.route.is_asking {
+        let route = submission.route;
+        if !matches!(self.gate, Gate::Open) || route.is_asking || route.is_barrier {
             return Written::Nothing;
         }
         direct.is_calm = false;

@@ -22,8 +22,8 @@ pub(in crate::redis_node) struct Route {
     pub(in crate::redis_node) hops: u8,
     /// The last of them is just giving the keys' slot to this one.
     pub(in crate::redis_node) is_asking: bool,
-    /// It is for this very connection.
-    pub(in crate::redis_node) is_pinned: bool,
+    /// See [`Submission::barrier`]. It is for this very connection.
+    pub(in crate::redis_node) is_barrier: bool,
     /// A release that was owed elsewhere, and until when.
     pub(in crate::redis_node) owed_until: Option<Instant>,
 }
@@ -40,6 +40,15 @@ impl Submission {
             reply,
             route,
         }
+    }
+
+    /// Its answer says whether everything before it was served.
+    pub(in crate::redis_node) fn barrier(operation: SharedOperation, reply: Reply) -> Self {
+        let route = Route {
+            is_barrier: true,
+            ..Route::default()
+        };
+        Self::new(operation, reply, route)
     }
 }
 
@@ -58,7 +67,7 @@ impl Owed {
         let Want::Release { ttl } = operation.want() else {
             return None;
         };
-        if route.is_pinned {
+        if route.is_barrier {
             // Anywhere else it has no meaning.
             return None;
         }

@@ -90,25 +90,58 @@ impl Serve<'_> {
             return Ok(());
         }
         self.count(&in_flight);
-        if let Some(redirected) = self.inbox.part().and_then(|part| part.reads(value)) {
-            self.hand_on(in_flight.purpose, redirected);
-        } else if let Purpose::Operation {
-            operation, reply, ..
-        } = in_flight.purpose
-        {
-            self.answered += 1;
-            if is_marker_gone(value) {
-                self.doubt();
+        match in_flight.purpose {
+            Purpose::Operation { reply, route, .. } if route.is_barrier => {
+                self.answered += 1;
+                let is_paid = self.is_paid();
+                reply.answer(is_paid.map_or_else(Answer::Failed, |()| Answer::Absent));
             }
-            let answer = interpret(&operation, self.tongue.dialect, self.epoch, value);
-            let answer = self.as_far_as_it_counts(&operation, answer);
-            if let Answer::Failed(error) = &answer {
-                self.inbox.pulse.failed(error.kind(), 1);
-                self.inbox.pulse.ails(error);
-            }
-            reply.answer(answer);
+            purpose => match self.inbox.part().and_then(|part| part.reads(value)) {
+                Some(redirected) => self.hand_on(purpose, redirected),
+                None => self.tell(purpose, value),
+            },
         }
         Ok(())
+    }
+
+    /// Tells whoever waits what the server made of it.
+    fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
+        let dialect = self.tongue.dialect;
+        match purpose {
+            Purpose::Operation {
+                operation,
+                reply,
+                route,
+            } => {
+                self.answered += 1;
+                if is_marker_gone(value) {
+                    self.doubt();
+                }
+                let answer = interpret(&operation, dialect, self.epoch, value);
+                let answer = self.as_far_as_it_counts(&operation, answer);
+                if let Answer::Failed(error) = &answer {
+                    self.inbox.pulse.failed(error.kind(), 1);
+                    self.inbox.pulse.ails(error);
+                    if let Some(owed) = Owed::for_release(&operation, route) {
+                        self.owe(owed, error);
+                    }
+                }
+                reply.answer(answer);
+            }
+            Purpose::Owed(owed) => {
+                let answer = interpret(&owed.operation, dialect, self.epoch, value);
+                let refusal = match answer {
+                    Answer::Failed(error) => Some(error),
+                    _ => None,
+                };
+                if let Some(error) = &refusal {
+                    self.inbox.pulse.ails(error);
+                    self.owe(owed, error);
+                }
+                self.tried(refusal.is_none());
+            }
+            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
+        }
     }
 
     /// How long the answer took, by when the bytes were read: no clock is asked for each.

@@ -23,7 +23,10 @@ impl Serve<'_> {
                 reply,
                 route,
             } => redirected.operation(operation, reply, route),
-            Purpose::Owed(owed) => redirected.owed(owed),
+            Purpose::Owed(owed) => {
+                redirected.owed(owed);
+                self.tried(true);
+            }
             Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
         }
     }

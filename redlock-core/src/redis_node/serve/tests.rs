@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, ReadBuf};
 use super::*;
 use crate::IoThread;
 use crate::guard::{Fleet, RestartGuard};
-use crate::node::NodeStatus;
+use crate::node::{Answer, NodeStatus};
 use crate::operation::{Operation, Want};
 use crate::redis_node::command::Dialect;
 use crate::redis_node::vetting::Facts;
@@ -373,3 +373,5 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
     assert!(inbox.vitals().in_flight == 0 && serve.overtaken.is_none());
 }
+
+mod debts;

@@ -28,6 +28,9 @@ impl Serve<'_> {
             if self.check_at.is_some_and(|at| at <= now) {
                 self.ask();
             }
+            if self.debts.pay_at.is_some_and(|at| at <= now) {
+                self.pay_some(now);
+            }
             has_work |= !self.output.is_empty();
             let next = match self.waited(now) {
                 None => self.idle(now).unwrap_or_else(|| {
@@ -51,8 +54,9 @@ impl Serve<'_> {
                 }
                 Some(waited) => self.options.suspect_after.saturating_sub(waited),
             };
-            let check = self.check_at.map(|at| at.saturating_duration_since(now));
-            let next = check.map_or(next, |check| next.min(check));
+            let others = [self.check_at, self.debts.pay_at].into_iter().flatten();
+            let others = others.map(|at| at.saturating_duration_since(now));
+            let next = others.fold(next, Duration::min);
             self.watchdog
                 .as_mut()
                 .reset(now + next.max(Duration::from_millis(1)));
