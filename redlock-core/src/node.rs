@@ -32,7 +32,8 @@ pub trait Node: Send + Sync + 'static {
     /// `Drop` and from any thread; the answer comes through `reply`, possibly before this returns.
     fn submit(&self, operation: Arc<Operation>, reply: Reply);
 
-    /// Whether the node would vote now.
+    /// Whether the node would vote now, as far as is known: also not where it has just answered one
+    /// acquisition after the other with an error.
     fn status(&self) -> NodeStatus;
 
     /// How the node has been doing, for whoever looks after it.

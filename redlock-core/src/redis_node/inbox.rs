@@ -3,6 +3,7 @@
 mod debts;
 mod retired;
 mod state;
+mod status;
 mod submission;
 
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::operation::{Operation, Want};
 
 use super::cluster::Part;
@@ -140,32 +141,6 @@ impl Inbox {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn status(&self) -> NodeStatus {
-        match &self.lock().gate {
-            Gate::Open => NodeStatus::Voting,
-            Gate::Suspect(error) | Gate::Quarantined(error) | Gate::Closed(error) => {
-                NodeStatus::Abstaining(error.clone())
-            }
-        }
-    }
-
-    /// What is known here of how the node has been doing.
-    pub(super) fn vitals(&self) -> NodeVitals {
-        let mut vitals = self.pulse.vitals();
-        vitals.in_flight = self.lock().outstanding;
-        vitals
-    }
-
-    pub(super) async fn settled(&self) {
-        loop {
-            let settled = self.settled.notified();
-            if self.lock().is_settled {
-                return;
-            }
-            settled.await;
-        }
     }
 
     pub(super) fn epoch(&self) -> u32 {

@@ -14,6 +14,7 @@ mod link;
 mod locate;
 mod lookout;
 mod pulse;
+mod refusals;
 mod scripts;
 mod sentinel;
 mod serve;

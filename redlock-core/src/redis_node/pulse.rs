@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::refusals::Refusals;
 use crate::node::NodeVitals;
 use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeErrorKind};
 
@@ -21,6 +22,7 @@ pub(super) struct Pulse {
     latency: Latencies,
     /// In the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
+    pub(super) refusals: Refusals,
     state: Mutex<State>,
 }
 
@@ -60,6 +62,7 @@ impl Pulse {
             began,
             latency: Latencies::default(),
             errors: Default::default(),
+            refusals: Refusals::default(),
             state: Mutex::new(State {
                 is_connected: false,
                 since: began,
@@ -71,6 +74,7 @@ impl Pulse {
     }
 
     pub(super) fn connected(&self, now: Instant) {
+        self.refusals.voted();
         let mut state = self.lock();
         state.is_connected = true;
         state.since = now;

@@ -5,6 +5,7 @@ mod debts;
 mod ends;
 mod guarded;
 mod overtaken;
+mod probe;
 mod slots;
 mod watchdog;
 
@@ -62,6 +63,8 @@ pub(super) struct Serve<'a> {
     /// What of that is undone by what is behind it, while scripts are found to be forgotten.
     overtaken: Option<Overtaken>,
     debts: Debts,
+    /// When a server that refuses is asked whether it would vote again.
+    probe_at: Option<Instant>,
     /// Reused from one round to the next.
     taken: Vec<Submission>,
     /// Answered since the inbox was last told.
@@ -98,6 +101,8 @@ enum Purpose {
     Asking,
     /// The guard's question.
     Check,
+    /// Whether it would set a key.
+    Probe,
 }
 
 pub(super) enum Ended {
@@ -139,6 +144,7 @@ impl<'a> Serve<'a> {
             in_flight: VecDeque::new(),
             overtaken: None,
             debts: Debts::new(),
+            probe_at: None,
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,

@@ -250,3 +250,40 @@ async fn a_killed_pool_is_told_with_its_last_error() {
     assert_eq!(b.vitals.connections, 1);
     assert!(redlock.registry().is_ready());
 }
+
+#[tokio::test]
+async fn pools_that_answer_with_errors_are_none_that_vote() {
+    let nodes = start_nodes(3).await;
+    let redlock = start(config(&nodes)).await;
+    let registry = redlock.registry();
+    let limit = |bytes: &str| {
+        for node in nodes.iter().skip(1) {
+            node.command(["CONFIG", "SET", "maxmemory", bytes]);
+        }
+    };
+    limit("1");
+    eventually("a registry that is not ready", SOON, || async {
+        let refused = registry.clone().scope(lock("r").acquire()).await;
+        assert!(refused.unwrap_err().is_unavailable());
+        let is_ready = registry.is_ready();
+        (!is_ready).then_some(()).ok_or_else(|| "it is".to_owned())
+    })
+    .await;
+    assert_eq!(registry.votes().voting, 1);
+    let health = registry.health();
+    let why = |pool: &str| match &health.iter().find(|it| it.pool == pool).unwrap().status {
+        NodeStatus::Abstaining(reason) => reason.to_string(),
+        _ => String::new(),
+    };
+    assert_eq!(why("a"), "");
+    for pool in ["b", "c"] {
+        assert!(why(pool).starts_with("OOM"), "{}", why(pool));
+    }
+    // A service that is not ready is not called: nothing but the library asks now.
+    limit("0");
+    eventually("a registry that is ready", SOON, || async {
+        let is_ready = registry.is_ready();
+        is_ready.then_some(()).ok_or_else(|| "it is not".to_owned())
+    })
+    .await;
+}

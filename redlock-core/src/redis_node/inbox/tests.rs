@@ -4,6 +4,7 @@ use std::io;
 use std::task::{Poll, Waker};
 
 use super::*;
+use crate::node::NodeStatus;
 use crate::redis_node::command::{Dialect, encoded};
 use crate::resource::Resource;
 use crate::round::{Goal, Round};

@@ -70,6 +70,11 @@ impl Serve<'_> {
                 self.count(&in_flight);
                 return Ok(());
             }
+            Purpose::Probe => {
+                self.count(&in_flight);
+                self.probed(value);
+                return Ok(());
+            }
             Purpose::Check => {
                 // A refusal ends the connection, and is no answer to count on.
                 self.checked(value)?;
@@ -119,6 +124,9 @@ impl Serve<'_> {
                 }
                 let answer = interpret(&operation, dialect, self.epoch, value);
                 let answer = self.as_far_as_it_counts(&operation, answer);
+                if !is_noscript(value) {
+                    self.judge(&operation, &answer);
+                }
                 if let Answer::Failed(error) = &answer {
                     self.inbox.pulse.failed(error.kind(), 1);
                     self.inbox.pulse.ails(error);
@@ -140,7 +148,7 @@ impl Serve<'_> {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
+            Purpose::Heartbeat | Purpose::Asking | Purpose::Check | Purpose::Probe => {}
         }
     }
 

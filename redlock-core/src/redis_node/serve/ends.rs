@@ -40,7 +40,7 @@ impl Serve<'_> {
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat | Purpose::Asking | Purpose::Check => {}
+                Purpose::Heartbeat | Purpose::Asking | Purpose::Check | Purpose::Probe => {}
             }
         }
         self.inbox.close(error, owed);

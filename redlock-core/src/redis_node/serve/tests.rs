@@ -375,3 +375,4 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
 }
 
 mod debts;
+mod refusals;

@@ -31,6 +31,9 @@ impl Serve<'_> {
             if self.debts.pay_at.is_some_and(|at| at <= now) {
                 self.pay_some(now);
             }
+            if self.probe_at.is_some_and(|at| at <= now) {
+                self.probe(now);
+            }
             has_work |= !self.output.is_empty();
             let next = match self.waited(now) {
                 None => self.idle(now).unwrap_or_else(|| {
@@ -54,7 +57,8 @@ impl Serve<'_> {
                 }
                 Some(waited) => self.options.suspect_after.saturating_sub(waited),
             };
-            let others = [self.check_at, self.debts.pay_at].into_iter().flatten();
+            let others = [self.check_at, self.debts.pay_at, self.probe_at];
+            let others = others.into_iter().flatten();
             let others = others.map(|at| at.saturating_duration_since(now));
             let next = others.fold(next, Duration::min);
             self.watchdog
