@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::caught::{caught, log};
 use crate::claim::Extension;
 use crate::environment::Moment;
 use crate::error::{ExtendError, NodeReport, Over, Unavailable};
@@ -79,10 +80,13 @@ impl LeaseHandle {
     pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let outcome = self.count_extension(extending);
         if let Some(observer) = self.shared.observer.get() {
-            observer.extended(outcome.as_ref().copied());
+            caught("an observer of extensions", || {
+                observer.extended(outcome.as_ref().copied());
+            });
         }
         if outcome.is_ok() {
-            tracing::debug!(
+            log!(
+                debug,
                 resource = %self.resource(), token = self.token_id(),
                 ttl_ms = extending.ttl.as_millis(), "extended",
             );

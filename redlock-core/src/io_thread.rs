@@ -12,6 +12,7 @@ use rand::Rng as _;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::caught::unless_it_panics;
 use crate::environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 use crate::timekeeper::{Timekeeper, Timer};
 
@@ -41,7 +42,16 @@ impl IoThread {
         let handle = runtime.handle().clone();
         let timekeeper = Timekeeper::new(|| Moment::from_origin(since_boot()));
         let (alive, ended) = oneshot::channel::<()>();
-        let keeping = Arc::clone(&timekeeper).run();
+        let keeper = Arc::clone(&timekeeper);
+        let keeping = async move {
+            let what = "the keeper of timers";
+            while unless_it_panics(what, Arc::clone(&keeper).run())
+                .await
+                .is_none()
+            {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {

@@ -31,6 +31,7 @@
 //! ```
 
 mod attempt;
+mod caught;
 mod claim;
 mod client;
 mod environment;
@@ -67,6 +68,8 @@ mod token;
 mod vigil;
 mod votes;
 
+#[doc(hidden)]
+pub use caught::caught;
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet, Settings};
 pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::caught::{log, unless_it_panics};
 use crate::client::ClientShared;
 use crate::environment::Moment;
 use crate::error::{ExtendError, Over};
@@ -26,6 +27,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// How much sooner than it is due a lease may be renewed, to go along with another one; never more
 /// than a small part of its validity.
 const EARLIEST: Duration = Duration::from_millis(20);
+
+/// When renewal goes on behind a panic.
+const BEHIND_A_PANIC: Duration = Duration::from_millis(100);
 
 /// How many extensions may be under way at once.
 const MOST_IN_FLIGHT: usize = 256;
@@ -181,6 +185,18 @@ impl Renewals {
         }
     }
 
+    /// Has those leases looked at `again` whose extensions were given up.
+    fn resume(&self, again: Moment) {
+        let mut state = self.lock();
+        let State { entries, due, .. } = &mut *state;
+        for (id, entry) in entries {
+            if !due.contains(&(entry.due, *id)) {
+                entry.due = again;
+                due.insert((again, *id));
+            }
+        }
+    }
+
     /// Forgets a lease that is renewed no more.
     fn forget(&self, id: u64) {
         let _entry = self.lock().entries.remove(&id);
@@ -206,15 +222,27 @@ impl Renewals {
     }
 }
 
-/// Renews for as long as there is something to renew.
+/// Renews for as long as there is something to renew. Where that panics, it begins anew behind a pause.
 async fn run(client: Arc<ClientShared>) {
+    while unless_it_panics("the renewal of leases", renew(&client))
+        .await
+        .is_none()
+    {
+        let clock = &*client.environment.clock;
+        let again = clock.now().saturating_add(BEHIND_A_PANIC);
+        client.renewals.resume(again);
+        clock.sleep_until(again).await;
+    }
+}
+
+async fn renew(client: &ClientShared) {
     let (renewals, clock) = (&client.renewals, &*client.environment.clock);
     let mut in_flight: Vec<InFlight> = Vec::new();
     loop {
         let now = clock.now();
         let room = MOST_IN_FLIGHT.saturating_sub(in_flight.len());
         for (id, lease, ttl, end) in renewals.take_due(now, room) {
-            match begin(&client, id, lease, ttl, end, now) {
+            match begin(client, id, lease, ttl, end, now) {
                 Some(begun) => in_flight.push(begun),
                 None => renewals.forget(id),
             }
@@ -223,7 +251,7 @@ async fn run(client: Arc<ClientShared>) {
         let Ok(next) = renewals.next_due(in_flight.is_empty(), has_room) else {
             return;
         };
-        wait(&client, &mut in_flight, next).await;
+        wait(client, &mut in_flight, next).await;
         let (decided, rest) = in_flight.into_iter().partition(|one| one.is_decided);
         in_flight = rest;
         for one in decided {
@@ -308,7 +336,8 @@ fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
         Ok(()) => Some(lease.renewal_due(one.ttl)),
         Err(ExtendError::Unavailable(error)) => {
             let left = lease.shared.deadline().saturating_since(now);
-            tracing::warn!(
+            log!(
+                warn,
                 resource = %lease.resource(), token = lease.token_id(), %error,
                 "lease not renewed; its validity still stands",
             );
@@ -324,7 +353,8 @@ fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
 fn report_end(lease: &LeaseHandle, error: &ExtendError) {
     // Otherwise its holder let go of it meanwhile.
     if !matches!(error, ExtendError::Over(Over::Released)) {
-        tracing::warn!(
+        log!(
+            warn,
             resource = %lease.resource(), token = lease.token_id(), %error,
             "lease not renewed, and over",
         );

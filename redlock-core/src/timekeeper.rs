@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -14,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::caught::caught;
 use crate::environment::Moment;
 
 /// The task's own timer stops while the host is suspended, and the moments do not; so it looks at
@@ -91,9 +91,7 @@ impl Timekeeper {
 /// Wakes a caller. What its executor makes of it is its own affair: a panic there must not end the
 /// task that all others rely on.
 pub(crate) fn wake(waker: Waker) {
-    if catch_unwind(AssertUnwindSafe(|| waker.wake())).is_err() {
-        tracing::error!("a waker panicked; its task may hang");
-    }
+    caught("a waker", || waker.wake());
 }
 
 /// Completes when its moment has come. Dropping it takes it out of the keeper's map. It holds the

@@ -94,7 +94,8 @@ where
 /// For values that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
     count_swallowed(error);
-    tracing::error!(
+    log!(
+        error,
         site = name_of(error.site()),
         %error,
         "not run to its end, for another reason than a lock that somebody else holds",

@@ -60,7 +60,8 @@ impl Tenure {
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
         if self.on_cancel == OnCancel::Expire && is_cut_off {
-            tracing::warn!(
+            log!(
+                warn,
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
             );
@@ -150,7 +151,8 @@ impl Lease {
             && core.release().await == Released::Unconfirmed
         {
             self.core.holding.unconfirmed();
-            tracing::warn!(
+            log!(
+                warn,
                 resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
             );
@@ -208,14 +210,16 @@ impl Lease {
         match held {
             Held::Done(output) => Ok(output),
             Held::Late(output, over) => {
-                tracing::warn!(
+                log!(
+                    warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
                     "late: the body ended after its lease did",
                 );
                 Ok(output)
             }
             Held::Cancelled(over) => {
-                tracing::warn!(
+                log!(
+                    warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
                     "lost: the body was cancelled",
                 );

@@ -39,6 +39,13 @@
 //! * `testing`: a kit for tests of code that locks, in the module `testing`. For
 //!   `[dev-dependencies]`.
 
+/// An event in the log: `log!(warn, field = 1, "text")`. What the subscriber does is its own affair.
+macro_rules! log {
+    ($level:ident, $($event:tt)+) => {{
+        redlock_core::caught("a log subscriber", || tracing::$level!($($event)+));
+    }};
+}
+
 mod acquire;
 mod call;
 mod chain;

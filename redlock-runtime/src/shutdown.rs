@@ -126,6 +126,19 @@ impl Shutdown {
     }
 }
 
+/// The task of a shutdown. However it ends, those who wait for the report get what there is of it.
+struct Ending {
+    registry: Registry,
+    report: ShutdownReport,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let report = std::mem::take(&mut self.report);
+        self.registry.shared.shutdown.finish(report);
+    }
+}
+
 impl Registry {
     /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
     /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
@@ -142,16 +155,19 @@ impl Registry {
             return;
         }
         shutdown.begun.notify_waiters();
-        tracing::info!(
+        log!(
+            info,
             held = held.entries().len(),
             "redlock shuts down: no new locks; bodies have {} to finish",
             Brief(shutdown.grace),
         );
-        let registry = self.clone();
+        let mut ending = Ending {
+            registry: self.clone(),
+            report: ShutdownReport::default(),
+        };
         environment.spawner.spawn(Box::pin(async move {
-            let report = registry.wind_down(began).await;
-            report.log();
-            registry.shared.shutdown.finish(report);
+            ending.report = ending.registry.wind_down(began).await;
+            ending.report.log();
         }));
     }
 
@@ -240,7 +256,8 @@ impl Registry {
         report.stuck = stuck.map(|entry| entry.describe()).collect();
         report.under_way = held.under_way();
         for entry in &report.stuck {
-            tracing::error!(
+            log!(
+                error,
                 resource = %entry.resource,
                 "the body did not yield before the shutdown's deadline; its key stays until the ttl",
             );

@@ -55,7 +55,8 @@ impl ShutdownReport {
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
-                tracing::$level!(
+                log!(
+                    $level,
                     finished = self.finished.len(),
                     cancelled = self.cancelled.len(),
                     released = self.released.len(),

@@ -111,13 +111,14 @@ impl Listener {
     fn on_signal(&self, signal: &Signal) {
         match self.take(Instant::now()) {
             Meaning::Begin(registries) => {
-                tracing::info!(signal = signal.name, "asked to end");
+                log!(info, signal = signal.name, "asked to end");
                 for registry in registries {
                     registry.begin_shutdown();
                 }
                 self.woken.notify_waiters();
             }
-            Meaning::Kept => tracing::warn!(
+            Meaning::Kept => log!(
+                warn,
                 signal = signal.name,
                 "nobody waits for the signal; the next one ends the process",
             ),
@@ -148,7 +149,8 @@ fn end(signal: &Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
     let named = held.iter().take(NAMED).map(|it| it.resource.to_string());
     let named = named.collect::<Vec<_>>().join(", ");
-    tracing::error!(
+    log!(
+        error,
         signal = signal.name,
         held = held.len(),
         resources = named,
@@ -170,7 +172,7 @@ fn listener() -> Option<&'static Arc<Listener>> {
     match started {
         Ok(listener) => Some(listener),
         Err(error) => {
-            tracing::error!(%error, "cannot listen for signals: the I/O thread cannot start");
+            log!(error, %error, "cannot listen for signals: the I/O thread cannot start");
             None
         }
     }
@@ -202,7 +204,7 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
                     }
                 });
             }
-            Err(error) => tracing::error!(%error, signal = name, "cannot listen for a signal"),
+            Err(error) => log!(error, %error, signal = name, "cannot listen for a signal"),
         }
     }
 }
@@ -219,7 +221,7 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
             match tokio::signal::ctrl_c().await {
                 Ok(()) => listener.on_signal(&signal),
                 Err(error) => {
-                    tracing::error!(%error, "cannot listen for Ctrl-C");
+                    log!(error, %error, "cannot listen for Ctrl-C");
                     return;
                 }
             }

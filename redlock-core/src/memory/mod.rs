@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::caught::caught;
 use crate::environment::{Clock, Moment};
 use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
 use crate::operation::{Operation, Want};
@@ -126,7 +127,7 @@ impl MemoryNode {
         let listeners = self.shared.listeners.lock();
         let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
         for tell in listeners {
-            tell();
+            caught("a listener to epochs", &*tell);
         }
     }
 

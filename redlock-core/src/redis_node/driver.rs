@@ -9,6 +9,7 @@ use std::time::Duration;
 use rand::RngExt as _;
 use tokio::time::{Instant, timeout_at};
 
+use crate::caught::{log, unless_it_panics};
 use crate::error::Brief;
 use crate::io_thread::IoThread;
 use crate::node::{NodeError, NodeErrorKind};
@@ -42,8 +43,27 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Connects, serves, and connects again, until the node is dropped.
+    /// Serves the node until it is dropped. Where that panics, it begins anew behind a pause: the
+    /// connection is gone, and what was under way on it is answered and owed.
     pub(super) async fn run(mut self) {
+        while unless_it_panics("a node's driver", self.drive())
+            .await
+            .is_none()
+        {
+            if self.address.fails_over() {
+                self.lookout.node_has_left();
+            }
+            self.unreachable();
+            let detail = "the node's driver panicked, and starts again";
+            self.inbox.close(&not_connected(detail), Vec::new());
+            if self.has_ended_within(LONGEST_PAUSE).await {
+                return;
+            }
+        }
+    }
+
+    /// Connects, serves, and connects again, until the node is dropped.
+    async fn drive(&mut self) {
         let mut pause = FIRST_PAUSE;
         // Why there is no connection, as the log had it last: a server that is down for a night
         // is worth one line, not one a second.
@@ -52,7 +72,8 @@ impl Driver {
             match self.connect().await {
                 Ok((located, connected)) => {
                     self.greeted = Some(located.server.endpoint.clone());
-                    tracing::info!(
+                    log!(
+                        info,
                         pool = %self.name, server = %self.address, at = %located.server,
                         "node connected",
                     );
@@ -108,7 +129,8 @@ impl Driver {
     fn log(&self, error: &NodeError, logged: &mut String) {
         let reason = error.to_string();
         if *logged != reason {
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.name, server = %self.address, %reason,
                 "node not connected; it votes no until it is",
             );
@@ -180,8 +202,8 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// However the driver ends, be it by a panic in a caller's waker: nobody must go on waiting
-    /// for it, and the node has to say that it does not vote.
+    /// However the driver ends, be it with its runtime: nobody must go on waiting for it, and the node has
+    /// to say that it does not vote.
     fn drop(&mut self) {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);

@@ -16,6 +16,7 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::caught::caught;
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::operation::{Operation, Want};
 
@@ -245,7 +246,7 @@ impl Inbox {
         let listeners = self.listeners.lock();
         let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
         for tell in listeners {
-            tell();
+            caught("a listener to epochs", &*tell);
         }
     }
 

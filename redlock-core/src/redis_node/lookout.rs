@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::caught::{log, unless_it_panics};
 use crate::error::Brief;
 use crate::io_thread::IoThread;
 use crate::node::NodeError;
@@ -126,7 +127,7 @@ impl Lookout {
                 lookout: Arc::clone(self),
                 has_left: false,
             };
-            self.io.handle().spawn(shift.run());
+            self.io.handle().spawn(shift.work());
         } else if let Some(task) = task {
             task.wake();
         }
@@ -226,7 +227,8 @@ impl Lookout {
             is_news
         };
         if is_news {
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.name, server = %self.address, reason,
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
             );
@@ -247,6 +249,15 @@ struct Shift {
 }
 
 impl Shift {
+    /// Where it panics, those who wait hear that nothing is known, and the next one who comes a while
+    /// later starts another task.
+    async fn work(self) {
+        let lookout = Arc::clone(&self.lookout);
+        if unless_it_panics("a lookout", self.run()).await.is_none() {
+            lookout.lock().blind_until = Some(Instant::now() + LONGEST_PAUSE);
+        }
+    }
+
     async fn run(mut self) {
         let lookout = Arc::clone(&self.lookout);
         let lookout = &*lookout;
@@ -275,7 +286,8 @@ impl Shift {
                 Err(error) => error,
             };
             // The node's driver has the same trouble, and logs it.
-            tracing::debug!(
+            log!(
+                debug,
                 pool = %lookout.name, server = %lookout.address, reason = %error,
                 "lost sight of the locks that are waited for",
             );

@@ -70,6 +70,8 @@ pub(super) struct Serve<'a> {
     /// Answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
+    /// Everything is answered, or given up.
+    is_over: bool,
     /// See [`leave_a_replica`](Self::leave_a_replica).
     leaves_a_replica: bool,
     /// For how many looks into the inbox in a row there was hardly anything to do.
@@ -148,6 +150,7 @@ impl<'a> Serve<'a> {
             taken: Vec::new(),
             answered: 0,
             is_suspect: false,
+            is_over: false,
             leaves_a_replica: false,
             quiet_takes: 0,
             heard: Instant::now(),
@@ -291,8 +294,21 @@ impl Future for Serve<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
         match self.step(context) {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(())) => Poll::Ready(Ended::Dropped),
+            Ok(Poll::Ready(())) => {
+                self.is_over = true;
+                Poll::Ready(Ended::Dropped)
+            }
             Err(error) => Poll::Ready(self.end(error)),
+        }
+    }
+}
+
+impl Drop for Serve<'_> {
+    /// Also where it panicked: what is under way may have been served, and nothing goes on on this
+    /// connection, on which answers could meet the wrong operations.
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.give_up(&lost("the node's driver has ended"));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::caught::log;
 use crate::environment::{Clock, Moment};
 use crate::guard::{Action, CLOCK_WINDOW, Check, Fleet, RestartGuard, Sentry, SentryOptions};
 use crate::node::{NodeError, NodeErrorKind};
@@ -113,7 +114,7 @@ impl Warden {
         self.write = None;
         for warning in &warnings {
             if !self.warned.contains(warning) {
-                tracing::warn!(pool = %self.pool, "{warning}");
+                log!(warn, pool = %self.pool, "{warning}");
             }
         }
         self.warned = warnings;
@@ -170,7 +171,8 @@ impl Warden {
             answered,
         });
         if let Some(ms) = verdict.stepped_ms {
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.pool, by_ms = ms,
                 "the node's clock stepped: it drops locks early, or late",
             );
@@ -270,7 +272,8 @@ impl Warden {
         let is_off = off > CLOCK_WINDOW + round_trip;
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
                 "the node's clock is {direction} this host's; let one time service keep both",
             );
@@ -288,7 +291,7 @@ impl Warden {
 
     fn log_vote(&mut self) {
         if !self.is_voting && !self.logged.is_empty() {
-            tracing::info!(pool = %self.pool, "node votes again");
+            log!(info, pool = %self.pool, "node votes again");
         }
         self.is_voting = true;
         self.logged.clear();
@@ -299,7 +302,7 @@ impl Warden {
         // How much longer it takes is no other reason.
         let kind = reason.split(';').next().unwrap_or(reason);
         if self.logged != kind {
-            tracing::warn!(pool = %self.pool, reason, "node in quarantine; it votes no until then");
+            log!(warn, pool = %self.pool, reason, "node in quarantine; it votes no until then");
             kind.clone_into(&mut self.logged);
         }
     }

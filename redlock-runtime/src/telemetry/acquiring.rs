@@ -71,7 +71,8 @@ impl<'a> Acquiring<'a> {
 
     fn say(&self, lease: &redlock_core::Lease, what: &'static str) {
         let _entered = self.span.enter();
-        tracing::debug!(
+        log!(
+            debug,
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %span::Votes(lease), attempts = lease.attempts(), waited = ?lease.waited(),
@@ -119,12 +120,13 @@ fn log(
     {
         let throttle = &shared.telemetry.unavailable;
         if let Some(held_back) = throttle.pass(shared.environment.clock.now()) {
-            tracing::warn!(
+            log!(
+                warn,
                 site = name_of(site), %resource, reason = %error, held_back,
                 "not locked; of such lines there is one a second at most",
             );
             return;
         }
     }
-    tracing::debug!(site = name_of(site), %resource, reason = %error, "not locked");
+    log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
 }

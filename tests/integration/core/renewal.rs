@@ -1,8 +1,13 @@
 //! Leases that extend themselves, and keys that are put back. The clock is the test's own.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use redlock_core::{Client, NodeSet, Over, Released, Renewal, Request};
+use redlock_core::{
+    Client, MemoryNode, Node, NodeSet, NodeStatus, Operation, Over, Released, Renewal, Reply,
+    Request, Want,
+};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
@@ -298,4 +303,50 @@ async fn an_abandoned_lease_keeps_its_keys_until_the_ttl() {
         assert!(node.pttl("r").left().is_some());
     }
     client().acquire(&set, &once("r")).await.unwrap_err();
+}
+
+/// Panics when it is first asked for an extension.
+struct Moody {
+    node: MemoryNode,
+    has_panicked: AtomicBool,
+}
+
+impl Node for Moody {
+    fn name(&self) -> &str {
+        self.node.name()
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        let is_extension = matches!(operation.want(), Want::Extend { .. });
+        let panics = is_extension && !self.has_panicked.swap(true, Ordering::Relaxed);
+        assert!(!panics, "on purpose");
+        self.node.submit(operation, reply);
+    }
+
+    fn status(&self) -> NodeStatus {
+        self.node.status()
+    }
+}
+
+#[tokio::test]
+async fn renewal_goes_on_behind_a_panic() {
+    let clock = StillClock::default();
+    let set: NodeSet = Arc::new([Arc::new(Moody {
+        node: MemoryNode::new("a", clock.environment().clock),
+        has_panicked: AtomicBool::new(false),
+    }) as Arc<dyn Node>]);
+    let request = renewed(Renewal::Unlimited);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    let whole = lease.validity();
+    clock.advance(whole / 3);
+    eventually("an extension", SOON, || async {
+        // The pause behind the panic is a part of that.
+        clock.advance(Duration::from_millis(10));
+        match lease.validity() {
+            left if left > whole * 5 / 6 => Ok(()),
+            left => Err(format!("{left:?}")),
+        }
+    })
+    .await;
+    lease.release().await;
 }

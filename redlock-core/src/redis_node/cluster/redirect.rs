@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use crate::caught::log;
 use crate::node::{NodeError, Reply};
 use crate::operation::SharedOperation;
 
@@ -84,7 +85,7 @@ impl Part {
         }
         let server = &self.server;
         for warning in facts.judge_part(&cluster.name).under(vetting)? {
-            tracing::warn!(pool = %cluster.name, %server, "{warning}");
+            log!(warn, pool = %cluster.name, %server, "{warning}");
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use rand::seq::SliceRandom as _;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+use crate::caught::{log, unless_it_panics};
 use crate::error::Brief;
 use crate::node::{NodeError, NodeStatus};
 
@@ -36,8 +37,17 @@ struct Told {
     layout: Layout,
 }
 
-/// Learns the map, until it is aborted.
+/// Learns the map, until it is aborted. Where that panics, it begins anew behind a pause.
 pub(super) async fn run(cluster: Arc<Shared>) {
+    while unless_it_panics("a Cluster's scout", learn_always(&cluster))
+        .await
+        .is_none()
+    {
+        tokio::time::sleep(LONGEST_PAUSE).await;
+    }
+}
+
+async fn learn_always(cluster: &Arc<Shared>) {
     let mut pause = FIRST_PAUSE;
     let mut known: Option<(u64, Instant)> = None;
     let mut logged = String::new();
@@ -54,7 +64,7 @@ pub(super) async fn run(cluster: Arc<Shared>) {
             Err(reason) => {
                 let text = reason.to_string();
                 if logged != text {
-                    tracing::warn!(pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
+                    log!(warn, pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
                     logged = text;
                 }
                 cluster.pulse.ails(&reason);
@@ -191,7 +201,7 @@ impl Shared {
             // To its successor ahead of new acquisitions, which find that one not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));
             self.deliver_all_owed(owed);
-            tracing::info!(pool = %self.name, server = %shard.server, "no master any more");
+            log!(info, pool = %self.name, server = %shard.server, "no master any more");
         }
         for shard in &map.shards {
             let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));

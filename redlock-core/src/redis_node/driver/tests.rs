@@ -1,6 +1,7 @@
 //! A driver that connects to a server that the test plays, on a clock that the test moves.
 
 use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use bytes::{Buf as _, BytesMut};
@@ -8,6 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
 use super::*;
+use crate::environment::{Clock, Moment, Sleep};
+use crate::guard::{Fleet, RestartGuard};
 use crate::node::{NodeStatus, Reply};
 use crate::operation::{Operation, Want};
 use crate::redis_node::wire::{Value, decode};
@@ -205,5 +208,65 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     let _peer = server.accept().await;
     let reason = until(&inbox, false).await;
     assert_eq!(reason, crate::redis_node::connect::CLOSED);
+    driver.abort();
+}
+
+/// A clock that panics when it is told to, once.
+struct Moody {
+    clock: Arc<dyn Clock>,
+    panics: AtomicBool,
+}
+
+impl Clock for Moody {
+    fn now(&self) -> Moment {
+        assert!(!self.panics.swap(false, Ordering::Relaxed), "on purpose");
+        self.clock.now()
+    }
+
+    fn wall(&self) -> Duration {
+        self.clock.wall()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        self.clock.sleep_until(at)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_panics_goes_on_with_another_connection_and_repeats_its_releases() {
+    const TIME: &str = "*2\r\n$4\r\n5000\r\n$1\r\n0\r\n";
+    let io = IoThread::start().unwrap();
+    let server = Server::start("panic");
+    let (mut driver, inbox) = server.driver(&io);
+    let clock = Arc::new(Moody {
+        clock: io.environment().clock,
+        panics: AtomicBool::new(false),
+    });
+    let fleet = Arc::new(Fleet::new(RestartGuard::Off, LONGEST_PAUSE, 1));
+    let its_clock = Arc::clone(&clock) as Arc<dyn Clock>;
+    driver.warden = Some(Warden::new(&driver.name, &fleet, false, its_clock));
+    let driver = tokio::spawn(driver.run());
+    let mut peer = server.accept().await;
+    peer.shake_hands().await;
+    assert_eq!(peer.command().await, "TIME");
+    peer.answer(TIME).await;
+    until(&inbox, true).await;
+    tokio::time::advance(RedisOptions::default().heartbeat).await;
+    assert_eq!(peer.command().await, "TIME");
+    let round = Round::new(1, Goal::All);
+    inbox.submit(release(&io), Reply::new(Arc::clone(&round), 0));
+    let sent = peer.command().await;
+
+    clock.panics.store(true, Ordering::Relaxed);
+    peer.answer(TIME).await;
+    round.decided().await;
+    assert!(round.tally().failed == 1 && round.seats().reached & 1 == 1);
+    let mut peer = server.accept().await;
+    peer.shake_hands().await;
+    assert_eq!(peer.command().await, "TIME");
+    assert_eq!(peer.command().await, sent);
+    peer.answer(&format!("{TIME}:1\r\n")).await;
+    until(&inbox, true).await;
+    assert!(!inbox.owes(Instant::now()));
     driver.abort();
 }

@@ -8,6 +8,7 @@ use bytes::Buf as _;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
+use crate::caught::caught;
 use crate::node::{Answer, NodeError, NodeErrorKind};
 
 use super::super::command::{
@@ -124,15 +125,15 @@ impl Serve<'_> {
                 }
                 let answer = interpret(&operation, dialect, self.epoch, value);
                 let answer = self.as_far_as_it_counts(&operation, answer);
-                if !is_noscript(value) {
-                    self.judge(&operation, &answer);
-                }
                 if let Answer::Failed(error) = &answer {
-                    self.inbox.pulse.failed(error.kind(), 1);
-                    self.inbox.pulse.ails(error);
                     if let Some(owed) = Owed::for_release(&operation, route) {
                         self.owe(owed, error);
                     }
+                    self.inbox.pulse.failed(error.kind(), 1);
+                    self.inbox.pulse.ails(error);
+                }
+                if !is_noscript(value) {
+                    self.judge(&operation, &answer);
                 }
                 reply.answer(answer);
             }
@@ -143,8 +144,8 @@ impl Serve<'_> {
                     _ => None,
                 };
                 if let Some(error) = &refusal {
-                    self.inbox.pulse.ails(error);
                     self.owe(owed, error);
+                    self.inbox.pulse.ails(error);
                 }
                 self.tried(refusal.is_none());
             }
@@ -157,7 +158,7 @@ impl Serve<'_> {
         let after = self.heard.saturating_duration_since(in_flight.since);
         self.inbox.pulse.answered(after);
         if let Some(observer) = &self.options.answers {
-            observer.answered(after);
+            caught("an observer of answers", || observer.answered(after));
         }
     }
 }

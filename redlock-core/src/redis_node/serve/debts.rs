@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::caught::log;
 use crate::node::{NodeError, NodeErrorKind};
 
 use super::super::command::encoded;
@@ -79,7 +80,8 @@ impl Serve<'_> {
         let kind = reason.split(' ').next().unwrap_or_default();
         if self.debts.logged != kind {
             kind.clone_into(&mut self.debts.logged);
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.inbox.name, %reason,
                 "node does not take releases; they are tried again until their ttl",
             );
@@ -122,7 +124,7 @@ impl Serve<'_> {
         self.debts.pay_at = None;
         self.debts.pause = FIRST_PAUSE;
         if !std::mem::take(&mut self.debts.logged).is_empty() {
-            tracing::info!(pool = %self.inbox.name, "nothing is owed to the node any more");
+            log!(info, pool = %self.inbox.name, "nothing is owed to the node any more");
         }
     }
 

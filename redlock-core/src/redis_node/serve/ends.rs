@@ -26,6 +26,7 @@ impl Serve<'_> {
 
     /// The connection is gone. Callers hear that nobody knows; releases are owed.
     pub(super) fn give_up(&mut self, error: &NodeError) {
+        self.is_over = true;
         self.hear_of_written();
         let mut owed = Vec::new();
         let mut replies = Vec::new();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::caught::log;
 use crate::node::{Answer, NodeError, NodeErrorKind};
 use crate::operation::{Operation, Want};
 
@@ -60,7 +61,8 @@ impl Serve<'_> {
     fn refused(&mut self, error: &NodeError) {
         let now = Instant::now();
         if self.inbox.pulse.refusals.refused(error, now) {
-            tracing::warn!(
+            log!(
+                warn,
                 pool = %self.inbox.name, reason = %error,
                 "node answers with errors; it counts as one that does not vote",
             );
@@ -72,7 +74,7 @@ impl Serve<'_> {
 
     fn voted(&mut self) {
         if self.inbox.pulse.refusals.voted() {
-            tracing::info!(pool = %self.inbox.name, "node votes again");
+            log!(info, pool = %self.inbox.name, "node votes again");
         }
     }
 

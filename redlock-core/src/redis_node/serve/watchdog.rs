@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::caught::log;
 use crate::error::Brief;
 use crate::node::NodeError;
 
@@ -19,7 +20,7 @@ impl Serve<'_> {
         let waited = self.waited(now);
         if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
             self.is_suspect = false;
-            tracing::info!(pool = %self.inbox.name, "node answers again");
+            log!(info, pool = %self.inbox.name, "node answers again");
             self.inbox.trust();
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
@@ -45,7 +46,8 @@ impl Serve<'_> {
                 }
                 Some(waited) if waited >= self.options.suspect_after => {
                     if !std::mem::replace(&mut self.is_suspect, true) {
-                        tracing::warn!(
+                        log!(
+                            warn,
                             pool = %self.inbox.name, overdue = %Brief(waited),
                             "node does not answer; it votes no until it does",
                         );

@@ -13,6 +13,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::caught::log;
 use crate::error::Invalid;
 use crate::node::NodeError;
 use crate::redis_node::connect::{describe, not_connected};
@@ -128,7 +129,7 @@ impl Tls {
                 let last = Arc::clone(last);
                 let reason = invalid.to_string();
                 if trust.logged != reason {
-                    tracing::warn!(%reason, "the TLS files as they were before stay in use");
+                    log!(warn, %reason, "the TLS files as they were before stay in use");
                     trust.logged = reason;
                 }
                 Ok(last)

@@ -9,6 +9,7 @@ mod site;
 use std::sync::{Arc, OnceLock};
 
 use metrics::counter;
+use redlock_core::caught;
 
 use super::outcome::Outcome;
 use crate::error::LockError;
@@ -18,6 +19,9 @@ pub(crate) use nodes::{answers_of, sample_nodes};
 use per_recorder::PerRecorder;
 use site::SiteMetrics;
 pub(crate) use site::{Holding, Waiting};
+
+/// Who is told: code of others, which runs in calls, in drops, and on the library's thread.
+const RECORDER: &str = "a metrics recorder";
 
 /// The label of locks that no attribute describes. No path looks like it.
 const OBJECT_STYLE: &str = "lock()";
@@ -37,7 +41,7 @@ struct Sites {
 impl Metrics {
     /// A caller begins to wait for its lock.
     pub(crate) fn waiting(&self, site: Option<&'static Site>) -> Waiting {
-        Waiting::begin(self.of(site))
+        Waiting::begin(caught(RECORDER, || self.of(site)))
     }
 
     /// Tells a recorder that came meanwhile what the names mean.
@@ -94,11 +98,16 @@ pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: Outcome) {
 
 /// Without a handle of its own: it hardly ever happens.
 fn count_rare(site: String, outcome: Outcome) {
-    counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);
+    caught(RECORDER, || {
+        counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);
+    });
 }
 
 /// An error that the function's type had no room for.
 pub(crate) fn count_swallowed(error: &LockError) {
     let kind = Outcome::of(error, false).name();
-    counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind).increment(1);
+    caught(RECORDER, || {
+        counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind)
+            .increment(1);
+    });
 }

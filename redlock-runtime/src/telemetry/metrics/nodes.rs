@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Histogram, counter, gauge, histogram};
-use redlock_core::{NodeStatus, ObserveAnswers};
+use redlock_core::{NodeStatus, ObserveAnswers, caught};
 
+use super::RECORDER;
 use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_VOTING,
 };
@@ -59,10 +60,12 @@ pub(crate) fn sample_nodes(registry: &Registry) {
     let clock = Arc::clone(&environment.clock);
     environment.spawner.spawn(Box::pin(async move {
         while let Some(shared) = shared.upgrade() {
-            shared.telemetry.metrics.describe();
-            for (name, pool) in &shared.pools {
-                sample(name, pool);
-            }
+            caught(RECORDER, || {
+                shared.telemetry.metrics.describe();
+                for (name, pool) in &shared.pools {
+                    sample(name, pool);
+                }
+            });
             drop(shared);
             clock.sleep_until(clock.now().saturating_add(EVERY)).await;
         }

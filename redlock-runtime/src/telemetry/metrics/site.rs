@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use redlock_core::{ExtendError, ObserveExtensions, Over};
+use redlock_core::{ExtendError, ObserveExtensions, Over, caught};
 
 use super::super::outcome::{Outcome, reason};
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
-use super::{count_rare, label};
+use super::{RECORDER, count_rare, label};
 use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
@@ -98,19 +98,23 @@ impl ObserveExtensions for SiteMetrics {
 
 /// A caller that waits. It has to be told of the end.
 pub(crate) struct Waiting {
-    /// Until it ended.
+    /// Until it ended, unless the recorder panicked.
     site: Option<Arc<SiteMetrics>>,
+    is_ended: bool,
 }
 
 impl Waiting {
-    pub(super) fn begin(site: Arc<SiteMetrics>) -> Self {
-        site.waiting.increment(1);
-        Self { site: Some(site) }
+    pub(super) fn begin(site: Option<Arc<SiteMetrics>>) -> Self {
+        let is_ended = false;
+        if let Some(site) = &site {
+            caught(RECORDER, || site.waiting.increment(1));
+        }
+        Self { site, is_ended }
     }
 
     pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
         if let Some(site) = &self.site {
-            site.wait.record(lease.waited());
+            caught(RECORDER, || site.wait.record(lease.waited()));
         }
         self.holding(Outcome::Acquired, lease, Duration::ZERO)
     }
@@ -128,7 +132,7 @@ impl Waiting {
     ) -> Holding {
         let site = self.end(outcome);
         if let Some(site) = &site {
-            site.held.increment(1);
+            caught(RECORDER, || site.held.increment(1));
             lease.observe_extensions(Arc::clone(site) as _);
         }
         Holding { site, before }
@@ -139,13 +143,16 @@ impl Waiting {
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.site.is_none()
+        self.is_ended
     }
 
     fn end(&mut self, outcome: Outcome) -> Option<Arc<SiteMetrics>> {
+        self.is_ended = true;
         let site = self.site.take()?;
-        site.waiting.decrement(1);
-        site.count(outcome);
+        caught(RECORDER, || {
+            site.waiting.decrement(1);
+            site.count(outcome);
+        });
         Some(site)
     }
 }
@@ -161,19 +168,21 @@ impl Holding {
     /// Its holder is done; to be called before it is released.
     pub(crate) fn ended(&self, lease: &redlock_core::Lease) {
         let Some(site) = &self.site else { return };
-        site.held.decrement(1);
-        site.hold
-            .record(lease.held_for().saturating_sub(self.before));
-        let over = lease.over();
-        if let Some(place) = REASONS.iter().position(|it| Some(*it) == over) {
-            site.lost[place].increment(1);
-        }
+        caught(RECORDER, || {
+            site.held.decrement(1);
+            site.hold
+                .record(lease.held_for().saturating_sub(self.before));
+            let over = lease.over();
+            if let Some(place) = REASONS.iter().position(|it| Some(*it) == over) {
+                site.lost[place].increment(1);
+            }
+        });
     }
 
     /// No majority confirmed the release in time.
     pub(crate) fn unconfirmed(&self) {
         if let Some(site) = &self.site {
-            site.unconfirmed.increment(1);
+            caught(RECORDER, || site.unconfirmed.increment(1));
         }
     }
 }
