@@ -64,6 +64,8 @@ struct Write {
 
 /// What a check came to, for the connection.
 pub(super) struct Outcome {
+    /// The connection is to end for this reason.
+    pub(super) refusal: Option<NodeError>,
     /// Why the node must not vote; `None`: it may.
     pub(super) quarantine: Option<NodeError>,
     pub(super) is_settled: bool,
@@ -179,6 +181,7 @@ impl Warden {
         }
         let quarantined = |reason| Some(NodeError::unsent(NodeErrorKind::Quarantined, reason));
         let mut outcome = Outcome {
+            refusal: None,
             quarantine: None,
             is_settled: true,
             is_new_epoch: verdict.is_new_epoch,
@@ -222,7 +225,11 @@ impl Warden {
                 outcome.is_settled = false;
                 outcome.look_again = Some(Duration::ZERO);
             }
-            Action::Refuse { reason } => return Err(refused(reason)),
+            Action::Refuse { reason } => {
+                self.is_voting = false;
+                outcome.refusal = Some(refused(reason));
+                outcome.quarantine.clone_from(&outcome.refusal);
+            }
         }
         Ok(outcome)
     }

@@ -35,6 +35,9 @@ impl Serve<'_> {
             self.inbox.begin_epoch();
             self.epoch = self.inbox.epoch();
         }
+        if let Some(refusal) = outcome.refusal {
+            return Err(refusal);
+        }
         self.inbox
             .quarantine(outcome.quarantine, outcome.is_settled);
         let heartbeat = self.options.heartbeat;
