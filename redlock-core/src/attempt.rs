@@ -236,7 +236,7 @@ impl Refused {
     }
 
     /// The error for the caller, once no further attempt follows. Waits until the nodes that
-    /// answer at all have undone the attempt, and asks one that refused how long the holder has
+    /// granted the attempt have undone it, and asks one that refused how long the holder has
     /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;
     /// neither beyond the caller's own bound.
     ///
