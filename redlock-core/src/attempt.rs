@@ -14,7 +14,7 @@ use crate::lease::Terms;
 use crate::node::{Answer, Holding, Remaining, Reply};
 use crate::notice::third_left;
 use crate::operation::{Operation, Want};
-use crate::patience::Patience;
+use crate::patience::{Patience, attempt_time};
 use crate::quorum::{Tally, majority};
 use crate::race::before;
 use crate::request::{Request, drift};
@@ -71,7 +71,10 @@ pub(crate) async fn attempt(
         (keys, u64::try_from(wall).unwrap_or(0))
     });
     let until = started.saturating_add(timeout);
-    let in_time = (Arc::clone(&environment.clock), until);
+    // Stragglers count for as long as the first keys last for certain, however little time the
+    // caller has.
+    let straggles_until = started.saturating_add(attempt_time(client.node_timeout, request.ttl));
+    let in_time = (Arc::clone(&environment.clock), straggles_until);
     let predecessor = inheritance.as_ref().map(|left| left.give_way());
     let ttl = request.ttl;
     let (claim, acquisition) = Claim::stake(
@@ -107,6 +110,7 @@ pub(crate) async fn attempt(
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
     if is_won && !left.is_zero() && left >= request.min_validity {
+        acquisition.admit_late();
         let terms = Terms {
             acquired_at: started,
             granted_at: now,

@@ -104,8 +104,8 @@ impl Claim {
         seats_in(self.lock().acquisition.seats().granted)
     }
 
-    /// Sends the acquisition to all nodes at once. A grant that comes after `in_time` is one that
-    /// the attempt did not wait for. With `counters` comes where they should stand at least. Keys
+    /// Sends the acquisition to all nodes at once. A grant that comes after `in_time`, when the lease
+    /// is made already, is one that proves nothing yet. With `counters` comes where they should stand at least. Keys
     /// of `predecessor`, a claim that is over, give way. Also returns the acquisition's votes.
     pub(crate) fn stake(
         nodes: &NodeSet,
@@ -188,10 +188,12 @@ impl Claim {
         let granted = round.vouching_seats(&self.nodes);
         let electorate = extension.electorate;
         let mut state = self.lock();
+        let acquisition = state.acquisition.seats();
         let possession = &mut state.possession;
-        let finding = possession.judge(electorate, self.nodes.len(), round, granted);
+        let (finding, counted) =
+            possession.judge(acquisition, electorate, self.nodes.len(), round, granted);
         if finding == Finding::Proved {
-            state.proof = Some((Arc::clone(round), electorate.firm));
+            state.proof = Some((Arc::clone(round), counted));
             state.acquisition.settle();
         }
         finding

@@ -12,6 +12,12 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const FIRST_SCATTER: Duration = Duration::from_micros(500);
 const MOST_SPOILT: u32 = 6;
 
+/// How long an attempt may wait for the nodes: well below the ttl, so that an attempt that waited it
+/// out leaves time for another.
+pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
+    node_timeout.min(ttl / 4)
+}
+
 /// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
 pub(crate) struct Patience<'a> {
     retry: &'a Retry,
@@ -73,12 +79,11 @@ impl<'a> Patience<'a> {
         self.pause
     }
 
-    /// Counts an attempt that begins now, and says how long it may wait for the nodes: well below
-    /// the ttl, so that an attempt that waited it out leaves time for another, and within the
+    /// Counts an attempt that begins now, and says how long it may wait for the nodes, within the
     /// caller's own bound.
     pub(crate) fn begin_attempt(&mut self, environment: &Environment, ttl: Duration) -> Duration {
         self.attempts = self.attempts.saturating_add(1);
-        let timeout = self.node_timeout.min(ttl / 4);
+        let timeout = attempt_time(self.node_timeout, ttl);
         match self.end {
             Some(end) => timeout.min(end.saturating_since(environment.now())),
             None => timeout,

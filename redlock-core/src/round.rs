@@ -73,7 +73,7 @@ struct State {
 pub(crate) struct Seats {
     pub(crate) answered: u64,
     pub(crate) granted: u64,
-    /// Those that granted in time.
+    /// Those that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
     /// Where a release has anything to undo: everywhere but where the operation certainly never
     /// reached the node.
@@ -85,7 +85,7 @@ impl Round {
         Self::with_time(nodes, goal, None)
     }
 
-    fn with_time(nodes: usize, goal: Goal, in_time: Option<(Arc<dyn Clock>, Moment)>) -> Arc<Self> {
+    pub(crate) fn with_time(nodes: usize, goal: Goal, in_time: Option<(Arc<dyn Clock>, Moment)>) -> Arc<Self> {
         Arc::new(Self {
             in_time,
             is_retracted: AtomicBool::new(false),
@@ -120,6 +120,11 @@ impl Round {
         let round = Self::with_time(nodes.len(), goal, in_time);
         round.submit(nodes, operation, wanted);
         round
+    }
+
+    /// Counts what was granted so far as in time, whenever it came: the lease is made of it.
+    pub(crate) fn admit_late(&self) {
+        self.lock().votes.late = 0;
     }
 
     /// Sends `operation` for a round that was made before. Once only.

@@ -8,6 +8,7 @@ mod fencing;
 pub(crate) mod fixture;
 mod handing_over;
 mod joining;
+mod late_grants;
 mod leases;
 mod line;
 mod lone_caller;

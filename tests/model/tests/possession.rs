@@ -5,7 +5,7 @@
 //! that came later says less.
 
 use redlock_model::exclusion::{
-    Counting, Exclusion, Extension, Keys, Promise, Restoring, landmark as reached,
+    Counting, Exclusion, Extension, Guard, Keys, Promise, Restoring, landmark as reached,
 };
 use redlock_model::verdict::{breaks, holds};
 
@@ -54,6 +54,71 @@ fn restored_keys_may_count_once_they_are_firm() {
     holds(&model, 30_000, landmarks);
 }
 
+/// The rule: as above, and what the client hears of in time counts at once.
+const RULE: Exclusion<3, 2> = Exclusion {
+    keys: Keys::LostLater,
+    counting: Counting::FirmOrEarly,
+    ..TWO
+};
+
+#[test]
+fn stragglers_count_at_once_while_the_first_keys_cannot_be_gone() {
+    holds(&RULE, 20_000, reached::EXTENDED);
+    let model = Exclusion { rounds: 3, ..RULE };
+    holds(&model, 100_000, reached::EXTENDED);
+    let model = Exclusion {
+        restoring: Restoring::OneAtATime,
+        rounds: 3,
+        ..RULE
+    };
+    let landmarks = reached::EXTENDED | reached::RESTORED | reached::RESTS_ON_LATE_KEY;
+    holds(&model, 1_000_000, landmarks);
+    let model = Exclusion {
+        restoring: Restoring::OneAtATime,
+        rounds: 6,
+        keys: Keys::LostLater,
+        counting: Counting::FirmOrEarly,
+        ..ONE
+    };
+    holds(&model, 40_000, landmarks);
+}
+
+/// A node that restarts empty is no exception: under the guard it grants to nobody meanwhile.
+#[test]
+fn stragglers_count_at_once_although_nodes_restart_empty() {
+    let model = Exclusion {
+        keys: Keys::Timed,
+        promise: Promise::NobodyBetween,
+        rounds: 2,
+        restarts: 2,
+        ..RULE
+    };
+    holds(&model, 50_000, reached::EXTENDED | reached::GUARDED);
+    let guard = Guard::Off;
+    breaks(&Exclusion { guard, ..model }, 15);
+}
+
+#[test]
+fn a_straggler_that_counts_whenever_it_comes_hides_a_lost_majority() {
+    let counting = Counting::AnyStraggler;
+    breaks(&Exclusion { counting, ..RULE }, 11);
+    let promise = Promise::NobodyBetween;
+    let model = Exclusion {
+        counting,
+        promise,
+        ..RULE
+    };
+    breaks(&model, 17);
+}
+
+/// What the rule rests on: a time for stragglers that is longer than the first keys live for
+/// certain, or keys that are deleted by hand in it.
+#[test]
+fn stragglers_must_not_count_at_once_where_the_first_keys_may_be_gone() {
+    let keys = Keys::Lost;
+    breaks(&Exclusion { keys, ..RULE }, 10);
+}
+
 /// The straggler of the acquisition is granted after the majority was lost and fills the gap.
 #[test]
 fn a_late_grant_hides_a_lost_majority() {
@@ -74,7 +139,7 @@ fn a_restored_key_hides_a_lost_majority() {
         rounds: 2,
         ..TWO
     };
-    breaks(&model, 16);
+    breaks(&model, 17);
 }
 
 #[test]

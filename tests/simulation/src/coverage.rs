@@ -89,6 +89,8 @@ counts! {
     expired,
     /// Leases whose keys were gone on too many nodes.
     taken,
+    /// … as it was found out by an extension.
+    given_up,
     /// Leases that too many nodes may have forgotten.
     forgotten,
     /// Releases that a majority confirmed.

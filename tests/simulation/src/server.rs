@@ -237,6 +237,13 @@ impl Server {
             .any(|key| memory.get(key).is_some_and(|value| value == token))
     }
 
+    /// Whether all of `keys` hold `token`.
+    pub(crate) fn has(&self, keys: &Resource, token: &[u8]) -> bool {
+        let memory = self.memory();
+        keys.names()
+            .all(|key| memory.get(key).is_some_and(|value| value == token))
+    }
+
     /// Serves an operation of `process`. `is_late` where its connection was given up before.
     pub fn serve(&self, process: ProcessId, is_late: bool, operation: &Arc<Operation>) -> Answer {
         let memory = self.memory();

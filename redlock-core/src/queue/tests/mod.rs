@@ -1,6 +1,7 @@
 //! Lines over in-process nodes, which answer at once, with every future polled by hand.
 
 mod handing_over;
+mod late_grants;
 mod sharing;
 mod slow_nodes;
 mod standing;

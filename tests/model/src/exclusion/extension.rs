@@ -186,11 +186,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 next.columns[n].cells[a].standing = match self.counting {
                     Counting::EveryYes => Standing::Out,
                     Counting::NoStragglers => Standing::Firm,
-                    Counting::FirmOnly => Standing::Landed,
+                    Counting::FirmOnly | Counting::FirmOrEarly | Counting::AnyStraggler => {
+                        Standing::Landed
+                    }
                 };
             }
             to(Action::Restore(a, n), next);
-            if attempt.phase == Phase::Valid && self.counting == Counting::FirmOnly {
+            if attempt.phase == Phase::Valid && self.is_about_answers() {
                 next.columns[n].cells[a].standing = self.without_answer(standing);
                 to(Action::Restore(a, n), next);
             }

@@ -6,8 +6,9 @@
 //! expire or be released. An extension moves the deadline: from then on, keys that it did not reach
 //! may expire under the lease.
 //!
-//! With [`Keys::Lost`] keys vanish at any moment. Two leases may then be valid at once and no quorum
-//! can help it; what is left to check is whether an extension notices: [`Promise::Unbroken`].
+//! With [`Keys::Lost`] keys vanish at any moment, with [`Keys::LostLater`] once an attempt is out of
+//! its first part. Two leases may then be valid at once and no quorum can help it; what is left to
+//! check is whether an extension notices: [`Promise::Unbroken`].
 
 mod extension;
 mod handing;
@@ -82,6 +83,8 @@ pub enum Keys {
     Timed,
     /// At any moment.
     Lost,
+    /// At any moment but those of an attempt's first part, in which no key can have expired yet.
+    LostLater,
 }
 
 /// How the network treats messages between a client and a node.
@@ -172,6 +175,11 @@ pub enum Counting {
     /// by a late acquisition or a restoring, the client has heard of that, and a round that began
     /// afterwards was won by firm nodes.
     FirmOnly,
+    /// The rule. The same, and a node is firm at once by a late grant that the client hears of in
+    /// the attempt's first part: see [`Keys::LostLater`].
+    FirmOrEarly,
+    /// Unsafe: a late grant makes a node firm whenever the client hears of it.
+    AnyStraggler,
 }
 
 /// Whether a key that is missing at a node is put there again, by `SET NX` with the same token,

@@ -101,7 +101,7 @@ pub enum Extend {
     No,
 }
 
-/// What a yes of a node is worth, under [`super::Counting::FirmOnly`].
+/// What a yes of a node is worth, where not every yes counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Standing {
     /// Nothing: whatever key we have there may have come at any time.
@@ -140,6 +140,9 @@ pub struct Attempt {
     pub won: u8,
     /// Whether a round is under way.
     pub extending: bool,
+    /// Whether its first part is over, in which no key of it vanishes; kept only where the keys or
+    /// the counting ask for it.
+    pub is_late: bool,
     /// Whether it ever had a lease.
     pub succeeded: bool,
     /// The attempts that had had a lease when this one started. A bit for each; kept only where
@@ -259,6 +262,7 @@ pub enum Action {
     Prolong(usize, usize),
     DoNotProlong(usize, usize),
     Win(usize),
+    GrowLate(usize),
     SendRestore(usize, usize),
     Restore(usize, usize),
     DoNotRestore(usize, usize),
@@ -299,6 +303,7 @@ impl fmt::Display for Action {
             Self::Prolong(a, n) => step(a, n, "node {n} says yes to {a}'s extension"),
             Self::DoNotProlong(a, n) => step(a, n, "node {n} says no to {a}'s extension"),
             Self::Win(a) => step(a, 0, "{a}'s lease is extended"),
+            Self::GrowLate(a) => step(a, 0, "{a}'s first keys may be gone from here on"),
             Self::SendRestore(a, n) => step(a, n, "{a} sends node {n} its key again"),
             Self::Restore(a, n) => step(a, n, "node {n} restores {a}'s key"),
             Self::DoNotRestore(a, n) => step(a, n, "node {n} does not restore {a}'s key"),

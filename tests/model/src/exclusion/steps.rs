@@ -16,10 +16,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         match state.attempts[a].phase {
             Phase::Idle => self.start(state, a, to),
             Phase::Trying => {
+                self.grow_late(state, a, to);
                 self.establish(state, a, to);
                 self.end(state, a, to);
             }
             Phase::Valid => {
+                self.grow_late(state, a, to);
                 self.extend(state, a, to);
                 self.take_over(state, a, to);
                 self.hand_over(state, a, to);
@@ -33,6 +35,21 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 self.end(state, a, to);
             }
             Phase::Over => self.take_over_late(state, a, to),
+        }
+    }
+
+    /// Kept only where it matters.
+    fn grow_late(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let matters = self.keys == Keys::LostLater || self.counting == Counting::FirmOrEarly;
+        if matters && !state.attempts[a].is_late {
+            let mut next = *state;
+            next.attempts[a].is_late = true;
+            to(Action::GrowLate(a), next);
         }
     }
 
@@ -174,9 +191,30 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             cell.standing = self.standing(Standing::Landed);
         }
         to(Action::Grant(a, n), next);
-        if attempt.phase == Phase::Valid && self.counting == Counting::FirmOnly {
+        if attempt.phase == Phase::Valid && self.counts_at_once(state, a) {
+            next.columns[n].cells[a].standing = Standing::Firm;
+            to(Action::Grant(a, n), next);
+        }
+        if attempt.phase == Phase::Valid && self.is_about_answers() {
             next.columns[n].cells[a].standing = self.without_answer(standing);
             to(Action::Grant(a, n), next);
+        }
+    }
+
+    /// Whether a grant that the client hears of now makes the node firm.
+    fn counts_at_once(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
+        match self.counting {
+            Counting::FirmOrEarly => !state.attempts[a].is_late,
+            Counting::AnyStraggler => true,
+            Counting::EveryYes | Counting::NoStragglers | Counting::FirmOnly => false,
+        }
+    }
+
+    /// Whether it matters that the client has heard of a late `SET`.
+    pub(super) fn is_about_answers(&self) -> bool {
+        match self.counting {
+            Counting::EveryYes | Counting::NoStragglers => false,
+            Counting::FirmOnly | Counting::FirmOrEarly | Counting::AnyStraggler => true,
         }
     }
 
@@ -222,7 +260,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn standing(&self, standing: Standing) -> Standing {
         match self.counting {
             Counting::EveryYes => Standing::Out,
-            Counting::NoStragglers | Counting::FirmOnly => standing,
+            _ => standing,
         }
     }
 
@@ -255,6 +293,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let attempt = &mut next.attempts[a];
         attempt.phase = Phase::Over;
         attempt.extending = false;
+        attempt.is_late = false;
         attempt.on_late_key = false;
         attempt.passed = Passed::No;
         attempt.between = 0;
@@ -312,7 +351,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             return;
         }
         let owner = usize::from(column.key) - 1;
-        let may_vanish = self.keys == Keys::Lost
+        let is_lost = match self.keys {
+            Keys::Timed => false,
+            Keys::Lost => true,
+            Keys::LostLater => state.attempts[owner].is_late,
+        };
+        let may_vanish = is_lost
             || match state.attempts[owner].phase {
                 Phase::Over => true,
                 Phase::Trying => self.decision == Decision::AnyTime,

@@ -1,6 +1,7 @@
 //! The rules, as far as they are about single moments: an operation that a node served, a lease
 //! that a client was handed, a write that the store took.
 
+mod ending;
 mod handover;
 mod line;
 mod served;
@@ -84,7 +85,15 @@ impl History {
             let number = inner.leases.len() - 1;
             let began = clock.moment_at(now).saturating_sub(held_for);
             let last = clock.common_time(began.saturating_add(allowed));
-            let attempt = &inner.attempts[attempt];
+            let is_prompt = inner.calls[call].is_prompt;
+            let attempt = &mut inner.attempts[attempt];
+            if attempt.made_by.is_none() {
+                let stragglers = began.saturating_add(straggling(request.ttl));
+                let made_by = clock.common_time(stragglers);
+                // Where time passed behind the last look at the votes, some may have come behind it.
+                let made_by = if is_prompt { made_by.max(now) } else { made_by };
+                attempt.made_by = Some(made_by.saturating_sub(Duration::from_micros(1)));
+            }
             let in_time = attempt.votes.iter().filter(|vote| **vote <= last).count();
             if in_time <= self.rules.nodes / 2 {
                 let text = format!("{id} was over when it had its majority of votes");
@@ -269,6 +278,11 @@ impl History {
 /// written down a second time.
 fn allowed(ttl: Duration, factor: f64) -> Duration {
     Duration::from_secs_f64((ttl.as_secs_f64() * (1.0 - factor) - 0.002).max(0.0))
+}
+
+/// For how long a grant that comes behind the decision counts like those before.
+fn straggling(ttl: Duration) -> Duration {
+    DEFAULT_NODE_TIMEOUT.min(ttl / 4)
 }
 
 /// Whether they have a name in common.

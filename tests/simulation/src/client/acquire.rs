@@ -172,6 +172,7 @@ impl SimulatedClient {
                 if let Ok(mut held) = self.held.lock() {
                     held.push(lease.handle());
                 }
+                lease.observe_extensions(self.observer(number));
                 // A node may have begun a new epoch before anybody could be told.
                 self.world.observing(|| lease.recheck());
                 self.hold(lease, number, &request, random).await;

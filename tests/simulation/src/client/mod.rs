@@ -1,6 +1,7 @@
 //! A simulated client: core's own, unchanged, and tasks that take locks with it.
 
 mod acquire;
+mod extended;
 mod hold;
 
 use std::future::Future;

@@ -50,6 +50,8 @@ pub enum Invariant {
     Leftover,
     /// An extension succeeded although someone else held the lock since it was acquired.
     Interrupted,
+    /// A lease was given up although a majority of the nodes has had its key all the time.
+    GivenUp,
     /// A lease that was over is valid again.
     Revived,
     /// A lease goes on although its client was told that too many nodes may have forgotten it.

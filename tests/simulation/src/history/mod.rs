@@ -68,6 +68,8 @@ pub(crate) struct Attempt {
     pub(crate) votes: Vec<Duration>,
     /// When its first release was sent, or the acquisition of its first successor.
     pub(crate) released_at: Option<Duration>,
+    /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
+    pub(crate) made_by: Option<Duration>,
     /// Its keys are left to a shorter time to live.
     pub(crate) is_shortened: bool,
     /// The longest that a node may keep its keys without hearing of it.
@@ -98,6 +100,10 @@ pub(crate) struct Seat {
     /// A key was put back here behind a release, by a thread that was overtaken; it cleans up
     /// behind itself, with another one.
     was_overtaken: bool,
+    /// When the client was done with the answer that it grants.
+    pub(crate) heard_at: Option<Duration>,
+    /// A key was put back here.
+    pub(crate) was_restored: bool,
     /// The node's epoch in which it last said yes.
     pub(crate) epoch: Option<u32>,
 }

@@ -84,6 +84,7 @@ impl History {
                 voted: 0,
                 votes: Vec::new(),
                 released_at: None,
+                made_by: None,
                 is_shortened: false,
                 longest_ttl: Duration::ZERO,
                 extensions: Vec::new(),
@@ -182,6 +183,17 @@ impl History {
         }
     }
 
+    /// The client is done with a node's answer.
+    pub fn heard(&self, seat: usize, operation: &Operation) {
+        let now = self.world.now();
+        let mut inner = self.lock();
+        if matches!(operation.want(), Want::Acquire { .. })
+            && let Some(attempt) = inner.known(operation.token().as_bytes())
+        {
+            attempt.seats[seat].heard_at = Some(now);
+        }
+    }
+
     /// A node served an operation.
     pub fn served(&self, served: &Served<'_>) {
         let (seat, operation, answer) = (served.seat, served.operation, served.answer);
@@ -238,6 +250,7 @@ impl History {
                 Want::Restore { .. } if is_granted(answer) => {
                     kept.is_excused |= served.is_late;
                     kept.was_overtaken |= kept.was_released;
+                    kept.was_restored = true;
                     restored = 1;
                 }
                 Want::Release { .. } => kept.was_released = true,

@@ -352,8 +352,10 @@ impl Link {
         };
         if let Some(reply) = one.reply {
             let seat = self.server.seat;
-            self.around.history.answered(seat, &one.operation, &answer);
+            let history = &self.around.history;
+            history.answered(seat, &one.operation, &answer);
             reply.answer(answer);
+            history.heard(seat, &one.operation);
         }
     }
 

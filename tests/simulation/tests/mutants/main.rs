@@ -6,6 +6,7 @@
 //! `simulate` runs until it finds the violation that is expected. If it finds none, the test fails.
 
 mod copy;
+mod proof;
 mod table;
 mod waiting;
 mod weave;
@@ -13,6 +14,7 @@ mod weave;
 use std::collections::BTreeMap;
 
 use copy::Copy;
+use proof::PROOF;
 use table::{MUTANTS, Mutant};
 use waiting::WAITING;
 
@@ -64,7 +66,7 @@ mod in_full {
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(WAITING)
+    MUTANTS.iter().chain(PROOF).chain(WAITING)
 }
 
 fn assert_caught(mutants: &[&'static Mutant], name: &str) {

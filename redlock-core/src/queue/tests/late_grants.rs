@@ -1,0 +1,91 @@
+//! Leases whose grants came late, and their extensions.
+
+use super::*;
+
+const NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// The whole of an extension over nodes that answer at once.
+fn extended(lease: &Lease) -> bool {
+    match poll(&mut Box::pin(lease.extend(TTL))) {
+        Poll::Ready(extended) => extended.is_ok(),
+        Poll::Pending => false,
+    }
+}
+
+/// Tries for 200 µs.
+fn impatient() -> Request {
+    let mut request = waiting();
+    request.retry.limit = RetryLimit::Wait(SECOND / 5000);
+    request
+}
+
+/// A process stands still while all nodes answer: the answers are there when it looks, and so is the
+/// end of its time.
+#[test]
+fn a_lease_that_was_won_by_grants_behind_the_attempts_time_is_extended() {
+    for (request, still_for) in [(waiting(), MS * 60), (impatient(), MS)] {
+        let scene = Scene::new();
+        scene.nodes.iter().for_each(MemoryNode::hang);
+        let mut acquiring = scene.acquire(&request);
+        assert!(is_waiting(&mut acquiring));
+        scene.clock.advance(still_for);
+        scene.nodes.iter().for_each(MemoryNode::restore);
+        let lease = acquired(&mut acquiring);
+        assert_eq!(lease.votes(), 3);
+        for _ in 0..3 {
+            assert!(extended(&lease), "{:?}", lease.over());
+        }
+        assert_eq!(released(lease), Released::Confirmed);
+        assert!(scene.is_free());
+    }
+}
+
+#[test]
+fn a_third_grant_behind_the_return_makes_up_for_a_node_that_dies() {
+    for round in 0..1000 {
+        let scene = Scene::new();
+        scene.nodes[2].hang();
+        let lease = scene.acquired(&impatient());
+        assert_eq!(lease.votes(), 2);
+        scene.clock.advance(MS);
+        scene.nodes[2].restore();
+        // Either of the others restarts empty, or is gone.
+        let other = &scene.nodes[round % 2];
+        if round % 4 < 2 {
+            other.delete(b"r");
+        } else {
+            other.cut();
+        }
+        scene.clock.advance(lease.validity() / 3);
+        assert!(extended(&lease), "{:?}", lease.over());
+        assert_eq!(lease.over(), None);
+    }
+}
+
+/// By then the keys on the other nodes may have been gone in between.
+#[test]
+fn a_third_grant_behind_the_nodes_time_makes_up_for_nothing() {
+    let scene = Scene::new();
+    scene.nodes[2].hang();
+    let lease = scene.acquired(&waiting());
+    scene.clock.advance(NODE_TIMEOUT + MS);
+    scene.nodes[2].restore();
+    assert_eq!(lease.votes(), 3);
+    scene.nodes[0].delete(b"r");
+    assert!(!extended(&lease));
+    assert_eq!(lease.over(), Some(Over::Taken));
+}
+
+/// With a short ttl the time is a quarter of that, whatever the node timeout.
+#[test]
+fn a_third_grant_behind_a_quarter_of_the_ttl_makes_up_for_nothing() {
+    let scene = Scene::new();
+    scene.nodes[2].hang();
+    let lease = scene.acquired(&waiting().ttl(MS * 100));
+    scene.clock.advance(MS * 26);
+    scene.nodes[2].restore();
+    assert_eq!(lease.votes(), 3);
+    scene.nodes[0].delete(b"r");
+    assert!(!extended(&lease));
+    assert_eq!(lease.over(), Some(Over::Taken));
+}

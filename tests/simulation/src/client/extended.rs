@@ -1,0 +1,37 @@
+//! What comes of a lease's extensions, those of its renewal included.
+
+use std::sync::{Arc, Weak};
+
+use redlock_core::{ExtendError, ObserveExtensions, Over};
+
+use super::SimulatedClient;
+use crate::history::History;
+use crate::server::Server;
+
+/// Tells the history of lease `number`.
+struct Observer {
+    number: usize,
+    /// The history has the lease, and the lease has this.
+    history: Weak<History>,
+    servers: Arc<[Arc<Server>]>,
+}
+
+impl SimulatedClient {
+    pub(super) fn observer(&self, number: usize) -> Arc<dyn ObserveExtensions> {
+        Arc::new(Observer {
+            number,
+            history: Arc::downgrade(&self.history),
+            servers: Arc::clone(&self.servers),
+        })
+    }
+}
+
+impl ObserveExtensions for Observer {
+    fn extended(&self, outcome: Result<(), &ExtendError>) {
+        if let Some(history) = self.history.upgrade()
+            && let Err(ExtendError::Over(Over::Taken)) = outcome
+        {
+            history.given_up(self.number, &self.servers);
+        }
+    }
+}
