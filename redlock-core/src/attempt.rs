@@ -191,19 +191,24 @@ impl Refused {
         self.started
     }
 
-    /// Whether nobody is known to have the lock who could have it by the votes that are there.
+    /// Whether the nodes that voted so far are split, and nobody is known to have a majority. A lock
+    /// that is held is one holder's on all of them, however few they are.
     pub(crate) fn is_spoilt(&self) -> bool {
-        most_of_one_holder(&self.acquisition.answers()) < majority(self.claim.nodes.len())
+        let most = most_of_one_holder(&self.acquisition.answers());
+        let voted = seats_in(self.acquisition.voted_seats());
+        most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// The nodes that can tell when the lock is free, where somebody has it: those that answered.
+    /// The nodes that can tell when the lock is free, where somebody has it: all that have not failed,
+    /// be it that their votes are still out, so that one that fails later is made up for.
     pub(crate) fn watch(&self) -> Option<Vigil> {
         let tally = self.acquisition.tally();
-        let seats = self.acquisition.seats().answered & !self.acquisition.failed_seats();
-        let is_worth_it = tally.held > 0 && seats_in(seats) >= majority(self.claim.nodes.len());
+        let may_vote = tally.configured - tally.failed;
+        let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
             let Claim { nodes, keys, .. } = &*self.claim;
-            Vigil::begin(&self.client.environment.clock, nodes, keys, seats)
+            let clock = &self.client.environment.clock;
+            Vigil::behind(clock, nodes, keys, &self.acquisition)
         })
     }
 

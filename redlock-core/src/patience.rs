@@ -121,17 +121,22 @@ impl<'a> Patience<'a> {
         self.pause
     }
 
-    /// When a wake-up counts, behind an attempt that others spoilt or won. Where several callers
-    /// found the lock free at one moment and nobody won it, they come again one by one.
-    pub(crate) fn heeds_from(&mut self, environment: &Environment, is_spoilt: bool) -> Moment {
-        let now = environment.now();
+    /// When a wake-up counts, behind an attempt that `ended` because others spoilt or won it. Where
+    /// several callers found the lock free at one moment and nobody won it, they come again one by
+    /// one.
+    pub(crate) fn heeds_from(
+        &mut self,
+        environment: &Environment,
+        ended: Moment,
+        is_spoilt: bool,
+    ) -> Moment {
         if !is_spoilt {
             self.spoilt = 0;
-            return now;
+            return ended;
         }
         self.spoilt = (self.spoilt + 1).min(MOST_SPOILT);
         let scatter = FIRST_SCATTER * (1 << self.spoilt);
-        now.saturating_add(environment.jittered(scatter.min(self.retry.delay)))
+        ended.saturating_add(environment.jittered(scatter.min(self.retry.delay)))
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

@@ -28,6 +28,8 @@ pub(crate) enum Goal {
     Seats(u64),
     /// So many of these granted that they are a majority of all, or no longer can.
     MajorityOf(u64),
+    /// Others have voted than these.
+    OtherThan(u64),
 }
 
 impl Goal {
@@ -41,6 +43,7 @@ impl Goal {
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
                 Self::Seats(seats) => seats & !votes.answered() == 0,
+                Self::OtherThan(seats) => votes.voted() != seats,
                 Self::MajorityOf(seats) => {
                     let needed = majority(tally.configured);
                     let lost = votes.answered() & !votes.granted;
@@ -68,6 +71,17 @@ struct State {
     waiting: Option<Waker>,
 }
 
+impl State {
+    /// Keeps the waker of the caller. Returns the one that it replaces, to be dropped outside of the
+    /// lock.
+    fn keep(&mut self, waker: &Waker) -> Option<Waker> {
+        match &self.waiting {
+            Some(known) if known.will_wake(waker) => None,
+            _ => self.waiting.replace(waker.clone()),
+        }
+    }
+}
+
 /// What each seat of an acquisition said, as far as anybody asks behind the attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats {
@@ -85,7 +99,11 @@ impl Round {
         Self::with_time(nodes, goal, None)
     }
 
-    pub(crate) fn with_time(nodes: usize, goal: Goal, in_time: Option<(Arc<dyn Clock>, Moment)>) -> Arc<Self> {
+    pub(crate) fn with_time(
+        nodes: usize,
+        goal: Goal,
+        in_time: Option<(Arc<dyn Clock>, Moment)>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             in_time,
             is_retracted: AtomicBool::new(false),
@@ -208,6 +226,26 @@ impl Round {
         self.lock().votes.granted
     }
 
+    /// The seats that voted so far: those that answered, and did not fail.
+    pub(crate) fn voted_seats(&self) -> u64 {
+        self.lock().votes.voted()
+    }
+
+    /// The same, for a caller who waits for more of them.
+    pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
+        let mut state = self.lock();
+        let voted = state.votes.voted();
+        state.goal = Goal::OtherThan(voted);
+        let _replaced = state.keep(context.waker());
+        drop(state);
+        voted
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn forget_caller(&self) {
+        let _waiting = self.lock().waiting.take();
+    }
+
     /// The seats that failed so far.
     pub(crate) fn failed_seats(&self) -> u64 {
         self.lock().votes.failed
@@ -291,117 +329,16 @@ impl Future for Decided<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker();
         // Dropped outside of the lock: it may be the last of its task.
         let mut _replaced = None;
         let mut state = self.round.lock();
         if state.goal.is_met(&state.votes) {
             return Poll::Ready(());
         }
-        if !state
-            .waiting
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
-            _replaced = state.waiting.replace(waker.clone());
-        }
+        _replaced = state.keep(context.waker());
         Poll::Pending
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::task::{Wake, Waker};
-
-    use super::*;
-    use crate::node::Holding;
-
-    /// Looks at a round when it is dropped, as the end of a task may.
-    struct Looks(Arc<Round>, Arc<AtomicBool>);
-
-    impl Wake for Looks {
-        fn wake(self: Arc<Self>) {}
-    }
-
-    impl Drop for Looks {
-        fn drop(&mut self) {
-            self.1
-                .store(self.0.state.try_lock().is_ok(), Ordering::Relaxed);
-        }
-    }
-
-    fn is_decided(round: &Round) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        Pin::new(&mut round.decided()).poll(&mut context).is_ready()
-    }
-
-    fn held() -> Answer {
-        Answer::Held(Holding::default())
-    }
-
-    #[test]
-    fn decided_at_a_majority_and_not_before() {
-        let round = Round::new(5, Goal::Majority);
-        round.vote(4, Answer::GRANTED);
-        round.vote(0, held());
-        round.vote(2, Answer::GRANTED);
-        assert!(!is_decided(&round));
-        round.vote(1, Answer::GRANTED);
-        assert!(is_decided(&round) && round.tally().is_won());
-    }
-
-    #[test]
-    fn decided_as_soon_as_a_majority_is_out_of_reach() {
-        let round = Round::new(4, Goal::Majority);
-        round.vote(0, Answer::GRANTED);
-        round.vote(1, held());
-        assert!(!is_decided(&round));
-        round.vote(2, held());
-        assert!(is_decided(&round) && !round.tally().is_won());
-    }
-
-    #[test]
-    fn a_waker_is_dropped_outside_of_the_lock() {
-        let round = Round::new(1, Goal::Majority);
-        let was_free = Arc::new(AtomicBool::new(false));
-        let waker = Waker::from(Arc::new(Looks(Arc::clone(&round), Arc::clone(&was_free))));
-        let mut context = Context::from_waker(&waker);
-        assert!(
-            Pin::new(&mut round.decided())
-                .poll(&mut context)
-                .is_pending()
-        );
-        // Now the round has the last one.
-        drop(waker);
-        assert!(!is_decided(&round));
-        assert!(was_free.load(Ordering::Relaxed));
-    }
-
-    #[test]
-    fn a_node_votes_once() {
-        let round = Round::new(3, Goal::Majority);
-        round.vote(0, Answer::GRANTED);
-        round.vote(0, Answer::GRANTED);
-        assert_eq!(round.tally().granted, 1);
-    }
-
-    #[test]
-    fn a_reply_that_is_dropped_is_a_vote_against() {
-        let round = Round::new(1, Goal::Majority);
-        drop(Reply::new(Arc::clone(&round), 0));
-        assert!(is_decided(&round));
-        assert_eq!(round.tally().failed, 1);
-        assert!(
-            round.seats().reached & bit(0) != 0,
-            "nobody knows, so it has to be undone"
-        );
-    }
-
-    #[test]
-    fn what_was_never_sent_needs_no_release() {
-        let round = Round::new(2, Goal::Majority);
-        let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        round.vote(0, Answer::Failed(refused));
-        assert_eq!(round.seats().reached & 0b11, 0b10);
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use crate::environment::{Clock, Moment, Sleep};
 use crate::node::Remaining;
 use crate::quorum::majority;
 use crate::resource::Resource;
-use crate::round::bit;
+use crate::round::{Round, bit};
 use crate::timekeeper::wake;
 
 /// What a node says of the keys that somebody waits for.
@@ -87,6 +87,9 @@ struct Ledger {
     keys: Resource,
     clock: Arc<dyn Clock>,
     is_wanted: AtomicBool,
+    /// The attempt that was refused: only seats that have voted in it count, as the others cannot
+    /// vote in the next one either, for all that is known.
+    refusal: Option<Arc<Round>>,
     state: Mutex<State>,
 }
 
@@ -99,9 +102,12 @@ struct State {
 }
 
 impl State {
-    /// From when on a majority of all nodes holds none of the keys, as far as is known.
-    fn due(&self) -> Option<Moment> {
-        let mut moments: Vec<Moment> = self.free_from.iter().copied().flatten().collect();
+    /// From when on a majority of all nodes holds none of the keys, as far as is known of those that
+    /// count.
+    fn due(&self, counted: u64) -> Option<Moment> {
+        let seats = self.free_from.iter().enumerate();
+        let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
+        let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
         moments.sort_unstable();
         moments.get(majority(self.free_from.len()) - 1).copied()
     }
@@ -109,7 +115,7 @@ impl State {
 
 impl Ledger {
     fn record(&self, seat: usize, sighting: Sighting) -> Option<Waker> {
-        let now = self.clock.now();
+        let (now, counted) = (self.clock.now(), self.counted());
         let mut state = self.lock();
         let known = state.free_from.get_mut(seat)?;
         *known = match sighting {
@@ -120,13 +126,18 @@ impl Ledger {
             // waking up is one attempt too many. One that was gone may be there again.
             Sighting::Blind => known.filter(|from| *from > now),
         };
-        let due = state.due()?;
+        let due = state.due(counted)?;
         // A later moment needs no waking: the caller finds that out when it looks.
         if state.looks_at.is_none_or(|looks_at| due < looks_at) {
             state.waiting.take()
         } else {
             None
         }
+    }
+
+    fn counted(&self) -> u64 {
+        let refusal = self.refusal.as_ref();
+        refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -147,10 +158,33 @@ impl Vigil {
     /// Watches `keys`, which have their prefix, on those of `nodes` whose bit is set in `seats`: the
     /// ones that answered the last attempt. The others do not count as free.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
+        Self::over(clock, nodes, keys, seats, None)
+    }
+
+    /// Watches where `refusal`, the votes of an attempt, has not failed. A node whose answer is still
+    /// out counts from its vote on.
+    pub(crate) fn behind(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        refusal: &Arc<Round>,
+    ) -> Self {
+        let seats = !refusal.failed_seats();
+        Self::over(clock, nodes, keys, seats, Some(Arc::clone(refusal)))
+    }
+
+    fn over(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        seats: u64,
+        refusal: Option<Arc<Round>>,
+    ) -> Self {
         let ledger = Arc::new(Ledger {
             keys: keys.clone(),
             clock: Arc::clone(clock),
             is_wanted: AtomicBool::new(true),
+            refusal,
             state: Mutex::new(State {
                 free_from: vec![None; nodes.len()].into(),
                 looks_at: None,
@@ -182,7 +216,8 @@ impl Vigil {
 
     /// When [`free`](Self::free) completes, by what the nodes have said so far.
     pub fn due(&self) -> Option<Moment> {
-        self.ledger.lock().due()
+        let counted = self.ledger.counted();
+        self.ledger.lock().due(counted)
     }
 }
 
@@ -191,6 +226,9 @@ impl Drop for Vigil {
         self.ledger.is_wanted.store(false, Ordering::Release);
         // Dropped outside of the lock, and here, not when the last node forgets the watch.
         let _waiting = self.ledger.lock().waiting.take();
+        if let Some(refusal) = &self.ledger.refusal {
+            refusal.forget_caller();
+        }
     }
 }
 
@@ -216,11 +254,13 @@ impl Future for Free<'_> {
         let clock = &this.ledger.clock;
         loop {
             let now = clock.now();
+            let refusal = this.ledger.refusal.as_ref();
+            let counted = refusal.map_or(u64::MAX, |refusal| refusal.await_vote(context));
             // Dropped outside of the lock: it may be the last of its task.
             let mut _replaced = None;
             let due = {
                 let mut state = this.ledger.lock();
-                let due = state.due();
+                let due = state.due(counted);
                 state.looks_at = due;
                 _replaced = state.waiting.replace(context.waker().clone());
                 due

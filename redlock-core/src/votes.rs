@@ -72,6 +72,11 @@ impl Votes {
         self.granted | self.held | self.absent | self.failed
     }
 
+    /// Those that answered and did not fail.
+    pub(crate) fn voted(&self) -> u64 {
+        self.granted | self.held | self.absent
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         Tally {
             configured: self.configured,

@@ -193,16 +193,21 @@ impl ClientShared {
             drop(turn);
             return Err(refused.conclude(patience).await);
         };
-        let heeds_from = patience.heeds_from(environment, refused.is_spoilt());
+        let ended = environment.now();
         let vigil = refused.watch();
-        let free = pin!(async {
-            environment.clock.sleep_until(heeds_from).await;
-            match &vigil {
-                Some(vigil) => vigil.free().await,
-                None => std::future::pending().await,
-            }
-        });
-        turn.pause(next, free).await;
+        {
+            let free = pin!(async {
+                let Some(vigil) = &vigil else {
+                    return std::future::pending().await;
+                };
+                vigil.free().await;
+                // By now the votes are in that were still out when the attempt was decided.
+                let heeds_from = patience.heeds_from(environment, ended, refused.is_spoilt());
+                environment.clock.sleep_until(heeds_from).await;
+                vigil.free().await;
+            });
+            turn.pause(next, free).await;
+        }
         if turn.attempt(self.node_timeout) {
             return Ok((turn, None));
         }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::MemoryNode;
-use crate::node::{Node, NodeStatus, Reply};
+use crate::node::{Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply};
 use crate::operation::Operation;
+use crate::round::Goal;
 use crate::still_clock::still_clock;
 
 /// Says what the test says.
@@ -152,6 +153,60 @@ fn it_is_the_majority_of_the_configured_nodes_and_other_seats_do_not_count() {
     assert!(!waiter.is_done());
     tellers[3].say(Sighting::Free);
     assert!(waiter.is_done());
+}
+
+/// The votes of an attempt; node 0 refused it.
+fn refused(nodes: usize) -> Arc<Round> {
+    let refusal = Round::new(nodes, Goal::Majority);
+    refusal.vote(0, Answer::Held(Holding::default()));
+    refusal
+}
+
+fn failed() -> Answer {
+    Answer::Failed(NodeError::unsent(NodeErrorKind::NotConnected, "dead"))
+}
+
+#[test]
+fn a_node_that_has_still_to_vote_is_watched_and_counts_once_it_has() {
+    let (_, clock) = still_clock();
+    let (tellers, nodes) = tellers(3);
+    let refusal = refused(3);
+    refusal.vote(2, failed());
+    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
+    assert!(tellers[2].0.lock().unwrap().is_empty(), "it is dead");
+    let mut waiter = Waiter::of(&vigil);
+    tellers[0].say(Sighting::Free);
+    tellers[1].say(Sighting::Free);
+    assert!(!waiter.is_done(), "it may not vote");
+    refusal.vote(1, Answer::Held(Holding::default()));
+    assert!(waiter.was_woken() && waiter.is_done());
+}
+
+#[test]
+fn a_node_that_failed_behind_the_refusal_does_not_count_and_another_makes_up_for_it() {
+    let (_, clock) = still_clock();
+    let (tellers, nodes) = tellers(3);
+    let refusal = refused(3);
+    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
+    let mut waiter = Waiter::of(&vigil);
+    refusal.vote(1, failed());
+    tellers[0].say(Sighting::Free);
+    tellers[1].say(Sighting::Free);
+    assert!(!waiter.is_done());
+    tellers[2].say(Sighting::Free);
+    refusal.vote(2, Answer::GRANTED);
+    assert!(waiter.was_woken() && waiter.is_done());
+}
+
+#[test]
+fn a_vigil_that_is_dropped_keeps_no_waker_at_the_votes() {
+    let (_, clock) = still_clock();
+    let (_tellers, nodes) = tellers(3);
+    let refusal = refused(3);
+    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
+    let woken = Arc::clone(&Waiter::of(&vigil).woken);
+    drop(vigil);
+    assert_eq!(Arc::strong_count(&woken), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod handing_over;
 mod late_grants;
+mod one_node_less;
 mod sharing;
 mod slow_nodes;
 mod standing;

@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use super::*;
 use crate::node::{NodeStatus, Reply};
 use crate::operation::{Operation, Want};
+use crate::vigil::Watch;
 
 /// Answers when it is told to.
-struct Slow {
+pub(super) struct Slow {
     node: MemoryNode,
     asked: Mutex<Vec<(Arc<Operation>, Reply)>>,
     abstains: std::sync::atomic::AtomicBool,
@@ -15,13 +16,25 @@ struct Slow {
 }
 
 impl Slow {
-    fn over(node: &MemoryNode) -> Arc<Self> {
+    pub(super) fn over(node: &MemoryNode) -> Arc<Self> {
         Arc::new(Self {
             node: node.clone(),
             asked: Mutex::default(),
             abstains: false.into(),
             hesitates: false.into(),
         })
+    }
+
+    /// From here on it answers when it is told to.
+    pub(super) fn hesitate(&self) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.hesitates.store(true, Relaxed);
+    }
+
+    /// From here on it votes no.
+    pub(super) fn abstain(&self) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.abstains.store(true, Relaxed);
     }
 
     fn serve(&self) {
@@ -32,7 +45,7 @@ impl Slow {
     }
 }
 
-fn serve(nodes: &[Arc<Slow>]) {
+pub(super) fn serve(nodes: &[Arc<Slow>]) {
     for node in nodes {
         node.serve();
     }
@@ -58,6 +71,10 @@ impl Node for Slow {
 
     fn status(&self) -> NodeStatus {
         self.node.status()
+    }
+
+    fn watch(&self, watch: Watch) {
+        self.node.watch(watch);
     }
 }
 

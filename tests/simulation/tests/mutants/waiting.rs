@@ -294,8 +294,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "woken-for-nodes-that-cannot-vote",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "self.acquisition.seats().answered & !self.acquisition.failed_seats();",
-            replace: "u64::MAX;",
+            find: "Vigil::behind(clock, nodes, keys, &self.acquisition)",
+            replace: "Vigil::begin(clock, nodes, keys, u64::MAX)",
         }],
         profile: "forgetful",
         breaks: Invariant::Storm,

@@ -1,0 +1,95 @@
+//! Rounds, and when they are decided.
+
+use std::task::{Wake, Waker};
+
+use super::*;
+use crate::node::Holding;
+
+/// Looks at a round when it is dropped, as the end of a task may.
+struct Looks(Arc<Round>, Arc<AtomicBool>);
+
+impl Wake for Looks {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        self.1
+            .store(self.0.state.try_lock().is_ok(), Ordering::Relaxed);
+    }
+}
+
+fn is_decided(round: &Round) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    Pin::new(&mut round.decided()).poll(&mut context).is_ready()
+}
+
+fn held() -> Answer {
+    Answer::Held(Holding::default())
+}
+
+#[test]
+fn decided_at_a_majority_and_not_before() {
+    let round = Round::new(5, Goal::Majority);
+    round.vote(4, Answer::GRANTED);
+    round.vote(0, held());
+    round.vote(2, Answer::GRANTED);
+    assert!(!is_decided(&round));
+    round.vote(1, Answer::GRANTED);
+    assert!(is_decided(&round) && round.tally().is_won());
+}
+
+#[test]
+fn decided_as_soon_as_a_majority_is_out_of_reach() {
+    let round = Round::new(4, Goal::Majority);
+    round.vote(0, Answer::GRANTED);
+    round.vote(1, held());
+    assert!(!is_decided(&round));
+    round.vote(2, held());
+    assert!(is_decided(&round) && !round.tally().is_won());
+}
+
+#[test]
+fn a_waker_is_dropped_outside_of_the_lock() {
+    let round = Round::new(1, Goal::Majority);
+    let was_free = Arc::new(AtomicBool::new(false));
+    let waker = Waker::from(Arc::new(Looks(Arc::clone(&round), Arc::clone(&was_free))));
+    let mut context = Context::from_waker(&waker);
+    assert!(
+        Pin::new(&mut round.decided())
+            .poll(&mut context)
+            .is_pending()
+    );
+    // Now the round has the last one.
+    drop(waker);
+    assert!(!is_decided(&round));
+    assert!(was_free.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_node_votes_once() {
+    let round = Round::new(3, Goal::Majority);
+    round.vote(0, Answer::GRANTED);
+    round.vote(0, Answer::GRANTED);
+    assert_eq!(round.tally().granted, 1);
+}
+
+#[test]
+fn a_reply_that_is_dropped_is_a_vote_against() {
+    let round = Round::new(1, Goal::Majority);
+    drop(Reply::new(Arc::clone(&round), 0));
+    assert!(is_decided(&round));
+    assert_eq!(round.tally().failed, 1);
+    assert!(
+        round.seats().reached & bit(0) != 0,
+        "nobody knows, so it has to be undone"
+    );
+}
+
+#[test]
+fn what_was_never_sent_needs_no_release() {
+    let round = Round::new(2, Goal::Majority);
+    let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
+    round.vote(0, Answer::Failed(refused));
+    assert_eq!(round.seats().reached & 0b11, 0b10);
+}
