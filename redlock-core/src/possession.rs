@@ -345,7 +345,8 @@ mod tests {
             (&[0, 1], Finding::Proved, 0b111),
         ] {
             let electorate = possession.electorate(acquisition.seats());
-            let (found, extension) = extend(&mut possession, &acquisition, electorate, granted, &[]);
+            let (found, extension) =
+                extend(&mut possession, &acquisition, electorate, granted, &[]);
             assert_eq!(found, finding);
             extension.vote(2, Answer::GRANTED);
             assert_eq!(possession.electorate(acquisition.seats()).firm, firm);

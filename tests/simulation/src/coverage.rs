@@ -103,6 +103,10 @@ counts! {
     abandoned,
     /// Releases repeated on a new connection.
     owed,
+    /// Operations that a node answered with an error.
+    errors,
+    /// … and that were releases, and are repeated.
+    refused,
     /// Operations served after their connection had been given up.
     late,
     /// Acquisitions served after the release of the same token.

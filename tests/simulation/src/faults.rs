@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::link::Link;
 use crate::profile::{Profile, Settings};
 use crate::random::Random;
-use crate::server::{Disk, Server};
+use crate::server::{Disk, ERRORS, Refusing, Server};
 use crate::world::World;
 
 /// Everything that can be broken.
@@ -52,7 +52,7 @@ impl Breakable {
         let (server, link) = (&self.servers[seat], &self.links[client][seat]);
         let now = self.world.now();
         let is_wild = self.settings.profile == Profile::Wild;
-        match random.below(if is_wild { 20 } else { 14 }) {
+        match random.below(if is_wild { 22 } else { 16 }) {
             // Either connection, or both.
             0 => link.deafen(),
             1 => {
@@ -109,7 +109,16 @@ impl Breakable {
                 self.clocks[client].jump(random.between(-error, error));
                 self.history.count(|coverage| coverage.stepped += 1);
             }
-            14..=16 => {
+            14 | 15 => {
+                let (span, error) = (random.millis(1, 1500), random.pick(&ERRORS));
+                self.history
+                    .fault(seat, || format!("n{seat} answers {error:?} for {span:?}"));
+                server.refuse(Refusing {
+                    until: now + span,
+                    error,
+                });
+            }
+            16..=18 => {
                 let micros = random.between(-15_000_000, 15_000_000);
                 self.history
                     .fault(seat, || format!("n{seat}'s clock steps by {micros} µs"));

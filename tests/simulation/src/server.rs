@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use redlock_core::guard::marker_key;
 use redlock_core::{
-    Answer, Clock as _, MemoryNode, Moment, Operation, Remaining, Resource, Sighting, Want,
+    Answer, Clock as _, MemoryNode, Moment, NodeError, Operation, Remaining, Resource, Sighting,
+    Want,
 };
 
 use crate::clock::SkewedClock;
@@ -81,7 +82,28 @@ struct State {
     saved: Option<MemoryNode>,
     is_up: bool,
     hangs_until: Duration,
+    refusing: Option<Refusing>,
 }
+
+/// A server that answers with an error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusing {
+    pub(crate) until: Duration,
+    pub(crate) error: &'static str,
+}
+
+/// What servers answer in one trouble or another. Without memory they delete keys all the same.
+pub(crate) const ERRORS: [&str; 7] = [
+    OUT_OF_MEMORY,
+    "NOREPLICAS Not enough good replicas to write.",
+    "MISCONF Errors writing to the AOF file",
+    "BUSY Redis is busy running a script.",
+    "LOADING Redis is loading the dataset in memory",
+    "READONLY You can't write against a read only replica.",
+    "NOPERM User locker has no permissions to run the 'evalsha' command",
+];
+
+const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 impl Server {
     /// An empty server that is up.
@@ -97,6 +119,7 @@ impl Server {
                 saved: None,
                 is_up: true,
                 hangs_until: Duration::ZERO,
+                refusing: None,
             }),
             starts: AtomicU64::new(0),
         })
@@ -132,9 +155,25 @@ impl Server {
         state.hangs_until = state.hangs_until.max(until);
     }
 
+    /// Answers with an error.
+    pub(crate) fn refuse(&self, refusing: Refusing) {
+        self.lock().refusing = Some(refusing);
+    }
+
     /// Works again.
     pub fn wake(&self) {
-        self.lock().hangs_until = Duration::ZERO;
+        let mut state = self.lock();
+        state.hangs_until = Duration::ZERO;
+        state.refusing = None;
+    }
+
+    /// With what `operation` is answered instead of being served.
+    fn refusal(&self, operation: &Operation) -> Option<Answer> {
+        let refusing = self.lock().refusing?;
+        let is_spared =
+            refusing.error == OUT_OF_MEMORY && matches!(operation.want(), Want::Release { .. });
+        let is_refused = self.history.world.now() < refusing.until && !is_spared;
+        is_refused.then(|| Answer::Failed(NodeError::server(refusing.error.as_bytes())))
     }
 
     /// Writes its data to disk, for a crash that loses what comes after.
@@ -246,6 +285,10 @@ impl Server {
 
     /// Serves an operation of `process`. `is_late` where its connection was given up before.
     pub fn serve(&self, process: ProcessId, is_late: bool, operation: &Arc<Operation>) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            self.history.count(|coverage| coverage.errors += 1);
+            return refusal;
+        }
         let memory = self.memory();
         let values = || -> Vec<Option<Vec<u8>>> {
             operation

@@ -77,7 +77,7 @@ const USUAL: [&str; 23] = [
 ];
 
 /// What goes wrong in all of them but the calm one.
-const FAULTY: [&str; 17] = [
+const FAULTY: [&str; 19] = [
     "unavailable",
     "born_over",
     "extension_failed",
@@ -95,10 +95,19 @@ const FAULTY: [&str; 17] = [
     "stalled",
     "overtaken",
     "blinded",
+    // Servers that answer with errors.
+    "errors",
+    "refused",
 ];
 
 /// What the wild profile alone goes through.
-const WILD: [&str; 4] = ["stepped", "deleted", "taken", "confirmation_refused"];
+const WILD: [&str; 5] = [
+    "stepped",
+    "deleted",
+    "taken",
+    "given_up",
+    "confirmation_refused",
+];
 
 const FORGETFUL: [&str; 4] = ["wiped", "rolled_back", "quarantined", "forgotten"];
 

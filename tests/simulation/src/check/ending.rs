@@ -1,11 +1,89 @@
 //! The rules about how a lease ends.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{Moment, Over, Renewal};
 
 use crate::history::{History, Invariant};
 use crate::server::Server;
 
+/// For two looks at one clock.
+const SLACK: Duration = Duration::from_micros(1);
+
+/// With less, pauses and the nodes' time are all of it.
+const LONG: Duration = Duration::from_millis(500);
+
+/// What the holder of a lease was told last.
+pub(crate) struct Promised {
+    /// On the client's clock.
+    pub(crate) until: Moment,
+    pub(crate) validity: Duration,
+    /// For how long its process had stood still then.
+    pub(crate) paused: Duration,
+    /// Of the client's nodes, when it got the lease.
+    pub(crate) epochs: Box<[u32]>,
+}
+
 impl History {
+    /// Lease `number` was extended.
+    pub(crate) fn prolonged(&self, number: usize) {
+        let Some(handle) = self.lock().leases.get(number).map(|l| l.handle.clone()) else {
+            return;
+        };
+        let validity = self.world.observing(|| handle.validity());
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        let lease = &mut inner.leases[number];
+        let now = inner.calls[lease.call].clock.moment_at(self.world.now());
+        let until = now.saturating_add(validity);
+        if until > lease.promised.until {
+            lease.promised.until = until;
+            lease.promised.validity = validity;
+            lease.promised.paused = self.world.paused_for(lease.process);
+        }
+    }
+
+    /// Lease `number` is found to be over, of which its holder has not heard before.
+    pub(super) fn check_ending(&self, number: usize, over: Over, epochs: &[u32]) {
+        let broken = {
+            let inner = self.lock();
+            let lease = &inner.leases[number];
+            if lease.left_at.is_some() {
+                return;
+            }
+            let call = &inner.calls[lease.call];
+            let promised = &lease.promised;
+            let at = |common| call.clock.moment_at(common);
+            match over {
+                Over::Expired if at(self.world.now()).saturating_add(SLACK) < promised.until => {
+                    Some("has expired, before it was to")
+                }
+                Over::Expired => {
+                    let stood = self.world.paused_for(lease.process);
+                    let stood = stood.saturating_sub(promised.paused);
+                    let is_renewed = call.request.renewal == Renewal::Unlimited
+                        && promised.validity >= LONG
+                        && stood < promised.validity / 20;
+                    let since = promised.until.saturating_sub(promised.validity / 2);
+                    let mut extensions = inner.attempts[lease.attempt].extensions.iter();
+                    let was_tried = extensions.any(|extension| at(extension.sent_at) >= since);
+                    (is_renewed && !was_tried).then_some("has expired, and was not renewed")
+                }
+                // Where time passed behind its last look at the votes, they may have changed then.
+                Over::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
+                    .then_some("is over, and no node has forgotten anything"),
+                // See `given_up`.
+                Over::Taken => None,
+                _ => Some("is over, and nobody has ended it"),
+            }
+            .map(|text| format!("{} {text}", lease.handle.token_id()))
+        };
+        if let Some(text) = broken {
+            self.violated(Invariant::Uncaused, text);
+        }
+    }
+
     /// Lease `number` is just being given up because too few nodes hold its key: those that
     /// vouch for it since it was made.
     pub(crate) fn given_up(&self, number: usize, servers: &[Arc<Server>]) {

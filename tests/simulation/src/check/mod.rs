@@ -6,6 +6,7 @@ mod handover;
 mod line;
 mod served;
 mod store;
+mod woken;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::clock::SkewedClock;
 use crate::history::{History, Invariant, LeaseRecord, on_clock};
 use crate::world::{CallId, ProcessId};
 
+pub(crate) use ending::Promised;
 pub(crate) use handover::Chain;
 pub(crate) use line::LONGEST_BREAK;
 
@@ -67,6 +69,12 @@ impl History {
                 token,
                 returned_at: now,
                 chain: Chain::default(),
+                promised: Promised {
+                    until: clock.moment_at(now).saturating_add(validity),
+                    validity,
+                    paused: self.world.paused_for(process),
+                    epochs: epochs.into(),
+                },
                 was_over: over.is_some(),
                 is_abandoned: false,
                 ended: None,
@@ -145,8 +153,9 @@ impl History {
         }
     }
 
-    /// The holder of lease `number` looks at it. What was over once stays over.
-    pub fn look(&self, number: usize) {
+    /// The holder of lease `number`, whose client's nodes are in `epochs`, looks at it. What was over
+    /// once stays over.
+    pub fn look(&self, number: usize, epochs: &[u32]) {
         let Some(handle) = self
             .lock()
             .leases
@@ -155,15 +164,18 @@ impl History {
         else {
             return;
         };
-        let is_over = self.world.observing(|| handle.over()).is_some();
+        let over = self.world.observing(|| handle.over());
         let was_over = {
             let mut inner = self.lock();
             let lease = &mut inner.leases[number];
             let was_over = lease.was_over;
-            lease.was_over |= is_over;
+            lease.was_over |= over.is_some();
             was_over
         };
-        if was_over && !is_over {
+        if let (false, Some(over)) = (was_over, over) {
+            self.check_ending(number, over, epochs);
+        }
+        if was_over && over.is_none() {
             let text = format!("{} was over, and is valid again", handle.token_id());
             self.violated(Invariant::Revived, text);
         }

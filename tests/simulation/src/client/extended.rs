@@ -28,10 +28,13 @@ impl SimulatedClient {
 
 impl ObserveExtensions for Observer {
     fn extended(&self, outcome: Result<(), &ExtendError>) {
-        if let Some(history) = self.history.upgrade()
-            && let Err(ExtendError::Over(Over::Taken)) = outcome
-        {
-            history.given_up(self.number, &self.servers);
+        let Some(history) = self.history.upgrade() else {
+            return;
+        };
+        match outcome {
+            Ok(()) => history.prolonged(self.number),
+            Err(ExtendError::Over(Over::Taken)) => history.given_up(self.number, &self.servers),
+            Err(_) => {}
         }
     }
 }

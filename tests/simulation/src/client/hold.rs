@@ -27,7 +27,7 @@ impl SimulatedClient {
                 .await;
         }
         for _ in 0..if is_brief { 0 } else { random.below(5) } {
-            self.history.look(number);
+            self.look(number);
             match random.below(7) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
                 2 | 6 => self.extend(&lease, number, ttl, random).await,
@@ -35,13 +35,13 @@ impl SimulatedClient {
                 4 => {
                     let limit = Some(random.micros(0, micros));
                     self.within(limit, lease.lost()).await;
-                    self.history.look(number);
+                    self.look(number);
                 }
                 _ => self.write(number, random),
             }
         }
         self.write(number, random);
-        self.history.look(number);
+        self.look(number);
         let over = lease.over();
         self.history.count(|coverage| match over {
             Some(Over::Expired) => coverage.expired += 1,
@@ -59,6 +59,10 @@ impl SimulatedClient {
         }
     }
 
+    fn look(&self, number: usize) {
+        self.history.look(number, &self.epochs());
+    }
+
     /// Ends a lease in one of the ways that there are.
     async fn end(&self, lease: Lease, number: usize, request: &Request, random: &mut Random) {
         let ttl = request.ttl;
@@ -68,9 +72,9 @@ impl SimulatedClient {
         if way == 6 {
             // Until it is over, or for long where it is renewed.
             self.within(Some(ttl * 3), lease.lost()).await;
-            self.history.look(number);
+            self.look(number);
             self.sleep(random.micros(0, 10_000)).await;
-            self.history.look(number);
+            self.look(number);
             self.write(number, random);
         }
         let how = if matches!(way, 7 | 9) {
@@ -114,7 +118,7 @@ impl SimulatedClient {
 
     /// What a handle does whose lease is over has no effect, whoever has the lock by now.
     async fn use_after_the_end(&self, left: &LeaseHandle, number: usize, random: &mut Random) {
-        self.history.look(number);
+        self.look(number);
         for _ in 0..2 {
             let extended = left.extend(Duration::from_millis(500)).await;
             if extended.is_ok() || left.surrender().await != Released::NotLast {
@@ -122,7 +126,7 @@ impl SimulatedClient {
             }
             left.recheck();
             self.sleep(random.micros(0, 3000)).await;
-            self.history.look(number);
+            self.look(number);
         }
     }
 

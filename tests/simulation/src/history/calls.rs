@@ -59,6 +59,8 @@ pub(crate) struct Line {
 #[derive(Clone, Copy)]
 pub(crate) struct Report {
     pub(crate) at: Duration,
+    /// When it last saw them.
+    pub(crate) seen_at: Duration,
     /// From when on they are free, on the common clock.
     pub(crate) free_from: Option<Duration>,
 }
@@ -153,7 +155,11 @@ impl History {
     /// `call` had enough. It was in line until now.
     pub(crate) fn gave_up(&self, call: CallId) {
         let mut broken = Vec::new();
-        self.check_idle(&self.lock(), call, &mut broken);
+        {
+            let inner = self.lock();
+            self.check_idle(&inner, call, &mut broken);
+            self.check_woken(&inner, call, &mut broken);
+        }
         self.violated_all(broken);
     }
 
@@ -220,7 +226,17 @@ impl History {
         // What was seen of an expiry stands where the node sees no more.
         let kept = known[seat].and_then(|known| known.free_from.filter(|from| *from > at));
         let free_from = free_from.or(kept.filter(|_| sighting == Sighting::Blind));
-        known[seat] = Some(Report { at, free_from });
+        let seen_before = known[seat].map_or(Duration::ZERO, |known| known.seen_at);
+        let seen_at = if sighting == Sighting::Blind {
+            seen_before
+        } else {
+            at
+        };
+        known[seat] = Some(Report {
+            at,
+            seen_at,
+            free_from,
+        });
     }
 
     /// Something has happened that shows that the turn is somebody's who uses it.
@@ -248,6 +264,7 @@ impl History {
         let id = {
             let mut inner = self.lock();
             self.check_idle(&inner, call, &mut broken);
+            self.check_woken(&inner, call, &mut broken);
             self.check_break(&mut inner, call, attempt, &mut broken);
             inner.calls[call].line.clone()
         };

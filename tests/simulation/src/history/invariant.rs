@@ -44,6 +44,8 @@ pub enum Invariant {
     Idle,
     /// A caller asked the nodes more often than it had a reason to.
     Storm,
+    /// A caller went on pausing though it was told that the lock was free.
+    Unwoken,
     /// A release that was confirmed left a majority with the key.
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.
@@ -52,6 +54,8 @@ pub enum Invariant {
     Interrupted,
     /// A lease was given up although a majority of the nodes has had its key all the time.
     GivenUp,
+    /// A lease ended, and nothing that has happened is a cause of that.
+    Uncaused,
     /// A lease that was over is valid again.
     Revived,
     /// A lease goes on although its client was told that too many nodes may have forgotten it.

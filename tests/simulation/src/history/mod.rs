@@ -17,7 +17,7 @@ pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
 pub use record::{Served, Submitted};
 
-use crate::check::Chain;
+use crate::check::{Chain, Promised};
 use crate::coverage::Coverage;
 use crate::profile::Rules;
 use crate::world::{CallId, ProcessId, World};
@@ -64,6 +64,8 @@ pub(crate) struct Attempt {
     pub(crate) seats: Vec<Seat>,
     /// The seats that granted or refused, as far as the client knows, as bits.
     pub(crate) voted: u64,
+    /// When it was first refused.
+    pub(crate) held_at: Option<Duration>,
     /// When grants reached the client.
     pub(crate) votes: Vec<Duration>,
     /// When its first release was sent, or the acquisition of its first successor.
@@ -100,7 +102,7 @@ pub(crate) struct Seat {
     /// A key was put back here behind a release, by a thread that was overtaken; it cleans up
     /// behind itself, with another one.
     was_overtaken: bool,
-    /// When the client was done with the answer that it grants.
+    /// When the client was done with the answer to the acquisition.
     pub(crate) heard_at: Option<Duration>,
     /// A key was put back here.
     pub(crate) was_restored: bool,
@@ -119,6 +121,7 @@ pub(crate) struct LeaseRecord {
     pub(crate) was_over: bool,
     pub(crate) is_abandoned: bool,
     pub(crate) chain: Chain,
+    pub(crate) promised: Promised,
     /// What had become of it when its holder ended it, and when that was.
     pub(crate) ended: Option<Over>,
     pub(crate) left_at: Option<Duration>,

@@ -82,6 +82,7 @@ impl History {
                 predecessor,
                 seats: vec![Seat::default(); nodes],
                 voted: 0,
+                held_at: None,
                 votes: Vec::new(),
                 released_at: None,
                 made_by: None,
@@ -163,6 +164,9 @@ impl History {
         };
         if let (Want::Acquire { .. }, Answer::Granted { .. } | Answer::Held(_)) = (want, answer) {
             attempt.voted |= 1 << seat;
+            if matches!(answer, Answer::Held(_)) {
+                attempt.held_at.get_or_insert(now);
+            }
         }
         if !is_granted(answer) {
             return;

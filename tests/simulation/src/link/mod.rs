@@ -1,11 +1,12 @@
 //! A simulated connection between a client and a server: what core knows as a node.
 //!
-//! It keeps the contract of [`Node`]: first in, first out, both ways; what was under way when it
+//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways; what was under way when it
 //! broke is answered with "nobody knows"; releases whose answer is missing go first on the next
 //! connection, until their ttl has passed. Bytes of a broken connection may be lost from any point
 //! on, and what is not lost may arrive much later, behind those of the next connection.
 
 mod node;
+mod owed;
 mod watch;
 
 use std::collections::VecDeque;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use redlock_core::guard::Sentry;
-use redlock_core::{Answer, EpochListener, Node, NodeError, NodeErrorKind, Operation, Reply, Want};
+use redlock_core::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
 
 use crate::clock::SkewedClock;
 use crate::history::History;
@@ -24,6 +25,7 @@ use crate::server::Server;
 use crate::wire::{Request, Response, Wire};
 use crate::world::{ProcessId, World};
 
+use owed::{Owed, owed_until};
 use watch::Watches;
 
 /// The first pause before a new connection, and the longest.
@@ -90,11 +92,6 @@ pub(crate) struct InFlight {
     epoch: u32,
     /// Until when it is owed, where it was owed before.
     owed_until: Option<Duration>,
-}
-
-pub(crate) struct Owed {
-    operation: Arc<Operation>,
-    until: Duration,
 }
 
 impl Link {
@@ -249,26 +246,12 @@ impl Link {
 
     /// Takes operations as `gate` says. Where it was closed, what is owed goes first.
     pub(crate) fn open(&self, wire: &Arc<Wire>, gate: Gate) {
-        let now = self.world().now();
         let mut state = self.lock();
         if std::mem::replace(&mut state.gate, gate) != Gate::Closed {
             return;
         }
         state.backoff = BACKOFF.0;
-        let owed = std::mem::take(&mut state.owed);
-        for Owed { operation, until } in owed.into_iter().filter(|owed| owed.until > now) {
-            self.around
-                .history
-                .repeated(self.process, self.server.seat, &operation);
-            let one = InFlight {
-                operation,
-                reply: None,
-                since: now,
-                epoch: self.epoch(),
-                owed_until: Some(until),
-            };
-            self.send(&mut state, wire, one);
-        }
+        self.repeat(&mut state, wire);
     }
 
     fn send(&self, state: &mut State, wire: &Arc<Wire>, one: InFlight) {
@@ -343,6 +326,9 @@ impl Link {
         let Some(one) = self.lock().in_flight.pop_front() else {
             return;
         };
+        if matches!(answer, Answer::Failed(_)) {
+            self.owe(&one);
+        }
         let answer = match answer {
             Answer::Granted { counter, .. } => Answer::Granted {
                 counter,
@@ -367,13 +353,5 @@ impl Link {
         for tell in listeners {
             tell();
         }
-    }
-}
-
-/// Until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
-fn owed_until(operation: &Operation, now: Duration) -> Option<Duration> {
-    match operation.want() {
-        Want::Release { ttl } => Some(now + ttl),
-        _ => None,
     }
 }

@@ -9,7 +9,8 @@ use redlock_core::{
     Watch,
 };
 
-use super::{Gate, InFlight, Link, Owed, State, owed_until};
+use super::owed::{Owed, owed_until};
+use super::{Gate, InFlight, Link, State};
 use crate::history::Submitted;
 
 /// When an answer has been out for so long, the node votes no at once.

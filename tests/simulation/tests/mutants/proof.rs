@@ -1,11 +1,18 @@
-//! The mutants of what an extension proves, and of when a lease is lost.
+//! The mutants of what an extension proves, of how a lease may end, and of what is owed to callers and
+//! nodes.
 
 use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/attempt.rs";
+const CLIENT: &str = "redlock-core/src/client/mod.rs";
+const LEASE: &str = "redlock-core/src/lease.rs";
+const NOTICE: &str = "redlock-core/src/notice.rs";
+const OWED: &str = "tests/simulation/src/link/owed.rs";
+const PATIENCE: &str = "redlock-core/src/patience.rs";
 const POSSESSION: &str = "redlock-core/src/possession.rs";
+const RENEW: &str = "redlock-core/src/renew.rs";
 
 pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
@@ -57,5 +64,66 @@ pub(crate) const PROOF: &[Mutant] = &[
         }],
         profile: "wild",
         breaks: Invariant::Interrupted,
+    },
+    Mutant {
+        name: "a-lease-that-nobody-forgot-is-forgotten",
+        patches: &[Patch {
+            file: NOTICE,
+            find: "if !self.shared.claim.is_vouched_for() {",
+            replace: "if true {",
+        }],
+        profile: "calm",
+        breaks: Invariant::Uncaused,
+    },
+    Mutant {
+        name: "an-extension-shortens-a-lease",
+        patches: &[Patch {
+            file: LEASE,
+            find: "if deadline > state.deadline {",
+            replace: "if deadline != state.deadline {",
+        }],
+        profile: "calm",
+        breaks: Invariant::Uncaused,
+    },
+    Mutant {
+        name: "a-renewal-that-failed-is-not-tried-again",
+        patches: &[Patch {
+            file: RENEW,
+            find: "            Some(now.saturating_add((left / 3).max(SHORTEST_PAUSE)))\n",
+            replace: "            let _ = left;\n            None\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Uncaused,
+    },
+    Mutant {
+        name: "a-release-that-was-refused-is-forgotten",
+        patches: &[Patch {
+            file: OWED,
+            find: "self.lock().owed.push_back(Owed { operation, until });",
+            replace: "drop(Owed { operation, until });",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "an-attempt-longer-than-the-caller-waits",
+        patches: &[Patch {
+            file: PATIENCE,
+            find: "Some(end) => timeout.min(end.saturating_since(environment.now())),",
+            replace: "Some(_) => timeout,",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Settles,
+    },
+    Mutant {
+        name: "a-release-waits-for-ever",
+        patches: &[Patch {
+            file: CLIENT,
+            find: "        before(clock, until, round.decided()).await;\n",
+            replace: "        let _ = before(clock, until, std::future::ready(())).await;
+        round.decided().await;\n",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Settles,
     },
 ];

@@ -35,6 +35,7 @@ const REQUEST: &str = "redlock-core/src/request.rs";
 const VOTES: &str = "redlock-core/src/votes.rs";
 const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
+const OWED: &str = "tests/simulation/src/link/owed.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: MEMORY,
@@ -272,7 +273,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release-not-repeated-after-reconnection",
         patches: &[Patch {
-            file: LINK,
+            file: OWED,
             find: "let owed = std::mem::take(&mut state.owed);",
             replace: "let mut owed = std::mem::take(&mut state.owed); owed.clear();",
         }],

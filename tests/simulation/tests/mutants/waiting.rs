@@ -14,6 +14,7 @@ const LEAVE: &str = "redlock-core/src/leave.rs";
 const LINE: &str = "redlock-core/src/queue/line.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const PATIENCE: &str = "redlock-core/src/patience.rs";
+const ROUND: &str = "redlock-core/src/round.rs";
 const TURN: &str = "redlock-core/src/queue/turn.rs";
 const VIGIL: &str = "redlock-core/src/vigil.rs";
 const WAIT: &str = "redlock-core/src/queue/wait.rs";
@@ -299,6 +300,26 @@ pub(crate) const WAITING: &[Mutant] = &[
         }],
         profile: "forgetful",
         breaks: Invariant::Storm,
+    },
+    Mutant {
+        name: "a-node-still-to-vote-is-not-watched",
+        patches: &[Patch {
+            file: VIGIL,
+            find: "let seats = !refusal.failed_seats();",
+            replace: "let seats = refusal.voted_seats();",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Unwoken,
+    },
+    Mutant {
+        name: "a-vote-behind-the-report-wakes-nobody",
+        patches: &[Patch {
+            file: ROUND,
+            find: "state.goal = Goal::OtherThan(voted);",
+            replace: "state.goal = Goal::All;",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Unwoken,
     },
     Mutant {
         name: "woken-by-a-minority",

@@ -1,0 +1,54 @@
+//! The rule that who waits for a lock is woken when it is free.
+
+use std::time::Duration;
+
+use redlock_core::{DEFAULT_NODE_TIMEOUT, majority};
+
+use super::Broken;
+use crate::history::{History, Inner, Invariant};
+use crate::world::CallId;
+
+/// For how long a wake-up may not count, where attempts spoil each other; and to be polled.
+const LATEST: Duration = Duration::from_millis(40);
+
+impl History {
+    /// `call` has paused, and asks the nodes again or has had enough. Nodes that can vote have not
+    /// told for long that the lock is free.
+    pub(crate) fn check_woken(&self, inner: &Inner, call: CallId, broken: &mut Broken) {
+        let now = self.world.now();
+        let Some(free_since) = inner.free_since(call, now) else {
+            return;
+        };
+        let late = now.saturating_sub(free_since);
+        if late > LATEST && self.is_awake(inner, call) {
+            let text = format!("call {call} paused though the lock was free, for {late:?}");
+            broken.push((Invariant::Unwoken, text));
+        }
+    }
+}
+
+impl Inner {
+    /// Since when a majority of the nodes, each of which voted in the last attempt of `call`, has told
+    /// that the lock is free, as far as its pause is concerned.
+    fn free_since(&self, call: CallId, now: Duration) -> Option<Duration> {
+        let call = &self.calls[call];
+        let attempt = &self.attempts[*call.attempts.last()?];
+        // It was refused by the votes that were there, and pauses since.
+        let paused_at = attempt.released_at?;
+        attempt.held_at.filter(|held| *held < paused_at)?;
+        let reports = self.reports.get(&call.line)?;
+        let mut since: Vec<Duration> = (attempt.seats.iter().zip(reports))
+            .enumerate()
+            .filter(|(seat, _)| attempt.voted & (1 << seat) != 0)
+            .filter_map(|(_, (seat, report))| {
+                let report = report.filter(|report| report.seen_at >= paused_at)?;
+                let free_from = report.free_from.filter(|from| *from <= now)?;
+                Some(seat.heard_at?.max(report.at).max(free_from))
+            })
+            .collect();
+        since.sort_unstable();
+        let since = since.get(majority(attempt.seats.len()) - 1)?;
+        // An attempt with a fencing token may go on for a while behind its votes.
+        Some((*since).max(attempt.staked_at + DEFAULT_NODE_TIMEOUT))
+    }
+}
