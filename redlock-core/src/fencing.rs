@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::node::Answer;
 use crate::quorum::majority;
-use crate::resource::{RESERVED_PREFIX, Resource};
+use crate::resource::{COUNTERS, RESERVED_PREFIX, Resource};
 use crate::slot::hash_tag;
 
 /// A number that came with a lock: unique for its resource, and higher than that of every earlier
@@ -106,7 +106,7 @@ impl Ballot {
 pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all(keys.names().map(|key| {
         let name = key.strip_prefix(prefix).unwrap_or(key);
-        let head = [prefix, RESERVED_PREFIX, b"fence:"].concat();
+        let head = [prefix, RESERVED_PREFIX, COUNTERS].concat();
         if hash_tag(key).is_some() {
             [&head, b":".as_slice(), name].concat()
         } else {

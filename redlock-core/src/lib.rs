@@ -92,7 +92,7 @@ pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use quorum::majority;
 pub use redis_node::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
 pub use request::{MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
-pub use resource::{MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
+pub use resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use token::OwnerToken;
 /// For tests on real nodes.
 #[doc(hidden)]

@@ -8,8 +8,17 @@ use crate::error::Invalid;
 /// The longest name of a resource, in bytes, the key prefix not counted.
 pub const MAX_RESOURCE_BYTES: usize = 1024;
 
+/// The most names that are locked together. A server looks at all of them in one go, and serves
+/// nobody else meanwhile.
+pub const MAX_NAMES: usize = 128;
+
 /// Names that begin so are the library's own: auxiliary keys live below it.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
+
+/// The auxiliary keys behind [`RESERVED_PREFIX`],
+const AUXILIARY: [&[u8]; 3] = [b"marker", b"permissions", b"flush"];
+/// and how those begin that are a lock's own.
+pub(crate) const COUNTERS: &[u8] = b"fence:";
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -68,16 +77,41 @@ impl Resource {
         Self::all(self.names().map(|name| [prefix, name].concat()))
     }
 
+    /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
+    ///
+    /// # Errors
+    /// [`Invalid`] where one of them is an auxiliary key of the library under some other prefix:
+    /// a service that has that prefix would find a lock there.
+    pub fn keys_under(&self, prefix: &[u8]) -> Result<Self, Invalid> {
+        let keys = self.with_prefix(prefix);
+        if let Some(key) = keys.names().find(|key| is_auxiliary(key)) {
+            return Err(Invalid::new(format!(
+                "the key `{}`, which is the key prefix and the resource's name, is one of the \
+                 library's own keys under another key prefix; choose another name or prefix",
+                Shown(key),
+            )));
+        }
+        Ok(keys)
+    }
+
     /// Checks the limits of the wire format.
     ///
     /// # Errors
-    /// [`Invalid`] where there is no name, or a name is empty, longer than
-    /// [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
+    /// [`Invalid`] where there is no name, or there are more than [`MAX_NAMES`], or a name is empty,
+    /// longer than [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
     pub fn check(&self) -> Result<(), Invalid> {
-        if self.names().len() == 0 {
+        let count = self.names().len();
+        if count == 0 {
             return Err(Invalid::new(
                 "the resource is an empty list; name at least one",
             ));
+        }
+        if count > MAX_NAMES {
+            return Err(Invalid::new(format!(
+                "the resource `{self}` has more than the {MAX_NAMES} names allowed, as a server \
+                 serves nobody else while it looks at them all; lock what they have in common, or \
+                 fewer of them at a time",
+            )));
         }
         for name in self.names() {
             if name.is_empty() {
@@ -103,6 +137,20 @@ impl Resource {
         }
         Ok(())
     }
+}
+
+/// Whether `key` is the library's own under any key prefix.
+fn is_auxiliary(key: &[u8]) -> bool {
+    let is = |kind: &&[u8]| {
+        let head = key.strip_suffix(*kind);
+        head.is_some_and(|head| head.ends_with(RESERVED_PREFIX))
+    };
+    let is_counter = |at: &[u8]| {
+        let kind = at.strip_prefix(RESERVED_PREFIX);
+        kind.is_some_and(|kind| kind == COUNTERS)
+    };
+    let counter = RESERVED_PREFIX.len() + COUNTERS.len();
+    AUXILIARY.iter().any(is) || key.windows(counter).any(is_counter)
 }
 
 /// The names for a person: printable, shortened, joined by ` + `.
@@ -241,6 +289,57 @@ mod tests {
         assert!(refusal("redlock:mark".into()).contains("reserved"));
         assert!(Resource::from(vec![0xff; 1024]).check().is_ok());
         assert!(Resource::from("redlock").check().is_ok());
+
+        let of = |count: usize| Resource::all((0..count).map(|n| n.to_string()));
+        assert!(of(MAX_NAMES).check().is_ok());
+        assert_eq!(
+            refusal(of(MAX_NAMES + 1)),
+            "the resource `0 + 1 + 10 + 100 + … (129 in all)` has more than the 128 names allowed, \
+             as a server serves nobody else while it looks at them all; lock what they have in \
+             common, or fewer of them at a time",
+        );
+        let twice = (0..2 * MAX_NAMES).map(|n| (n % MAX_NAMES).to_string());
+        assert!(Resource::all(twice).check().is_ok(), "no name counts twice");
+    }
+
+    #[test]
+    fn no_key_is_the_librarys_own_under_any_prefix() {
+        for (prefix, name) in [
+            ("redlock:", "marker"),
+            ("redlock:", "permissions"),
+            ("redlock:", "flush"),
+            ("redlock:", "fence:{order}"),
+            ("redlock:fence:", "{order}"),
+            ("redlock:fence:{or", "der}"),
+            ("redlock:fe", "nce::{order}:42"),
+            ("red", "lock:marker"),
+            ("redlock:mark", "er"),
+            ("redlock", ":marker"),
+            ("shop:redlock:", "marker"),
+            ("shop:red", "lock:fence:{shop:order}"),
+            ("", "shop:redlock:marker"),
+            ("", "shop:redlock:fence:{shop:order}"),
+        ] {
+            let resource = Resource::from(name);
+            assert!(resource.check().is_ok(), "{name}");
+            let refused = resource.keys_under(prefix.as_bytes()).unwrap_err();
+            let key = format!("the key `{prefix}{name}`");
+            assert!(refused.to_string().starts_with(&key), "{refused}");
+        }
+        for (prefix, name) in [
+            ("redlock:", "markers"),
+            ("redlock:", "order:42"),
+            ("redlock:", "fence"),
+            ("red", "lock:order"),
+            ("", "marker"),
+            ("", "fence:{order}"),
+            ("", "redlock"),
+            ("", "job:redlock:clean"),
+            ("", "redlock-marker"),
+        ] {
+            let keys = Resource::from(name).keys_under(prefix.as_bytes()).unwrap();
+            assert_eq!(keys, format!("{prefix}{name}").into());
+        }
     }
 
     #[test]

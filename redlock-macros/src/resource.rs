@@ -11,8 +11,10 @@ use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
 use crate::value::{bare, literal};
 
-/// A key longer than this is refused by the runtime too.
+/// A key longer than this is refused by the runtime too,
 const MAX_BYTES: usize = 1024;
+/// and so are more names.
+const MAX_NAMES: usize = 128;
 
 /// Checks the resource; `parameters` are the names that a dotted placeholder can begin with.
 pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
@@ -46,6 +48,14 @@ fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<R
     };
     if array.elems.is_empty() {
         errors.under(array, empty());
+        return None;
+    }
+    if array.elems.len() > MAX_NAMES {
+        let names = array.elems.len();
+        errors.under(
+            array,
+            format!("`resource` must not have more than {MAX_NAMES} names; this one has {names}"),
+        );
         return None;
     }
     if array.elems.iter().all(|element| text(element).is_none()) {

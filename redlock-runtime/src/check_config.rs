@@ -86,6 +86,14 @@ pub(crate) fn check_config(
     if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
         problems.push("`key_prefix` is longer than 1024 bytes".into());
     }
+    let any = redlock_core::Resource::from("check");
+    if any.keys_under(config.key_prefix.as_bytes()).is_err() {
+        problems.push(
+            "`key_prefix` has `redlock:fence:` in it, where the library keeps keys of its own; \
+             choose another one"
+                .into(),
+        );
+    }
     if config.node_timeout.is_zero() {
         problems.push("`node_timeout` is zero, so no node could ever answer in time".into());
     }

@@ -49,7 +49,7 @@ impl Client {
         let client = &self.shared;
         let environment = &client.environment;
         let place = Place {
-            keys: request.resource.with_prefix(&client.key_prefix),
+            keys: request.resource.keys_under(&client.key_prefix)?,
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {

@@ -85,11 +85,17 @@ impl SomeoneElse {
     /// Takes the lock. A node that is cut off or fails does not grant it; one that hangs does.
     ///
     /// # Panics
-    /// Where it is held already, or no node grants it; and for a pool that there is not.
+    /// Where it is held already, or no node grants it; for a pool that there is not; and for a
+    /// resource that nobody could lock.
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
-        let keys = self.locks.keys(&resource);
+        let prefix = &self.locks.inner.key_prefix;
+        let checked = resource.check();
+        let keys = match checked.and_then(|()| resource.keys_under(prefix)) {
+            Ok(keys) => keys,
+            Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
+        };
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
             token: OwnerToken::draw_as(&self.name, entropy),

@@ -83,6 +83,23 @@ async fn a_pool_of_the_file_that_no_source_has_a_url_for_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn a_key_prefix_behind_which_no_name_is_free_is_refused() {
+    let config = |prefix: &str| Config::new().pool("a", "memory://a").key_prefix(prefix);
+    let text = Redlock::start(config("shop:redlock:fence:")).await;
+    let text = text.unwrap_err().to_string();
+    assert!(
+        text.contains("`key_prefix` has `redlock:fence:` in it"),
+        "{text}"
+    );
+    let redlock = Redlock::start(config("redlock:")).await.unwrap();
+    let refused = registry(&redlock).scope(lock("marker").acquire()).await;
+    let refused = refused.unwrap_err();
+    assert!(refused.is_invalid(), "{refused}");
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    lease.release().await;
+}
+
+#[tokio::test]
 async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
     let config = || Config::new().pool("a", "memory://a");
     let (second, forever) = (std::time::Duration::from_secs(1), std::time::Duration::MAX);

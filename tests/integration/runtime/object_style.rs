@@ -85,6 +85,9 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
             refused(lock(""), "empty").await;
             refused(lock(vec![b'x'; 1025]), "1025 bytes").await;
             refused(lock("redlock:x"), "reserved").await;
+            refused(lock("shop:redlock:marker"), "library's own keys").await;
+            let many: Vec<String> = (0..129).map(|n| format!("part:{n}")).collect();
+            refused(lock(many), "more than the 128 names").await;
             refused(lock("r").ttl(Duration::ZERO), "10 ms").await;
             refused(lock("r").ttl(Duration::from_millis(1)), "10 ms").await;
             refused(lock("r").ttl(Duration::MAX), "max_ttl").await;
