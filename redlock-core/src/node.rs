@@ -125,8 +125,9 @@ impl Answer {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
-    /// The holder's token. It is a capability and therefore never shown; see [`Self::owner`].
-    pub(crate) value: Option<Box<[u8]>>,
+    /// The holder's token, or the beginning of what is there in its place. It is a capability and
+    /// therefore never shown; see [`Self::owner`].
+    pub(crate) value: Option<Arc<[u8]>>,
     /// For how much longer.
     pub(crate) remaining: Remaining,
 }
@@ -147,10 +148,13 @@ pub enum Remaining {
 }
 
 impl Holding {
-    /// A key that holds `value`, for an unknown time.
-    pub fn by(value: impl Into<Box<[u8]>>) -> Self {
+    /// A key that holds `value`, for an unknown time. Of what is longer than any token, no more is
+    /// kept than shows that.
+    pub fn by(value: impl AsRef<[u8]>) -> Self {
+        let value = value.as_ref();
+        let kept = value.len().min(token::LONGEST + 1);
         Self {
-            value: Some(value.into()),
+            value: Some(value[..kept].into()),
             remaining: Remaining::Unknown,
         }
     }

@@ -9,6 +9,9 @@ use crate::environment::Entropy;
 /// lock requests; 128 bits also make it unguessable, because whoever knows the token can release.
 const RANDOM_BYTES: usize = 16;
 
+/// The most bytes of a token that names its owner: a host of 255, a process of ten digits.
+pub(crate) const LONGEST: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
+
 /// The value stored under a lock's keys: `host/pid/` and 128 random bits in hex. Fresh for every
 /// attempt, never sent twice in an acquisition.
 ///
@@ -88,7 +91,8 @@ pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(token).ok()?;
     let (owner, random) = text.rsplit_once('/')?;
     let (host, pid) = owner.rsplit_once('/')?;
-    let is_ours = !host.is_empty()
+    let is_ours = token.len() <= LONGEST
+        && !host.is_empty()
         && host.len() <= 255
         && !host.chars().any(char::is_control)
         && pid.parse::<u32>().is_ok()

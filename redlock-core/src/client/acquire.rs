@@ -253,21 +253,19 @@ impl ClientShared {
                     crowd: 0,
                 })
             }
-            Some(Verdict::Refused(AcquireError::Contended(known))) => {
-                AcquireError::Contended(Contended {
+            Some(Verdict::Refused(error)) => match AcquireError::clone(&error) {
+                AcquireError::Contended(known) => AcquireError::Contended(Contended {
                     attempts,
                     waited,
                     ..known
-                })
-            }
-            Some(Verdict::Refused(AcquireError::Unavailable(known))) => {
-                AcquireError::Unavailable(Unavailable {
+                }),
+                AcquireError::Unavailable(known) => AcquireError::Unavailable(Unavailable {
                     attempts,
                     waited,
                     ..known
-                })
-            }
-            Some(Verdict::Refused(other)) => other,
+                }),
+                other => other,
+            },
             // The one who asks them is still waiting for them.
             None => {
                 let names = nodes.iter().map(|node| node.name());

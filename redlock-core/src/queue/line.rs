@@ -1,6 +1,7 @@
 //! One line.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::task::Waker;
 
 use crate::environment::Moment;
@@ -55,9 +56,10 @@ pub(super) struct Crowd {
     head: Option<Waker>,
 }
 
-struct Refusal {
+/// Shared with those who are told of it, as it is copied for nobody under the lock of the lines.
+pub(super) struct Refusal {
     began: Moment,
-    error: AcquireError,
+    error: Arc<AcquireError>,
 }
 
 /// Somebody in line wants to know what the nodes say.
@@ -78,16 +80,18 @@ pub(crate) enum Verdict {
     /// Another caller of this process has the lock, and for how long it is valid.
     Held(OwnerToken, Moment),
     /// What the nodes said to an attempt of another caller.
-    Refused(AcquireError),
+    Refused(Arc<AcquireError>),
 }
 
-impl Crowd {
-    /// Keeps the waker of one who waits. Returns the one that it replaces.
-    fn keep(&mut self, ticket: u64, waker: &Waker) -> Option<Waker> {
-        match self.waiters.entry(ticket).or_default() {
-            Some(known) if known.will_wake(waker) => None,
-            other => other.replace(waker.clone()),
-        }
+/// Keeps `own`, unless what is kept wakes the same task. What is left in it is for the caller to
+/// drop.
+fn keep(kept: &mut Option<Waker>, own: &mut Option<Waker>) {
+    let is_known = match (&kept, &own) {
+        (Some(kept), Some(own)) => kept.will_wake(own),
+        _ => false,
+    };
+    if !is_known {
+        std::mem::swap(kept, own);
     }
 }
 
@@ -122,16 +126,17 @@ impl Line {
         self.crowd().legacy.take().unwrap_or_default()
     }
 
-    /// See [`Lines::look`](super::Lines::look). Also returns whom to wake, and a waker to drop.
+    /// See [`Lines::look`](super::Lines::look). Also returns whom to wake. What is left in `own`, the
+    /// caller's waker, is to be dropped.
     pub(super) fn look(
         &mut self,
         ticket: u64,
-        waker: &Waker,
+        own: &mut Option<Waker>,
         wants: Option<Moment>,
         times: Times,
-    ) -> (Look, [Option<Waker>; 3]) {
+    ) -> (Look, [Option<Waker>; 2]) {
         if self.turn == ticket {
-            return (Look::Turn(self.take_legacy()), [const { None }; 3]);
+            return (Look::Turn(self.take_legacy()), [const { None }; 2]);
         }
         let Times { now, due, .. } = times;
         let mut over_at = match &self.status {
@@ -148,15 +153,15 @@ impl Line {
             // The turn has come to nothing.
             let (legacy, head) = (self.take_legacy(), self.crowd().head.take());
             if first == Some(ticket) {
-                let waker = self.leave(ticket);
+                *own = self.leave(ticket);
                 self.turn = ticket;
                 self.status = Status::Trying { due };
-                return (Look::Turn(legacy), [head, None, waker]);
+                return (Look::Turn(legacy), [head, None]);
             }
             // The first may not be polled either, and then it is the next one's.
             let [heir, _] = self.pass(due, legacy);
-            let replaced = self.crowd().keep(ticket, waker);
-            return (Look::Wait(due), [head, heir, replaced]);
+            keep(self.crowd().waiters.entry(ticket).or_default(), own);
+            return (Look::Wait(due), [head, heir]);
         }
         let (mut poked, mut heir) = (None, None);
         let crowd = self.crowd.get_or_insert_default();
@@ -164,11 +169,11 @@ impl Line {
             match (&mut self.status, &crowd.refusal) {
                 (Status::Holding { until, token }, _) if *until > now => {
                     let verdict = Verdict::Held(token.clone(), *until);
-                    return (Look::Verdict(verdict), [poked, heir, None]);
+                    return (Look::Verdict(verdict), [poked, heir]);
                 }
                 (_, Some(refusal)) if refusal.began >= since => {
-                    let verdict = Verdict::Refused(refusal.error.clone());
-                    return (Look::Verdict(verdict), [poked, heir, None]);
+                    let verdict = Verdict::Refused(Arc::clone(&refusal.error));
+                    return (Look::Verdict(verdict), [poked, heir]);
                 }
                 (status, _) => {
                     crowd.is_curious = true;
@@ -180,15 +185,15 @@ impl Line {
                         if let Status::Trying { due } = status {
                             *due = times.poked_due.min(*due);
                             over_at = *due;
-                            heir = crowd.waiters.values().next().cloned().flatten();
+                            heir = crowd.waiters.values_mut().next().and_then(Option::take);
                         }
                     }
                 }
             }
         }
         // Who is not the first looks after it as well.
-        let replaced = crowd.keep(ticket, waker);
-        (Look::Wait(over_at), [poked, heir, replaced])
+        keep(crowd.waiters.entry(ticket).or_default(), own);
+        (Look::Wait(over_at), [poked, heir])
     }
 
     /// Makes it the turn of the first in line, and returns its waker, and one to drop.
@@ -220,10 +225,14 @@ impl Line {
         }
     }
 
-    /// The nodes refused it. Returns those to whom that is news.
-    pub(super) fn refused(&mut self, began: Moment, error: AcquireError) -> Vec<Waker> {
-        self.crowd().refusal = Some(Refusal { began, error });
-        self.curious()
+    /// The nodes refused it. Returns those to whom that is news, and what they said before.
+    pub(super) fn refused(
+        &mut self,
+        began: Moment,
+        error: Arc<AcquireError>,
+    ) -> (Vec<Waker>, Option<Refusal>) {
+        let before = self.crowd().refusal.replace(Refusal { began, error });
+        (self.curious(), before)
     }
 
     fn curious(&mut self) -> Vec<Waker> {
@@ -233,7 +242,9 @@ impl Line {
         if !std::mem::take(&mut crowd.is_curious) {
             return Vec::new();
         }
-        crowd.waiters.values().flatten().cloned().collect()
+        // Each leaves its waker again when it looks.
+        let waiters = crowd.waiters.values_mut();
+        waiters.filter_map(Option::take).collect()
     }
 
     /// The one whose turn it is lets others go first, until `due` at most.
@@ -249,16 +260,15 @@ impl Line {
         }
     }
 
-    /// The one whose turn it is pauses, unless it is wanted. Returns the waker that its own replaces.
-    pub(super) fn pause(&mut self, due: Moment, waker: &Waker) -> Result<Option<Waker>, IsWanted> {
+    /// The one whose turn it is pauses, unless it is wanted. What is left in `own`, its waker, is to
+    /// be dropped.
+    pub(super) fn pause(&mut self, due: Moment, own: &mut Option<Waker>) -> Result<(), IsWanted> {
         self.status = Status::Trying { due };
         let crowd = self.crowd();
         if crowd.is_poked {
             return Err(IsWanted);
         }
-        Ok(match &crowd.head {
-            Some(known) if known.will_wake(waker) => None,
-            _ => crowd.head.replace(waker.clone()),
-        })
+        keep(&mut crowd.head, own);
+        Ok(())
     }
 }

@@ -199,7 +199,9 @@ impl Lines {
         wants: Option<Moment>,
         times: Times,
     ) -> Look {
-        let (look, [head, heir, _replaced]) = {
+        // No waker is cloned or dropped under the lock: that is foreign code.
+        let mut own = Some(waker.clone());
+        let (look, [head, heir]) = {
             let mut state = self.lock();
             let State { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(place) else {
@@ -217,7 +219,7 @@ impl Lines {
                 });
             }
             let standing = line.waiting();
-            let looked = line.look(ticket, waker, wants, times);
+            let looked = line.look(ticket, &mut own, wants, times);
             // One that lost its turn stands in line again.
             *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked

@@ -85,8 +85,10 @@ impl Turn {
         if matches!(error, AcquireError::Contended(_)) {
             self.met_rivals();
         }
-        let concerned = self.change(|line| line.refused(began, error));
-        concerned.into_iter().flatten().for_each(wake);
+        let error = Arc::new(error);
+        if let Some((concerned, _before)) = self.change(|line| line.refused(began, error)) {
+            concerned.into_iter().for_each(wake);
+        }
     }
 
     /// Says that others have the lock.
@@ -105,10 +107,11 @@ impl Turn {
             if free.as_mut().poll(context).is_ready() {
                 return Poll::Ready(());
             }
-            match self.change(|line| line.pause(due, context.waker())) {
+            let mut own = Some(context.waker().clone());
+            match self.change(|line| line.pause(due, &mut own)) {
                 // Or it is somebody else's turn by now.
                 None | Some(Err(IsWanted)) => Poll::Ready(()),
-                Some(Ok(_)) => Poll::Pending,
+                Some(Ok(())) => Poll::Pending,
             }
         });
         let clock = &*self.client.environment.clock;
@@ -118,7 +121,8 @@ impl Turn {
     /// Says that the lock was acquired, and is valid until `until`. What is returned is for the lease
     /// to keep.
     pub(crate) fn hold(mut self, until: Moment, token: &OwnerToken) -> Tenure {
-        let concerned = self.change(|line| line.hold(until, token.clone()));
+        let token = token.clone();
+        let concerned = self.change(|line| line.hold(until, token));
         concerned.into_iter().flatten().for_each(wake);
         let cohort = &mut self.tenure.cohort;
         cohort.holds(self.client.environment.now());

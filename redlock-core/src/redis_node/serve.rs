@@ -28,6 +28,7 @@ use super::connect::{Connected, describe};
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::socket::{Reader, Writer};
 use super::warden::Warden;
+use super::wire::Received;
 use debts::Debts;
 use overtaken::Overtaken;
 
@@ -57,7 +58,7 @@ pub(super) struct Serve<'a> {
     /// Encoded, not yet written.
     output: BytesMut,
     /// Read, not yet a whole reply.
-    input: BytesMut,
+    input: Received,
     /// In the order in which the server answers.
     in_flight: VecDeque<InFlight>,
     /// What of that is undone by what is behind it, while scripts are found to be forgotten.
@@ -142,7 +143,7 @@ impl<'a> Serve<'a> {
             quarantine,
             check_at: None,
             output: BytesMut::new(),
-            input: BytesMut::new(),
+            input: Received::default(),
             in_flight: VecDeque::new(),
             overtaken: None,
             debts: Debts::new(),

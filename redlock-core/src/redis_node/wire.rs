@@ -5,6 +5,10 @@
 //! API, and the public one copies each reply several times. This is the hot path of every lock,
 //! and the format has not changed since 2010.
 
+mod received;
+
+pub(super) use received::Received;
+
 /// One command as the server reads it. The words are gone through twice, to allocate once.
 pub(super) fn pack<'a>(words: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
     // A word costs its bytes and at most 16 around them.
@@ -104,11 +108,7 @@ enum Protocol {
 }
 
 fn decode_as(protocol: Protocol, bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
-    let mut cursor = Cursor {
-        protocol,
-        bytes,
-        at: 0,
-    };
+    let mut cursor = Cursor::new(protocol, bytes);
     match cursor.value(DEEPEST) {
         Ok(value) => Ok(Some((value, cursor.at))),
         Err(Stop::Incomplete) => Ok(None),
@@ -125,9 +125,20 @@ struct Cursor<'a> {
     protocol: Protocol,
     bytes: &'a [u8],
     at: usize,
+    /// The length of the bulk string that begins at `at`, where it has not come in whole.
+    unfinished: Option<usize>,
 }
 
 impl<'a> Cursor<'a> {
+    fn new(protocol: Protocol, bytes: &'a [u8]) -> Self {
+        Self {
+            protocol,
+            bytes,
+            at: 0,
+            unfinished: None,
+        }
+    }
+
     fn value(&mut self, depth: usize) -> Result<Value<'a>, Stop> {
         let line = self.line()?;
         let (kind, rest) = line.split_first().ok_or(Stop::Malformed)?;
@@ -183,7 +194,10 @@ impl<'a> Cursor<'a> {
 
     fn bulk(&mut self, length: usize) -> Result<&'a [u8], Stop> {
         let rest = &self.bytes[self.at..];
-        let whole = rest.get(..length + 2).ok_or(Stop::Incomplete)?;
+        let Some(whole) = rest.get(..length + 2) else {
+            self.unfinished = Some(length);
+            return Err(Stop::Incomplete);
+        };
         let (bulk, end) = whole.split_at(length);
         if end != b"\r\n" {
             return Err(Stop::Malformed);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, RetryLimit};
+use redlock_core::{AcquireError, Client, Resource, RetryLimit};
 
 use crate::core::fixture::{SOON, client, once, start};
 use crate::core::still_clock::StillClock;
@@ -73,6 +73,31 @@ async fn a_key_that_is_no_lock_is_said_to_be_so() {
     for node in &nodes {
         assert_eq!(node.get("forever").as_deref(), Some(&b"left over"[..]));
         assert_eq!(node.keys().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_value_of_megabytes_is_a_refusal_and_nothing_behind_it_is_misread() {
+    const FILL: &str = "return redis.call('SET', KEYS[1], string.rep('x', 4194304))";
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.command(["EVAL", FILL, "1", "big"]);
+    }
+    let client = client();
+    for names in [&["big"][..], &["also", "big"]] {
+        let request = once(Resource::all(names));
+        let other = once("small");
+        let (refused, acquired) =
+            tokio::join!(client.acquire(&set, &request), client.acquire(&set, &other));
+        let AcquireError::Contended(refused) = refused.unwrap_err() else {
+            panic!("it is held");
+        };
+        assert_eq!(refused.holding.owner(), None, "nobody's token is so long");
+        acquired.unwrap().release().await;
+    }
+    for node in &nodes {
+        assert_eq!(node.get("big").map(|value| value.len()), Some(1 << 22));
+        assert_eq!(node.keys().len(), 1);
     }
 }
 

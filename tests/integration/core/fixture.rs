@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use redlock_core::{
     Client, IoThread, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions, Request,
+    Resource,
 };
 use redlock_tests::{Nodes, eventually};
 
@@ -76,7 +77,7 @@ pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
 }
 
 /// One attempt, so that a refusal is an answer and not a wait.
-pub(crate) fn once(resource: &str) -> Request {
+pub(crate) fn once(resource: impl Into<Resource>) -> Request {
     Request::new(resource).retries(0)
 }
 

@@ -134,6 +134,30 @@ fn one_who_tries_once_hears_what_the_nodes_say_now() {
 }
 
 #[test]
+fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_that_once() {
+    let scene = Scene::new();
+    for node in &scene.nodes {
+        node.put(b"r", &vec![b'x'; 1 << 20], SECOND * 60);
+    }
+    let mut head = scene.acquire(&waiting());
+    assert!(is_waiting(&mut head));
+    scene.clock.advance(MS);
+    let mut curious = [scene.acquire(&once()), scene.acquire(&once())];
+    for curious in &mut curious {
+        assert!(is_waiting(curious));
+    }
+    assert!(is_waiting(&mut head), "it asks once more, for them");
+    let [one, other] = curious.each_mut().map(|curious| {
+        let AcquireError::Contended(contended) = refused(curious) else {
+            panic!("it is held");
+        };
+        contended.holding.value.expect("the nodes said it")
+    });
+    assert!(one.len() < 400, "{} bytes", one.len());
+    assert!(Arc::ptr_eq(&one, &other), "for all of them");
+}
+
+#[test]
 fn one_who_has_its_turn_and_is_not_polled_loses_it() {
     let scene = Scene::new();
     let (request, patient) = (once(), waiting());

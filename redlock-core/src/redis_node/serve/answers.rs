@@ -4,7 +4,6 @@ use std::future::Future as _;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
-use bytes::Buf as _;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
@@ -16,8 +15,7 @@ use super::super::command::{
 };
 use super::super::connect::{CLOSED, describe};
 use super::super::inbox::Owed;
-use super::super::socket::make_room;
-use super::super::wire::{Value, decode};
+use super::super::wire::Value;
 use super::overtaken::Overtaken;
 use super::{InFlight, Purpose, Serve, lost};
 
@@ -25,13 +23,13 @@ impl Serve<'_> {
     /// Reads and answers until nothing more is there.
     pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         loop {
-            make_room(&mut self.input);
             // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
-            let read = pin!(self.reader.read_buf(&mut self.input)).poll(context);
+            let read = pin!(self.reader.read_buf(self.input.room())).poll(context);
             match read {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
-                Poll::Ready(Ok(_)) => {
+                Poll::Ready(Ok(count)) => {
+                    self.input.arrived(count);
                     self.heard = Instant::now();
                     self.inbox.pulse.heard(self.heard);
                     // An answer may be to what a caller wrote by itself.
@@ -45,7 +43,7 @@ impl Serve<'_> {
 
     fn answer_all(&mut self) -> Result<(), NodeError> {
         let mut input = std::mem::take(&mut self.input);
-        while let Some((value, length)) = decode(&input).map_err(|_| garbled())? {
+        while let Some((value, length)) = input.reply().map_err(|_| garbled())? {
             let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
             self.answer(oldest, &value)?;
             if self.overtaken.as_mut().is_some_and(Overtaken::is_spent) {
@@ -53,6 +51,7 @@ impl Serve<'_> {
             }
             input.advance(length);
         }
+        input.cut();
         self.input = input;
         Ok(())
     }
