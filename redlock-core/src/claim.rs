@@ -41,6 +41,8 @@ struct State {
     restoring: u32,
     /// The seats that the keys were put back at, which the acquisition may never have reached.
     restored: u64,
+    /// A refusal named our own token: another process draws what this one draws.
+    is_doubled: bool,
     /// Which nodes an extension may count.
     possession: Possession,
     /// The last round in which a majority proved that the lock is ours, and the seats that counted
@@ -72,6 +74,11 @@ impl Acquisition {
             // Every node has answered, so nothing is on its way.
             Self::Settled(_) => {}
         }
+    }
+
+    /// Whether a refusal named `own`, as far as the votes are still there.
+    fn names(&self, own: &OwnerToken) -> bool {
+        matches!(self, Self::Open(round) if round.names(own))
     }
 
     fn settle(&mut self) {
@@ -141,6 +148,7 @@ impl Claim {
                 shortened: None,
                 restoring: 0,
                 restored: 0,
+                is_doubled: false,
                 possession: Possession::default(),
                 proof: None,
             }),
@@ -194,6 +202,7 @@ impl Claim {
             possession.judge(acquisition, electorate, self.nodes.len(), round, granted);
         if finding == Finding::Proved {
             state.proof = Some((Arc::clone(round), counted));
+            state.is_doubled |= state.acquisition.names(&self.token);
             state.acquisition.settle();
         }
         finding
@@ -313,13 +322,35 @@ impl Claim {
     }
 
     fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
-        let (restored, reached) = {
-            let state = self.lock();
-            (state.restored, state.acquisition.seats().reached)
+        let (seats, is_doubled) = {
+            let mut state = self.lock();
+            state.is_doubled |= state.acquisition.names(&self.token);
+            let acquisition = state.acquisition.seats();
+            let seats = if state.is_doubled {
+                // Elsewhere our token is another one's vote, which is not ours to take.
+                acquisition.granted
+            } else {
+                state.restored | acquisition.reached
+            };
+            (seats, state.is_doubled)
         };
-        let reached = |seat| (restored | reached) & !spared & bit(seat) != 0;
+        if is_doubled {
+            self.report_double();
+        }
+        let reached = |seat| seats & !spared & bit(seat) != 0;
         let operation = Arc::new(self.operation(want));
         Round::start(&self.nodes, &operation, goal, reached)
+    }
+
+    fn report_double(&self) {
+        let token = self.token.short_id();
+        tracing::error!(
+            resource = %self.keys,
+            token,
+            "a node holds the lock for somebody with the token that was drawn for this attempt alone: \
+             another process draws the same random numbers, as copies of a running machine may; what \
+             is not certain to be this one's is left to its ttl. Restart all copies but one",
+        );
     }
 
     fn operation(&self, want: Want) -> Operation {

@@ -8,7 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rand::Rng as _;
+use rand::rngs::SysRng;
+use rand::{Rng as _, TryRng as _};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -76,8 +77,8 @@ impl IoThread {
         &self.shared.handle
     }
 
-    /// The production environment: the boot clock, the thread-local CSPRNG of `rand`, and this
-    /// thread for background work.
+    /// The production environment: the boot clock, the operating system's randomness, and this thread
+    /// for background work.
     pub fn environment(&self) -> Environment {
         Environment {
             clock: Arc::new(BootClock { io: self.clone() }),
@@ -108,8 +109,13 @@ impl Spawn for IoThread {
 struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
+    /// From the kernel, each time: what is kept in the process's memory is copied with it, and two
+    /// processes from one snapshot of a machine would draw the same owner tokens.
     fn fill(&self, bytes: &mut [u8]) {
-        rand::rng().fill_bytes(bytes);
+        if SysRng.try_fill_bytes(bytes).is_err() {
+            // No kernel that is in use fails so. A guess is worse than a token that a clone may have.
+            rand::rng().fill_bytes(bytes);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
 use crate::operation::SharedOperation;
 use crate::quorum::{Tally, majority};
 use crate::timekeeper::wake;
+use crate::token::OwnerToken;
 use crate::votes::{Votes, is_current_grant};
 
 /// When a round counts as decided.
@@ -260,6 +261,11 @@ impl Round {
             in_time: votes.granted & !votes.late,
             reached: votes.reached(),
         }
+    }
+
+    /// Whether a seat said that the key is held under `token`.
+    pub(crate) fn names(&self, token: &OwnerToken) -> bool {
+        self.lock().votes.names(token.as_bytes())
     }
 
     /// Whether every seat has answered.

@@ -125,6 +125,15 @@ impl Votes {
             .fold(0, |seats, (seat, _)| seats | bit(seat))
     }
 
+    /// Whether a seat said that the key is held under `token`.
+    pub(crate) fn names(&self, token: &[u8]) -> bool {
+        let mut holdings = self.details.iter().filter_map(|(_, answer)| match answer {
+            Answer::Held(holding) => holding.value.as_deref(),
+            _ => None,
+        });
+        self.held != 0 && holdings.any(|value| value == token)
+    }
+
     /// The seats at which the operation may have done something: everywhere but where it certainly
     /// never reached the node.
     pub(crate) fn reached(&self) -> u64 {

@@ -151,6 +151,24 @@ pub enum Owner {
     EachAttempt,
     /// Unsafe: B is the retry of A, with the same token.
     EachClient,
+    /// The rule for two processes that draw the same: A and B have one token. One that was refused by
+    /// the other's key sends its release only where it was granted. Neither ends before it has heard
+    /// from all nodes: nobody can tell whose a key is behind an answer that is out.
+    Cloned,
+    /// Unsafe: the same, and the release goes everywhere.
+    ClonedUnheeded,
+}
+
+impl Owner {
+    /// Whether A and B have one token.
+    const fn is_shared(self) -> bool {
+        !matches!(self, Self::EachAttempt)
+    }
+
+    /// Whether they are of two processes.
+    const fn is_cloned(self) -> bool {
+        matches!(self, Self::Cloned | Self::ClonedUnheeded)
+    }
 }
 
 /// What an extension does at a node.

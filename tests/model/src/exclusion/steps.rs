@@ -2,8 +2,8 @@
 
 use super::state::{Age, Awaited, Passed, Possession};
 use super::{
-    Acquire, Action, Counting, Decision, Exclusion, Extend, Extension, Guard, Handing, Keys,
-    Network, Owner, Phase, Promise, Quorum, Release, Restoring, Standing, State,
+    Acquire, Action, Column, Counting, Decision, Exclusion, Extend, Extension, Guard, Handing,
+    Keys, Network, Owner, Phase, Promise, Quorum, Release, Restoring, Standing, State,
 };
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -170,8 +170,16 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         };
         if column.key != 0 && !gives_way || waits {
             // Otherwise it is as good as lost.
-            if self.network == Network::InOrder || self.restoring == Restoring::OneAtATime {
-                next.columns[n].cells[a].acquire = Acquire::Refused;
+            if self.network == Network::InOrder
+                || self.restoring == Restoring::OneAtATime
+                || self.owner.is_cloned()
+            {
+                let is_doubled = self.owner.is_cloned() && self.holds_token_of(column, a);
+                next.columns[n].cells[a].acquire = if is_doubled {
+                    Acquire::Doubled
+                } else {
+                    Acquire::Refused
+                };
                 to(Action::Refuse(a, n), next);
             }
             return;
@@ -272,11 +280,18 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
     ) {
         let failed = state.attempts[a].phase == Phase::Trying;
+        let answers = state.columns.iter().map(|column| column.cells[a].acquire);
+        if self.owner.is_cloned() && answers.clone().any(|one| one == Acquire::Underway) {
+            return;
+        }
+        let is_heeded = self.owner == Owner::Cloned;
+        let is_doubled = is_heeded && answers.clone().any(|one| one == Acquire::Doubled);
         let mut next = self.ended(state, a);
         if self.release_matters() {
             for column in &mut next.columns {
                 let cell = &mut column.cells[a];
                 cell.release |= match self.release {
+                    _ if is_doubled => cell.acquire == Acquire::Granted,
                     Release::NotAfterFailure => !failed,
                     Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
                     Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
@@ -316,7 +331,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// A release in time does what an expiry does, which may come as soon as the lease is over.
     pub(super) fn release_matters(&self) -> bool {
         self.promise == Promise::NothingLeft
-            || self.owner == Owner::EachClient
+            || self.owner.is_shared()
             || self.handing == Handing::DeletedBehind
             || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
     }
@@ -329,15 +344,20 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
     ) {
         let column = &state.columns[n];
-        let same_token =
-            self.owner == Owner::EachClient && a < 2 && (column.is_of(0) || column.is_of(1));
+        let same_token = self.holds_token_of(column, a);
         let mut next = *state;
         next.columns[n].cells[a].release = false;
         let is_plain = self.release == Release::PlainDelete || self.is_deleted_behind(state, a);
-        if column.is_of(a) || same_token || is_plain {
+        if same_token || is_plain {
             next.columns[n].clear();
         }
         to(Action::Release(a, n), next);
+    }
+
+    /// Whether the key at a node has the token of `a`.
+    fn holds_token_of(&self, column: &Column<ATTEMPTS>, a: usize) -> bool {
+        let is_shared = self.owner.is_shared() && a < 2 && (column.is_of(0) || column.is_of(1));
+        is_shared || column.is_of(a)
     }
 
     pub(super) fn losses(
