@@ -4,6 +4,7 @@ mod answers;
 mod debts;
 mod ends;
 mod guarded;
+mod memory;
 mod overtaken;
 mod probe;
 mod slots;
@@ -30,6 +31,7 @@ use super::socket::{Reader, Writer};
 use super::warden::Warden;
 use super::wire::Received;
 use debts::Debts;
+use memory::Memory;
 use overtaken::Overtaken;
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
@@ -55,6 +57,8 @@ pub(super) struct Serve<'a> {
     quarantine: Option<NodeError>,
     /// When the guard looks at the node again; `None` while its question is out, or without one.
     check_at: Option<Instant>,
+    /// What the server says of its memory, where it does.
+    memory: Option<Memory>,
     /// Encoded, not yet written.
     output: BytesMut,
     /// Read, not yet a whole reply.
@@ -106,6 +110,8 @@ enum Purpose {
     Check,
     /// Whether it would set a key.
     Probe,
+    /// What is said of the server's memory.
+    Memory,
 }
 
 pub(super) enum Ended {
@@ -142,6 +148,7 @@ impl<'a> Serve<'a> {
             warden,
             quarantine,
             check_at: None,
+            memory: Memory::of(connected.facts),
             output: BytesMut::new(),
             input: Received::default(),
             in_flight: VecDeque::new(),

@@ -99,6 +99,11 @@ impl Facts {
         self.is_replica
     }
 
+    /// Whether the server answered to `INFO`.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// What speaks against the server under the name `pool`, and what had better be otherwise.
     pub(super) fn judge(&self, pool: &str, trusts_aof: bool) -> Judgement {
         let mut judgement = Judgement::default();
@@ -173,7 +178,7 @@ impl Facts {
     }
 
     /// Why locks may be dropped before their time.
-    fn eviction(&self, pool: &str) -> Option<String> {
+    pub(super) fn eviction(&self, pool: &str) -> Option<String> {
         let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
         (self.max_memory > 0 && policy != "noeviction").then(|| {
             format!(

@@ -1,10 +1,12 @@
 //! Servers that a lock cannot rely on.
 
+use redlock_core::Node as _;
 use redlock_core::NodeErrorKind::Refused;
+use redlock_core::guard::RestartGuard;
 use redlock_runtime::{Config, Redlock, Vetting};
-use redlock_tests::{NodeOptions, Nodes, RedisNode};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
-use crate::guard::fixture::Set;
+use crate::guard::fixture::{OFTEN, SOON, Set};
 use crate::guard::leases::config;
 
 async fn refusal(config: Config) -> String {
@@ -102,6 +104,40 @@ async fn what_turned_bad_is_refused_at_the_next_connection_and_tried_again() {
     assert!(reason.contains("`b` evicts keys"), "{reason}");
     node.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     set.until_voting(1).await;
+}
+
+#[tokio::test]
+async fn a_server_that_begins_to_evict_under_a_live_connection_is_refused_or_warned_of() {
+    let nodes = Nodes::start(2).await;
+    let set = Set::attentive([nodes[0].url()]).await;
+    let lenient = Set::with([nodes[1].url()], RestartGuard::Standard, |options| {
+        options.heartbeat = OFTEN;
+        options.vetting = Vetting::Warn;
+    })
+    .await;
+    for node in &nodes {
+        node.command(["CONFIG", "SET", "maxmemory", "50mb"]);
+        node.command(["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    }
+    let reason = set.until(0, Refused).await;
+    assert!(
+        reason.contains("`a` evicts keys") && reason.contains("allkeys-lru"),
+        "{reason}"
+    );
+    nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    set.until_voting(0).await;
+    // It is looked at too, and goes on with the connection that it has.
+    eventually("another look at the memory", SOON, || async {
+        let clients: String = nodes[1].try_command(["CLIENT", "LIST"]).unwrap();
+        if clients.contains("cmd=info") {
+            Ok(())
+        } else {
+            Err(clients)
+        }
+    })
+    .await;
+    assert_eq!(lenient.votes(), [true]);
+    assert_eq!(lenient.nodes[0].vitals().connections, 1);
 }
 
 #[tokio::test]

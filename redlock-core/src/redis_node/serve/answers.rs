@@ -70,6 +70,10 @@ impl Serve<'_> {
                 self.count(&in_flight);
                 return Ok(());
             }
+            Purpose::Memory => {
+                self.count(&in_flight);
+                return self.vet_memory(value);
+            }
             Purpose::Probe => {
                 self.count(&in_flight);
                 self.probed(value);
@@ -148,7 +152,11 @@ impl Serve<'_> {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Heartbeat | Purpose::Asking | Purpose::Check | Purpose::Probe => {}
+            Purpose::Heartbeat
+            | Purpose::Asking
+            | Purpose::Check
+            | Purpose::Memory
+            | Purpose::Probe => {}
         }
     }
 

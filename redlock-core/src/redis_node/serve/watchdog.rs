@@ -35,6 +35,7 @@ impl Serve<'_> {
             if self.probe_at.is_some_and(|at| at <= now) {
                 self.probe(now);
             }
+            self.ask_for_memory(now);
             has_work |= !self.output.is_empty();
             let next = match self.waited(now) {
                 None => self.idle(now).unwrap_or_else(|| {
