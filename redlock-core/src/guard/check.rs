@@ -9,7 +9,8 @@ use crate::environment::Moment;
 pub struct Check<'a> {
     /// Which process the node is, as it said on this connection; `None` where the ACL hides it.
     pub run_id: Option<&'a str>,
-    /// The marker as the node has it, after the write where there was one.
+    /// The marker as the node has it, after the write where there was one: the second version on a
+    /// line of its own behind the first.
     pub marker: Option<&'a [u8]>,
     /// The node's clock, since the Unix epoch.
     pub time: Duration,

@@ -15,10 +15,6 @@ use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
 /// So old a finding still tells what a node is like. Blank nodes are looked at more often.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// How long the decision that a set is new may be acted on. Every node of it has been asked by
-/// then, and a longer one would open what forgot meanwhile.
-const OPENS_WITHIN: Duration = Duration::from_secs(1);
-
 /// The nodes of one registry: what each was last found to be, which is what tells a new set from
 /// nodes that forgot. Shared by their [sentries](super::Sentry).
 pub struct Fleet {
@@ -36,8 +32,6 @@ pub struct Fleet {
 #[derive(Default)]
 struct State {
     seats: Vec<Seat>,
-    /// When the set was taken as new, until that is over.
-    opened: Option<Moment>,
 }
 
 struct Seat {
@@ -47,8 +41,6 @@ struct Seat {
     run_id: Option<String>,
     /// It has, or had, a marker: its set is not new.
     was_marked: bool,
-    /// It was blank when the set was taken as new, and has not been anything else since.
-    may_open: bool,
     clock: Readings,
 }
 
@@ -59,6 +51,8 @@ enum Finding {
     Unreachable,
     /// Reached, without a marker, as of then.
     Blank(Moment),
+    /// Reached, with the marker of a set that is being opened, as of then.
+    Opening(Moment),
     Marked,
 }
 
@@ -130,7 +124,6 @@ impl Fleet {
             finding: Finding::Unknown,
             run_id: None,
             was_marked: false,
-            may_open: false,
             clock: Readings::default(),
         });
         state.seats.len() - 1
@@ -169,7 +162,8 @@ impl Fleet {
     /// Whose clock the last step that was seen at `seat` was of.
     pub(super) fn whose_step(&self, seat: usize) -> Whose {
         let state = self.lock();
-        let is_connected = |it: &Seat| matches!(it.finding, Finding::Blank(_) | Finding::Marked);
+        let is_connected =
+            |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
         let others = state.seats.iter().enumerate();
         let others = others.filter(|(index, it)| *index != seat && is_connected(it));
         let others = others.map(|(_, it)| &it.clock);
@@ -180,51 +174,59 @@ impl Fleet {
         let seat = &mut self.lock().seats[seat];
         seat.finding = Finding::Marked;
         seat.was_marked = true;
-        seat.may_open = false;
     }
 
     pub(super) fn is_unreachable(&self, seat: usize) {
         let seat = &mut self.lock().seats[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
-        seat.may_open = false;
     }
 
     /// Records that `seat` is blank at `now`, and says what its set makes of that.
     pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
         let mut state = self.lock();
         state.seats[seat].finding = Finding::Blank(now);
-        let is_open = state
-            .opened
-            .is_some_and(|opened| now.saturating_since(opened) <= OPENS_WITHIN);
-        if is_open && state.seats[seat].may_open {
-            return SetView::New;
-        }
         if state.seats.iter().any(|seat| seat.was_marked) {
             return SetView::InUse;
         }
-        let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
-        if state.seats.len() < self.size || !state.seats.iter().all(is_known) {
+        if !state.is_known(self.size) {
             return SetView::Undecided;
         }
-        let is_blank = |seat: &Seat| match seat.finding {
-            Finding::Blank(then) => now.saturating_since(then) <= FRESH,
+        let is_unused = |seat: &&Seat| match seat.finding {
+            Finding::Blank(then) | Finding::Opening(then) => now.saturating_since(then) <= FRESH,
             _ => false,
         };
-        let blank = state.seats.iter().filter(|seat| is_blank(seat)).count();
-        if blank < majority(self.size) {
+        if state.seats.iter().filter(is_unused).count() < majority(self.size) {
             return SetView::OutOfReach;
         }
-        state.opened = Some(now);
-        for seat in &mut state.seats {
-            seat.may_open = is_blank(seat);
-        }
         SetView::New
+    }
+
+    /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether
+    /// it may be opened: all that are reached are marked, and they are a majority.
+    pub(super) fn is_opening(&self, seat: usize, now: Moment) -> bool {
+        let mut state = self.lock();
+        state.seats[seat].finding = Finding::Opening(now);
+        let is = |wanted: fn(&Finding) -> bool| {
+            let seats = state.seats.iter();
+            seats.filter(|seat| wanted(&seat.finding)).count()
+        };
+        let marked = is(|it| matches!(it, Finding::Opening(_) | Finding::Marked));
+        let blank = is(|it| matches!(it, Finding::Blank(_)));
+        state.is_known(self.size) && blank == 0 && marked >= majority(self.size)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock: seats are never given up.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Each of the nodes was reached, or found out of reach.
+    fn is_known(&self, size: usize) -> bool {
+        let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
+        self.seats.len() == size && self.seats.iter().all(is_known)
     }
 }
 

@@ -26,12 +26,21 @@
 //!   between check and write, or a network that was, could open a node that forgot meanwhile.
 //! * A restart in between breaks the connection, and the write with it.
 //! * A whole fleet of processes that boots on a new set: the first to find a majority blank, and no
-//!   marker anywhere, opens it. Another one that had the same idea loses the compare-and-set and
-//!   finds open nodes. One that comes while only some of the markers are written finds blank nodes
-//!   beside marked ones, which is what a restarted node looks like too; it waits for a
-//!   [grace](GRACE) before it calls them that.
+//!   node in use, marks all that it reaches as being opened, and opens them once they are. Another
+//!   one that had the same idea loses the compare-and-set and finds marked nodes, with which it goes
+//!   on. So where a node votes, a majority was marked before, and blank nodes beside such as are
+//!   being opened were not in use: a process that stands still meanwhile closes nothing.
+//! * A blank node beside one that is in use is what a restarted node looks like. Another process may
+//!   be opening what this one has not looked at since, so it waits for a [grace](GRACE) before it
+//!   calls the node that.
 //! * A node that is first reached after its set was opened counts as restarted: it may have been
 //!   opened, have granted, and have forgotten, all unseen.
+//! * Who saw a node in use does not take it for new, whoever does: it sits out a quarantine by its
+//!   own clock, and writes that down where the others are still opening the set.
+//! * An operator's word that no lock is held ([`note`]) ends what was seen before it, also on clients'
+//!   own clocks, and nothing that is seen along with it or later. It is replaced by a marker that
+//!   says so; that one is new to whoever has not seen it or the word itself. Of what was seen before,
+//!   the node's answer was older than the word, as a node answers in order.
 //!
 //! # Whose clock stepped
 //! A step of a node's clock is one against this host's. Where all connected nodes moved alike, and
@@ -48,6 +57,9 @@ mod check;
 mod clock;
 mod fleet;
 mod marker;
+mod note;
+mod opening;
+mod quarantine;
 mod sentry;
 mod steps;
 

@@ -4,28 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::environment::Moment;
-use crate::error::Brief;
 
 use super::clock::NodeClock;
-use super::fleet::SetView;
+use super::note::{Cause, Found, Note, held};
+use super::opening::{AT_ONCE, SOON};
+use super::quarantine::Word;
 use super::steps::Whose;
-use super::{Action, Check, Fleet, GRACE, Marker, RestartGuard, Verdict, WRITES_WITHIN};
+use super::{Action, Check, Fleet, Marker, RestartGuard, Verdict, WRITES_WITHIN};
 
-/// A quarantine that is longer than this, and than the client's own, is no quarantine but garbage.
-const WILD: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// When to look again at what changes within milliseconds.
-const AT_ONCE: Duration = Duration::from_millis(25);
-/// When to look again at a node that another process may be opening.
-const SOON: Duration = Duration::from_millis(250);
-/// When to look again at a set of which no majority is reachable.
-const LATER: Duration = Duration::from_millis(500);
 /// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
 /// any case. Whose it was is then taken to be the node's.
 const UNDECIDED: Duration = Duration::from_secs(30);
-/// A node in quarantine is looked at no less often.
-const LATEST: Duration = Duration::from_secs(5);
-
 /// How a [`Sentry`] behaves.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -38,32 +27,38 @@ pub struct SentryOptions {
 /// The guard of one node, for as long as its client lives, over all connections.
 #[derive(Debug)]
 pub struct Sentry {
-    fleet: Arc<Fleet>,
+    pub(super) fleet: Arc<Fleet>,
     name: Arc<str>,
-    seat: usize,
-    options: SentryOptions,
+    pub(super) seat: usize,
+    pub(super) options: SentryOptions,
     /// No vote before then, on the client's own clock: a node's clock that jumps ahead does not
     /// end a quarantine for a client that saw it.
-    held_until: Option<Moment>,
+    pub(super) held_until: Option<Moment>,
+    /// Why the node does not vote, and when that was seen.
+    pub(super) cause: Option<(Cause, Moment)>,
+    /// The operator's word that stands, where one does.
+    pub(super) word: Option<Word>,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
+    /// The marker under which the node was last seen in use, by whomever.
+    seen_under: Option<Marker>,
     /// The marker under which the node last voted, in this epoch.
     voted_under: Option<Marker>,
     /// Since when the node has been blank beside marked ones, on this connection.
-    blank_since: Option<Moment>,
-    /// The last marker that was seen, as it is on the node.
+    pub(super) blank_since: Option<Moment>,
+    /// The last marker that was seen, as it is on the node, in its first version.
     last_marker: Option<Vec<u8>>,
     /// A step of which it is not known yet whose clock it was.
-    suspicion: Option<Suspicion>,
+    pub(super) suspicion: Option<Suspicion>,
     /// A step whose quarantine is not on the node yet.
-    unwritten: Option<Unwritten>,
+    pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
     /// Whose clock that is, as far as the server tells.
     run_id: Option<String>,
 }
 
 #[derive(Debug)]
-struct Suspicion {
+pub(super) struct Suspicion {
     by_us: i128,
     /// The marker before the step was seen.
     marker: Option<Vec<u8>>,
@@ -71,10 +66,18 @@ struct Suspicion {
 }
 
 #[derive(Debug)]
-struct Unwritten {
+pub(super) struct Unwritten {
     /// The marker that the quarantine is to replace; once it is another one, others have judged.
     marker: Option<Vec<u8>>,
-    why: String,
+    cause: Cause,
+}
+
+/// Which process the node is, as against the check before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Process {
+    Same,
+    Another,
+    Unknown,
 }
 
 impl Sentry {
@@ -88,7 +91,10 @@ impl Sentry {
             seat,
             options,
             held_until: None,
+            cause: None,
+            word: None,
             has_seen_marker: false,
+            seen_under: None,
             voted_under: None,
             blank_since: None,
             last_marker: None,
@@ -108,7 +114,7 @@ impl Sentry {
 
     /// What a check comes to. The node must do nothing else than what the newest verdict says.
     pub fn check(&mut self, check: &Check<'_>) -> Verdict {
-        self.forget_the_clock_of_another(check);
+        let process = self.recognize(check);
         let (stepped, is_sharp) = self.clock.read(check);
         if is_sharp || stepped.is_some() {
             self.fleet.note_clock(self.seat, check, stepped);
@@ -129,9 +135,14 @@ impl Sentry {
             // it either: a single pool has no quorum to fall back on, and whoever turned the guard
             // off for several chose to go on. The step is told, for the log.
             None if self.fleet.guard() == RestartGuard::Off => Action::Vote,
-            None => self.guard(check, stepped),
+            None => self.guard(check, process, stepped),
         };
-        let marker = check.marker.and_then(Marker::parse);
+        let found = check.marker.and_then(Found::parse);
+        let is_opened = |found: &&Found| found.cause() != Some(Cause::Opening);
+        if let Some(found) = found.as_ref().filter(is_opened) {
+            self.seen_under = Some(found.marker.clone());
+        }
+        let marker = found.map(|found| found.marker);
         let is_new_epoch = stepped.is_some() && self.voted_under.is_some()
             || self
                 .voted_under
@@ -143,7 +154,7 @@ impl Sentry {
         if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
             self.voted_under = marker;
         }
-        self.last_marker = check.marker.map(<[u8]>::to_vec);
+        self.last_marker = first(check).map(<[u8]>::to_vec);
         Verdict {
             action,
             is_new_epoch,
@@ -154,24 +165,36 @@ impl Sentry {
     /// A promoted replica is on another host, whose clock is not the one that was read before: the
     /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
     /// that a restart hides has to be seen.
-    fn forget_the_clock_of_another(&mut self, check: &Check<'_>) {
-        if check.run_id.is_some() && check.run_id != self.run_id.as_deref() {
-            if self.run_id.is_some() && !self.options.trust_aof {
-                self.clock = NodeClock::default();
-            }
-            self.run_id = check.run_id.map(str::to_owned);
+    fn recognize(&mut self, check: &Check<'_>) -> Process {
+        let process = match (check.run_id, self.run_id.as_deref()) {
+            (Some(now), Some(before)) if now == before => return Process::Same,
+            (Some(_), Some(_)) => Process::Another,
+            _ => Process::Unknown,
+        };
+        if process == Process::Another && !self.options.trust_aof {
+            self.clock = NodeClock::default();
         }
+        if let Some(run_id) = check.run_id {
+            self.run_id = Some(run_id.to_owned());
+        }
+        process
     }
 
-    fn guard(&mut self, check: &Check<'_>, stepped: Option<i128>) -> Action {
-        let marker = check.marker.and_then(Marker::parse);
+    fn guard(&mut self, check: &Check<'_>, process: Process, stepped: Option<i128>) -> Action {
+        let found = check.marker.and_then(Found::parse);
+        let is_ours = |found: &&Found| check.run_id.is_none_or(|it| it == found.marker.run_id);
+        let ours = found.as_ref().filter(is_ours);
         let is_marked = check.marker.is_some();
-        let lost_it = !is_marked && self.has_seen_marker;
+        let had_marker = self.has_seen_marker;
         if is_marked {
             self.has_seen_marker = true;
             self.blank_since = None;
+        }
+        let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
+        if is_marked && !is_opening {
             self.fleet.is_marked(self.seat);
         }
+        self.heed_the_operator(check, ours, stepped.is_some());
         if let Some(by_us) = stepped {
             self.suspicion = Some(Suspicion {
                 by_us,
@@ -184,77 +207,68 @@ impl Sentry {
         }
         if let Some(step) = self
             .unwritten
-            .take_if(|it| it.marker.as_deref() == check.marker)
+            .take_if(|it| it.marker.as_deref() == first(check))
         {
-            let action = self.quarantine(check, &step.why);
+            let action = self.quarantine(check, step.cause);
             self.unwritten = Some(step);
             return action;
         }
         self.unwritten = None;
-        match marker {
-            Some(marker) if check.run_id.is_none_or(|run_id| run_id == marker.run_id) => {
-                self.follow(check, &marker)
+        if self.word == Some(Word::Given) && !self.is_held(check) {
+            return Self::write(check, check.time, Cause::Idle, Cause::Idle.to_string());
+        }
+        if let Some(found) = ours {
+            if let Some(cause) = self.was_taken_for_new(found) {
+                // Somebody came by first who had not seen the set in use.
+                self.hold_for(self.fleet.quarantine(), cause, check.answered);
             }
-            Some(marker) if self.options.trust_aof => {
-                let new = Marker::new(check.run_id, marker.until());
-                Self::write(
-                    check,
-                    &new,
-                    "it restarted; its marker is being renewed".into(),
-                )
+            return if is_opening {
+                self.opening(check)
+            } else {
+                self.follow(check, found)
+            };
+        }
+        match found {
+            Some(found) if self.options.trust_aof => {
+                let until = found.marker.until();
+                let cause = found.cause().filter(|_| until > check.time);
+                let cause = cause.unwrap_or(Cause::Kept);
+                Self::write(check, until, cause, Cause::Kept.to_string())
             }
-            Some(_) => self.forgot(check, "it restarted, or is another server than before"),
-            None if is_marked => self.forgot(check, "its marker makes no sense"),
-            None if lost_it => self.forgot(check, "it lost its keys"),
-            None if self.fleet.guard() == RestartGuard::Strict => {
-                self.forgot(check, "it has no marker, and the guard is strict")
+            Some(_) => self.forgot(check, Cause::Restarted),
+            // Something else was seen along with it; whoever comes by writes it down.
+            None if self.word == Some(Word::Given) => self.hold(check, self.left(check)),
+            None if is_marked => self.forgot(check, Cause::Garbled),
+            None if had_marker => {
+                let cause = self.how_it_was_lost(process);
+                self.forgot(check, cause)
             }
+            None if self.fleet.guard() == RestartGuard::Strict => self.forgot(check, Cause::Strict),
             None => self.blank(check),
         }
     }
 
-    /// A marker of this very process: the quarantine that it tells of, or none.
-    fn follow(&mut self, check: &Check<'_>, marker: &Marker) -> Action {
-        let quarantine = self.fleet.quarantine();
-        let left = marker.until().saturating_sub(check.time);
-        if left > quarantine.max(WILD) {
-            return self.forgot(check, "its marker makes no sense");
-        }
-        if !left.is_zero() {
-            self.hold_for(left.min(quarantine), check.answered);
-        }
-        let held = self.held_until.unwrap_or(check.answered);
-        let left = left.max(held.saturating_since(check.answered));
-        if left.is_zero() {
-            self.held_until = None;
-            return Action::Vote;
-        }
-        Action::Hold {
-            reason: format!(
-                "it may have forgotten locks, or dropped them early; it votes again in {}",
-                Brief(left),
-            ),
-            look_again: left.clamp(AT_ONCE, LATEST),
-            is_settled: true,
-        }
+    /// How a node that this client saw in use came to be without a marker, in between.
+    fn was_taken_for_new(&self, found: &Found) -> Option<Cause> {
+        let before = self.seen_under.as_ref()?;
+        let is_new = matches!(found.cause(), Some(Cause::Opening | Cause::New));
+        let cause = if before.run_id == found.marker.run_id {
+            Cause::Flushed
+        } else {
+            Cause::RestartedEmpty
+        };
+        (is_new && *before != found.marker).then_some(cause)
     }
 
-    /// The node forgot what it granted, for all this client knows.
-    fn forgot(&mut self, check: &Check<'_>, why: &str) -> Action {
-        let quarantine = self.fleet.quarantine();
-        // Also where somebody else's write comes first, whatever it says.
-        self.hold_for(quarantine, check.answered);
-        self.quarantine(check, why)
-    }
-
-    fn quarantine(&self, check: &Check<'_>, why: &str) -> Action {
-        let quarantine = self.fleet.quarantine();
-        let new = Marker::new(check.run_id, check.time.saturating_add(quarantine));
-        let reason = format!(
-            "{why}, so it may have forgotten locks; it votes again in {}",
-            Brief(quarantine),
-        );
-        Self::write(check, &new, reason)
+    /// How a node that had a marker came to have none.
+    fn how_it_was_lost(&self, process: Process) -> Cause {
+        match (self.cause, process) {
+            // It was seen before, and is not written yet.
+            (Some((cause @ (Cause::RestartedEmpty | Cause::Flushed | Cause::Lost), _)), _) => cause,
+            (_, Process::Another) => Cause::RestartedEmpty,
+            (_, Process::Same) => Cause::Flushed,
+            (_, Process::Unknown) => Cause::Lost,
+        }
     }
 
     /// What a step that was seen comes to, if anything.
@@ -280,71 +294,40 @@ impl Sentry {
     /// The node's clock stepped: it dropped locks early, or will drop them late.
     fn step(&mut self, check: &Check<'_>, suspicion: &Suspicion) -> Action {
         let quarantine = self.fleet.quarantine();
-        self.hold_for(quarantine, check.answered);
-        let why = stepped(suspicion.by_us);
-        if check.marker != suspicion.marker.as_deref() {
+        let cause = stepped(suspicion.by_us);
+        self.hold_for(quarantine, cause, check.answered);
+        if first(check) != suspicion.marker.as_deref() {
             // Since the check before, somebody has done something about this node, or it has not
             // been asked for long. What others do is theirs to judge; this client waits.
             return Action::Hold {
-                reason: format!("{why}; it votes again in {}", Brief(quarantine)),
+                reason: held(Some((cause, Duration::ZERO)), quarantine),
                 look_again: AT_ONCE,
                 is_settled: true,
             };
         }
-        let action = self.quarantine(check, &why);
+        let action = self.quarantine(check, cause);
         self.unwritten = Some(Unwritten {
-            marker: check.marker.map(<[u8]>::to_vec),
-            why,
+            marker: first(check).map(<[u8]>::to_vec),
+            cause,
         });
         action
     }
 
-    /// No marker, and never one that this client saw.
-    fn blank(&mut self, check: &Check<'_>) -> Action {
-        match self.fleet.is_blank(self.seat, check.answered) {
-            SetView::New => {
-                let new = Marker::new(check.run_id, check.time);
-                Self::write(check, &new, "the set is new, and is being opened".into())
-            }
-            SetView::Undecided => Action::Hold {
-                reason: "it is blank; whether the set is new shows when the others were asked"
-                    .into(),
-                look_again: AT_ONCE,
-                is_settled: false,
-            },
-            SetView::OutOfReach => Action::Hold {
-                reason: "it is blank, and whether the set is new is not known until a majority of \
-                         the pools is reachable"
-                    .into(),
-                look_again: LATER,
-                is_settled: true,
-            },
-            SetView::InUse => {
-                let since = *self.blank_since.get_or_insert(check.answered);
-                if check.answered.saturating_since(since) >= GRACE {
-                    // If another process opens it in this very moment, that one saw a new set.
-                    return self.quarantine(check, "it is blank, and others of its set are not");
-                }
-                Action::Hold {
-                    reason: "it is blank; another process may be opening the set".into(),
-                    look_again: SOON,
-                    is_settled: false,
-                }
-            }
-        }
-    }
-
-    fn write(check: &Check<'_>, new: &Marker, reason: String) -> Action {
+    pub(super) fn write(
+        check: &Check<'_>,
+        until: Duration,
+        cause: Cause,
+        reason: String,
+    ) -> Action {
+        let marker = Marker::new(check.run_id, until);
+        let since_ms = u64::try_from(check.time.as_millis()).unwrap_or(u64::MAX);
+        let note = Some(Note { cause, since_ms });
         Action::Write {
             expected: check.marker.map(<[u8]>::to_vec),
-            new: new.to_bytes(),
+            new: Found { marker, note }.to_bytes(),
             not_after: check.time.saturating_add(WRITES_WITHIN),
             reason,
         }
-    }
-
-    fn hold_for(&mut self, span: Duration, now: Moment) {
-        self.held_until = self.held_until.max(Some(now.saturating_add(span)));
     }
 
     /// Whether `marker` says that nothing was forgotten since the node voted `under` another, or
@@ -357,10 +340,12 @@ impl Sentry {
     }
 }
 
-fn stepped(by_us: i128) -> String {
-    let direction = if by_us > 0 { "ahead" } else { "back" };
-    format!(
-        "its clock stepped {} ms {direction}",
-        by_us.unsigned_abs() / 1000
-    )
+/// The marker's first version, as it is on the node.
+fn first<'a>(check: &Check<'a>) -> Option<&'a [u8]> {
+    check.marker?.split(|byte| *byte == b'\n').next()
+}
+
+fn stepped(by_us: i128) -> Cause {
+    let by_ms = i64::try_from(by_us / 1000).unwrap_or(i64::MAX);
+    Cause::Stepped { by_ms }
 }

@@ -19,16 +19,23 @@ use super::wire::{Digits, Value, pack};
 const NOT_TAKEN: Duration = Duration::from_millis(250);
 
 /// Sets the marker where it is what it should be, and it is not too late; answers the time and the
-/// marker. `-` stands for a marker that is missing, `=` comes before one that is there.
+/// marker. `-` stands for a marker that is missing, `=` comes before one that is there. The marker's
+/// second version is the second line of its text, and has a key of its own: who knows the first one
+/// only takes any other text for garbage. A user who may not touch that key does without.
 const CHECK: &str = "\
     local time = redis.call('TIME') \
+    local second = KEYS[1] .. ':2' \
     local marker = redis.pcall('GET', KEYS[1]) \
     if type(marker) == 'table' then marker = 'of another type' end \
+    local more = marker and redis.pcall('GET', second) \
+    if type(more) == 'string' then marker = marker .. '\\n' .. more end \
     local found = marker and '=' .. marker or '-' \
     local now = time[1] * 1000 + math.floor(time[2] / 1000) \
     if ARGV[1] and found == ARGV[1] and now <= tonumber(ARGV[3]) then \
-      redis.call('SET', KEYS[1], ARGV[2]) \
       marker = ARGV[2] \
+      local line, more = string.match(marker, '^([^\\n]*)\\n(.*)$') \
+      redis.call('SET', KEYS[1], line or marker) \
+      if more then redis.pcall('SET', second, more) end \
     end \
     return {time[1], time[2], marker}";
 

@@ -79,8 +79,7 @@ impl Set {
         Self { nodes }
     }
 
-    /// The same once all nodes vote. On a slow machine a node of a new set may be found too late, and
-    /// then counts as one that forgot.
+    /// The same once all nodes vote.
     pub(crate) async fn voting(self) -> Self {
         for index in 0..self.nodes.len() {
             self.until_voting(index).await;
@@ -118,6 +117,18 @@ impl Set {
         let node = &self.nodes[index];
         eventually("a vote", SOON, || async {
             reason(&**node).map_or(Ok(()), |reason| Err(format!("{reason:?}")))
+        })
+        .await;
+    }
+
+    /// Waits until a node votes no for a reason that begins so.
+    pub(crate) async fn until_it_says(&self, index: usize, text: &str) {
+        let node = &self.nodes[index];
+        eventually(text, SOON, || async {
+            match reason(&**node) {
+                Some(reason) if reason.to_string().contains(text) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
         })
         .await;
     }

@@ -1,35 +1,25 @@
-//! Sets of nodes that nobody used before.
+//! Sets of nodes that nobody used before, or does any more.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redlock_core::NodeError;
 use redlock_core::NodeErrorKind::Quarantined;
-use redlock_core::guard::{Marker, RestartGuard};
+use redlock_core::guard::{Fleet, Marker, RestartGuard};
 use redlock_tests::Nodes;
 
-use crate::guard::fixture::{MAX_TTL, Set, marker, reason};
+use crate::guard::fixture::{MARKER, MAX_TTL, OFTEN, SOON, Set, client, marker, once, reason};
 
 /// Three new nodes that voted at once for each of so many clients, which started together.
-///
-/// A set is new for a second only, so that a node which forgot is not taken for a new one. A machine
-/// that needs longer to ask three nodes gets another set.
 async fn opened_by(clients: usize) -> Nodes {
-    for _ in 0..20 {
-        let nodes = Nodes::start(3).await;
-        let began = Instant::now();
-        let starting: Vec<_> = (0..clients)
-            .map(|_| tokio::spawn(Set::standard(nodes.urls())))
-            .collect();
-        let mut votes = Vec::new();
-        for set in starting {
-            votes.push(set.await.unwrap().votes());
-        }
-        if votes.iter().all(|votes| *votes == [true; 3]) {
-            return nodes;
-        }
-        assert!(began.elapsed() >= Duration::from_secs(1), "{votes:?}");
+    let nodes = Nodes::start(3).await;
+    let starting: Vec<_> = (0..clients)
+        .map(|_| tokio::spawn(Set::standard(nodes.urls())))
+        .collect();
+    for set in starting {
+        assert_eq!(set.await.unwrap().votes(), [true; 3]);
     }
-    panic!("this machine takes longer than a second to ask three nodes");
+    nodes
 }
 
 #[tokio::test]
@@ -71,7 +61,7 @@ async fn of_a_new_set_with_a_node_down_the_rest_votes_and_the_late_one_waits() {
         restarted.elapsed() >= MAX_TTL,
         "it may have forgotten locks"
     );
-    assert!(Marker::parse(&nodes[2].get(crate::guard::fixture::MARKER).unwrap()).is_some());
+    assert!(Marker::parse(&nodes[2].get(MARKER).unwrap()).is_some());
 }
 
 #[tokio::test]
@@ -85,8 +75,66 @@ async fn a_minority_of_a_blank_set_waits_for_more_of_it() {
         reason.contains("until a majority of the pools is reachable"),
         "{reason}"
     );
-    assert_eq!(nodes[0].get(crate::guard::fixture::MARKER), None);
+    assert_eq!(nodes[0].get(MARKER), None);
     nodes[1].restart().await;
     set.until_voting(0).await;
     set.until_voting(1).await;
+}
+
+/// A client whose quarantines no test waits for.
+async fn patient(nodes: &Nodes, heartbeat: Duration) -> Set {
+    let set = Set::with(nodes.urls(), RestartGuard::Standard, |options| {
+        options.heartbeat = heartbeat;
+        let fleet = Fleet::new(RestartGuard::Standard, SOON * 60, nodes.len());
+        options.fleet = Some(Arc::new(fleet));
+    });
+    set.await.voting().await
+}
+
+async fn until_idle_set_votes(nodes: &Nodes, sets: [&Set; 2]) {
+    for node in nodes {
+        // As the runbook says.
+        node.command(["SET", MARKER, "idle", "EX", "60"]);
+    }
+    for set in sets {
+        for index in 0..nodes.len() {
+            set.until_voting(index).await;
+        }
+        let lease = client().acquire(&set.node_set(), &once("r")).await.unwrap();
+        lease.release().await;
+    }
+}
+
+#[tokio::test]
+async fn a_set_that_restarted_empty_waits_until_its_operator_says_that_it_is_idle() {
+    let nodes = Nodes::start(3).await;
+    let sets = [patient(&nodes, OFTEN).await, patient(&nodes, OFTEN).await];
+    for node in &nodes {
+        node.restart().await;
+    }
+    for set in &sets {
+        for index in 0..3 {
+            set.until_it_says(index, "it restarted empty, so it may have forgotten locks")
+                .await;
+        }
+    }
+    until_idle_set_votes(&nodes, [&sets[0], &sets[1]]).await;
+}
+
+#[tokio::test]
+async fn a_process_that_saw_a_set_in_use_waits_although_a_new_one_opened_it() {
+    let nodes = Nodes::start(3).await;
+    // Looks when it has to connect again, and then when its quarantine wants it to.
+    let old = patient(&nodes, SOON * 10).await;
+    for node in &nodes {
+        node.flushall();
+    }
+    let new = patient(&nodes, OFTEN).await;
+    for (index, node) in nodes.iter().enumerate() {
+        node.command(["CLIENT", "KILL", "TYPE", "normal"]);
+        old.until_it_says(index, "it was flushed, so it may have forgotten locks")
+            .await;
+        new.until_voting(index).await;
+    }
+    until_idle_set_votes(&nodes, [&old, &new]).await;
 }

@@ -17,9 +17,8 @@ pub(crate) async fn start_nodes(n: usize) -> Nodes {
     nodes
 }
 
-/// Writes the marker that every server of a used set has. A registry opens a new set within a
-/// second. A server that is left out then votes no for minutes, and a busy machine may take longer
-/// than a second. One server alone has no marker.
+/// Writes the marker that every server of a used set has: a server that is not reached while a new
+/// set is opened votes no for minutes. One server alone has no marker.
 pub(crate) fn put_in_use(nodes: &Nodes) {
     if nodes.len() < 2 {
         return;

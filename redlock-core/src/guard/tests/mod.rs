@@ -1,12 +1,14 @@
 //! A sentry fed by hand, and clients with sentries against nodes that forget.
 
 mod model;
+mod opening;
 mod steps;
 mod table;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::note::{Cause, Found};
 use super::*;
 use crate::environment::Moment;
 
@@ -100,13 +102,31 @@ impl Bench {
     }
 
     pub(super) fn read(&self) -> Marker {
-        Marker::parse(self.marker.as_deref().unwrap()).unwrap()
+        self.found().marker
+    }
+
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.found().cause()
+    }
+
+    fn found(&self) -> Found {
+        Found::parse(self.marker.as_deref().unwrap()).unwrap()
     }
 
     /// For how much longer the marker keeps the node from voting.
     pub(super) fn left(&self) -> Duration {
         self.read().until().saturating_sub(self.time)
     }
+}
+
+/// Looks at all of them in turn, as often as it takes to open a new set; what is said last.
+pub(super) fn settle_all<const N: usize>(mut nodes: [&mut Bench; N]) -> [Action; N] {
+    for _ in 0..2 {
+        for node in &mut nodes {
+            node.settle();
+        }
+    }
+    nodes.map(Bench::settle)
 }
 
 pub(super) fn reason(action: &Action) -> &str {

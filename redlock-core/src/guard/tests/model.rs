@@ -9,6 +9,8 @@ const NODES: usize = 3;
 struct Node {
     process: u32,
     marker: Option<Vec<u8>>,
+    /// It may have something to forget.
+    has_voted: bool,
     forgot: Option<Duration>,
 }
 
@@ -29,6 +31,8 @@ enum Event {
     Boot(usize),
     Restart(usize),
     Flush(usize),
+    /// The operator says of a node that nothing it forgot is held any more.
+    Declare(usize),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -40,6 +44,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..3_usize).prop_map(Event::Boot),
         1 => (0..NODES).prop_map(Event::Restart),
         1 => (0..NODES).prop_map(Event::Flush),
+        1 => (0..NODES).prop_map(Event::Declare),
     ]
 }
 
@@ -47,9 +52,17 @@ struct World {
     now: Duration,
     nodes: Vec<Node>,
     clients: Vec<Client>,
-    /// When a node without a marker was last given one.
+    /// When a node was last given its first marker, or opened.
     last_write: Duration,
     votes: usize,
+}
+
+impl Node {
+    /// It is not one that the set is just being opened with.
+    fn is_opened(&self) -> bool {
+        let found = self.marker.as_deref().and_then(Found::parse);
+        found.is_some_and(|found| found.cause() != Some(Cause::Opening))
+    }
 }
 
 impl World {
@@ -57,6 +70,7 @@ impl World {
         let node = |process| Node {
             process,
             marker: None,
+            has_voted: false,
             forgot: None,
         };
         Self {
@@ -76,7 +90,7 @@ impl World {
                 .nodes
                 .iter()
                 .enumerate()
-                .all(|(index, other)| index == node || other.marker.is_some())
+                .all(|(index, other)| index == node || other.is_opened())
     }
 
     fn apply(&mut self, event: &Event) {
@@ -91,14 +105,20 @@ impl World {
             }
             Event::Flush(node) if self.may_forget(node) => self.forget(node),
             Event::Restart(_) | Event::Flush(_) => {}
+            Event::Declare(node) => {
+                let node = &mut self.nodes[node];
+                node.marker = Some(b"idle".to_vec());
+                (node.has_voted, node.forgot) = (false, None);
+            }
         }
     }
 
     fn forget(&mut self, node: usize) {
         let now = self.now;
         let node = &mut self.nodes[node];
+        node.marker = None;
         // What never voted has nothing to forget.
-        if node.marker.take().is_some() {
+        if std::mem::take(&mut node.has_voted) {
             node.forgot = Some(now);
         }
     }
@@ -127,7 +147,7 @@ impl World {
             && expected == node.marker
             && self.now <= not_after
         {
-            if node.marker.is_none() {
+            if !node.is_opened() {
                 self.last_write = self.now;
             }
             node.marker = Some(new);
@@ -144,6 +164,7 @@ impl World {
         match verdict.action {
             Action::Vote => {
                 self.votes += 1;
+                node.has_voted = true;
                 if let Some(forgot) = node.forgot {
                     assert!(
                         self.now >= forgot + MAX_TTL,
@@ -207,8 +228,9 @@ proptest! {
             world.apply(&Event::Pass(20));
         }
         for node in &world.nodes {
-            let marker = Marker::parse(node.marker.as_deref().unwrap()).unwrap();
-            prop_assert!(marker.until() <= world.now, "{marker:?}");
+            let found = Found::parse(node.marker.as_deref().unwrap()).unwrap();
+            prop_assert_eq!(found.cause(), Some(Cause::New));
+            prop_assert!(found.marker.until() <= world.now, "{:?}", found);
         }
         prop_assert!(world.votes > 0);
     }

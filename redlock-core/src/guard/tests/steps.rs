@@ -116,14 +116,8 @@ fn three() -> [Bench; 3] {
     let fleet = fleet(RestartGuard::Standard, 3);
     let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
         .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
-    for _ in 0..2 {
-        for node in &mut nodes {
-            node.settle();
-        }
-    }
-    for node in &mut nodes {
-        assert_eq!(node.settle(), Action::Vote);
-    }
+    let [a, b, c] = &mut nodes;
+    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
     nodes
 }
 

@@ -344,7 +344,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "guard-off",
         patches: &[Patch {
             file: SENTRY,
-            find: "None => self.guard(check, stepped),",
+            find: "None => self.guard(check, process, stepped),",
             replace: "None => Action::Vote,",
         }],
         profile: "forgetful",

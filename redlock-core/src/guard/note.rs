@@ -1,0 +1,235 @@
+//! What the marker's second version says: why the first one is as it is, and since when.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::Brief;
+
+use super::Marker;
+
+/// What an operator sets a node's marker to where no lock is held.
+pub(super) const IDLE: &[u8] = b"idle";
+
+/// Why a marker was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The set is new, and its other nodes are not all marked yet. Nobody votes under it.
+    Opening,
+    /// The set was new.
+    New,
+    /// The operator said that no lock is held.
+    Idle,
+    /// It came back with what it had, which is trusted.
+    Kept,
+    /// Another process than before, without a marker.
+    RestartedEmpty,
+    /// Another process than the one that the marker names.
+    Restarted,
+    /// The same process as before, without a marker.
+    Flushed,
+    /// No marker any more, and the process is not known.
+    Lost,
+    /// The marker is none.
+    Garbled,
+    /// No marker, beside nodes that have one.
+    Late,
+    /// No marker, under a strict guard.
+    Strict,
+    /// The clock stepped: forwards where positive.
+    Stepped { by_ms: i64 },
+}
+
+impl Cause {
+    const WORDS: [(Self, &str); 11] = [
+        (Self::Opening, "opening"),
+        (Self::New, "new"),
+        (Self::Idle, "idle"),
+        (Self::Kept, "kept"),
+        (Self::RestartedEmpty, "restarted-empty"),
+        (Self::Restarted, "restarted"),
+        (Self::Flushed, "flushed"),
+        (Self::Lost, "lost"),
+        (Self::Garbled, "garbled"),
+        (Self::Late, "late"),
+        (Self::Strict, "strict"),
+    ];
+
+    fn word(self) -> String {
+        let word = Self::WORDS.iter().find(|(cause, _)| *cause == self);
+        match (self, word) {
+            (Self::Stepped { by_ms }, _) => format!("stepped:{by_ms}"),
+            (_, Some((_, word))) => (*word).to_owned(),
+            (_, None) => String::new(),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        if let Some(by_ms) = word.strip_prefix("stepped:") {
+            let by_ms = by_ms.parse().ok()?;
+            return Some(Self::Stepped { by_ms });
+        }
+        let found = Self::WORDS.iter().find(|(_, known)| *known == word);
+        found.map(|(cause, _)| *cause)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Opening | Self::New => "its set is new, and is being opened",
+            Self::Idle => "its operator says that no lock is held",
+            Self::Kept => "it restarted; its marker is being renewed",
+            Self::RestartedEmpty => "it restarted empty",
+            Self::Restarted => "it restarted, or is another server than before",
+            Self::Flushed => "it was flushed",
+            Self::Lost => "it lost its keys",
+            Self::Garbled => "its marker makes no sense",
+            Self::Late => "it is blank, and others of its set are not",
+            Self::Strict => "it has no marker, and the guard is strict",
+            Self::Stepped { by_ms } => {
+                let direction = if *by_ms > 0 { "ahead" } else { "back" };
+                return write!(f, "its clock stepped {} ms {direction}", by_ms.abs());
+            }
+        })
+    }
+}
+
+/// Why a node does not vote, for how long it has been known, and for how much longer. What stands
+/// before the `;` does not change with the time.
+pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
+    let left = Brief(left);
+    match cause {
+        Some((cause, ago)) => format!(
+            "{cause}, so it may have forgotten locks; this was seen {} ago, and it votes again in \
+             {left}",
+            Brief(ago),
+        ),
+        None => {
+            format!("it may have forgotten locks, or dropped them early; it votes again in {left}",)
+        }
+    }
+}
+
+/// The second version of a marker, as far as it says more than the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) cause: Cause,
+    /// When it was written, in ms since the Unix epoch on the node's own clock.
+    pub(super) since_ms: u64,
+}
+
+impl Note {
+    pub(super) const fn since(&self) -> Duration {
+        Duration::from_millis(self.since_ms)
+    }
+}
+
+/// What is in the marker's place on a node, in both versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) marker: Marker,
+    /// `None` where the marker was last written by a client that knows the first version only.
+    pub(super) note: Option<Note>,
+}
+
+impl Found {
+    /// Reads `1 <run_id> <until ms>` and, on a line of its own,
+    /// `2 <run_id> <since ms> <cause> <until ms>`, which counts only for the same marker.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
+        let marker = Marker::parse(lines.next()?)?;
+        let note = lines.next().and_then(|line| note_of(&marker, line));
+        Some(Self { marker, note })
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.marker.to_bytes();
+        if let Some(note) = &self.note {
+            let Marker { run_id, until_ms } = &self.marker;
+            let (since, cause) = (note.since_ms, note.cause.word());
+            let line = format!("\n2 {run_id} {since} {cause} {until_ms}");
+            bytes.extend_from_slice(line.as_bytes());
+        }
+        bytes
+    }
+
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.note.as_ref().map(|note| note.cause)
+    }
+}
+
+/// Whether an operator says that no lock is held. Of an earlier marker the second version may still
+/// be there.
+pub(super) fn is_idle(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').next() == Some(IDLE)
+}
+
+fn note_of(marker: &Marker, line: &[u8]) -> Option<Note> {
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (version, run_id) = (words.next()?, words.next()?);
+    let (since, cause, until) = (words.next()?, words.next()?, words.next()?);
+    let is_of_it = run_id == marker.run_id && until.parse() == Ok(marker.until_ms);
+    if version != "2" || !is_of_it || words.next().is_some() {
+        return None;
+    }
+    Some(Note {
+        cause: Cause::parse(cause)?,
+        since_ms: since.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(cause: Cause) -> Found {
+        let marker = Marker {
+            run_id: "abc".into(),
+            until_ms: 1_700_000_000_500,
+        };
+        let since_ms = 1_700_000_000_123;
+        let note = Some(Note { cause, since_ms });
+        Found { marker, note }
+    }
+
+    #[test]
+    fn both_versions_are_read_as_they_were_written() {
+        let stepped = Cause::Stepped { by_ms: -700 };
+        let causes = Cause::WORDS.iter().map(|(cause, _)| *cause);
+        for cause in causes.chain([stepped]) {
+            let found = found(cause);
+            assert_eq!(Found::parse(&found.to_bytes()), Some(found));
+        }
+        let text = found(stepped).to_bytes();
+        let text = text.escape_ascii().to_string();
+        assert_eq!(
+            text,
+            "1 abc 1700000000500\\n2 abc 1700000000123 stepped:-700 1700000000500"
+        );
+    }
+
+    #[test]
+    fn a_second_version_of_another_marker_or_of_a_later_library_is_none() {
+        let first = "1 abc 5";
+        for second in [
+            "",
+            "2 abd 3 new 5",
+            "2 abc 3 new 4",
+            "3 abc 3 new 5",
+            "2 abc 3 unheard-of 5",
+            "2 abc 3 new",
+            "2 abc 3 new 5 6",
+        ] {
+            let found = Found::parse(format!("{first}\n{second}").as_bytes()).unwrap();
+            assert_eq!(found.note, None, "{second}");
+        }
+        assert!(Found::parse(first.as_bytes()).is_some());
+        assert!(Found::parse(b"abc\n2 abc 3 new 5").is_none());
+    }
+
+    #[test]
+    fn an_operators_word_stands_where_the_marker_does() {
+        assert!(is_idle(b"idle") && is_idle(b"idle\n2 abc 3 new 5"));
+        assert!(!is_idle(b"idle ") && !is_idle(b"1 idle 5") && !is_idle(b""));
+    }
+}

@@ -1,0 +1,77 @@
+//! How a set that nobody used before is opened.
+//!
+//! First all of its nodes that are reached get a marker that says so, under which nobody votes; only
+//! then is it replaced by one under which they do. So where a node is open, a majority has a marker,
+//! and a set of blank nodes and such as are being opened was not in use: whoever comes by goes on
+//! with it, however long the one that began stood still.
+
+use std::time::Duration;
+
+use super::fleet::SetView;
+use super::note::Cause;
+use super::{Action, Check, GRACE, Sentry};
+
+/// When to look again at what changes within milliseconds.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(25);
+/// When to look again at a node that another process may be opening.
+pub(super) const SOON: Duration = Duration::from_millis(250);
+/// When to look again at a set of which no majority is reachable.
+const LATER: Duration = Duration::from_millis(500);
+/// How long a node that is being opened is in quarantine for clients that do not know better. A
+/// quarantine that they saw they sit out, so it is short.
+const OPENING: Duration = Duration::from_secs(1);
+
+impl Sentry {
+    /// No marker, and never one that this client saw.
+    pub(super) fn blank(&mut self, check: &Check<'_>) -> Action {
+        match self.fleet.is_blank(self.seat, check.answered) {
+            SetView::New => {
+                let until = check.time.saturating_add(OPENING);
+                Self::write(check, until, Cause::Opening, Cause::Opening.to_string())
+            }
+            SetView::Undecided => Action::Hold {
+                reason: "it is blank; whether the set is new shows when the others were asked"
+                    .into(),
+                look_again: AT_ONCE,
+                is_settled: false,
+            },
+            SetView::OutOfReach => Action::Hold {
+                reason: "it is blank, and whether the set is new is not known until a majority of \
+                         the pools is reachable"
+                    .into(),
+                look_again: LATER,
+                is_settled: true,
+            },
+            SetView::InUse => {
+                let since = *self.blank_since.get_or_insert(check.answered);
+                if check.answered.saturating_since(since) >= GRACE {
+                    // If another process opens it in this very moment, that one saw a new set.
+                    return self.quarantine(check, Cause::Late);
+                }
+                Action::Hold {
+                    reason: "it is blank; another process may be opening the set".into(),
+                    look_again: SOON,
+                    is_settled: false,
+                }
+            }
+        }
+    }
+
+    /// Its set is being opened, by this process or by another one. The node has its marker still, so
+    /// it has forgotten nothing since, and may vote once that can be said of all the others.
+    pub(super) fn opening(&mut self, check: &Check<'_>) -> Action {
+        if self.is_held(check) {
+            // This client knows that the set was in use, and nobody has voted yet.
+            let cause = self.cause.map_or(Cause::Lost, |(cause, _)| cause);
+            return self.quarantine(check, cause);
+        }
+        if self.fleet.is_opening(self.seat, check.answered) {
+            return Self::write(check, check.time, Cause::New, Cause::New.to_string());
+        }
+        Action::Hold {
+            reason: "its set is new, and is opened when a majority of the pools is marked".into(),
+            look_again: AT_ONCE,
+            is_settled: false,
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Sets that nobody used before, and such of which an operator says that nobody does.
+
+use super::*;
+
+/// Three nodes of one client.
+fn three(guard: RestartGuard) -> [Bench; 3] {
+    let fleet = fleet(guard, 3);
+    [("a", "run-a"), ("b", "run-b"), ("c", "run-c")]
+        .map(|(name, run_id)| Bench::new(&fleet, name, run_id))
+}
+
+/// What another client finds on the same nodes at the same time.
+fn beside(nodes: &[Bench; 3]) -> [Bench; 3] {
+    let mut others = three(RestartGuard::Standard);
+    see(&mut others, nodes);
+    others
+}
+
+/// `others` find the nodes as they are.
+fn see(others: &mut [Bench; 3], nodes: &[Bench; 3]) {
+    for (other, node) in others.iter_mut().zip(nodes) {
+        other.run_id = node.run_id;
+        other.marker.clone_from(&node.marker);
+        (other.time, other.now) = (node.time, node.now);
+    }
+}
+
+fn pass(nodes: &mut [Bench; 3], span: Duration) {
+    for node in nodes {
+        node.pass(span);
+    }
+}
+
+fn is_unsettled(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Hold {
+            is_settled: false,
+            ..
+        }
+    )
+}
+
+/// What is to be written is.
+fn write(bench: &mut Bench) {
+    let Action::Write { expected, new, .. } = bench.check().action else {
+        panic!("nothing is to be written");
+    };
+    assert_eq!(expected, bench.marker);
+    bench.marker = Some(new);
+}
+
+#[test]
+fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
+    let [mut a, mut b, mut c] = three(RestartGuard::Standard);
+    assert!(is_unsettled(&a.check().action), "the others were not asked");
+    assert!(is_unsettled(&b.check().action));
+    for action in settle_all([&mut c, &mut a, &mut b]) {
+        assert_eq!(action, Action::Vote);
+    }
+    for node in [a, b, c] {
+        assert!(node.left().is_zero());
+        assert_eq!(node.cause(), Some(Cause::New));
+    }
+}
+
+#[test]
+fn nobody_votes_before_a_majority_is_marked() {
+    let mut nodes = three(RestartGuard::Standard);
+    for node in &mut nodes {
+        node.check();
+    }
+    let [a, b, c] = &mut nodes;
+    write(a);
+    assert!(is_unsettled(&a.settle()));
+    write(b);
+    assert!(is_unsettled(&b.settle()), "c is reached, and blank");
+    c.sentry.unreachable();
+    assert_eq!(b.settle(), Action::Vote);
+    assert_eq!(a.settle(), Action::Vote);
+}
+
+#[test]
+fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
+    let [mut a, mut b, mut c] = three(RestartGuard::Standard);
+    b.sentry.unreachable();
+    c.sentry.unreachable();
+    let action = a.check().action;
+    assert!(
+        reason(&action).contains("until a majority of the pools is reachable"),
+        "{action:?}"
+    );
+    assert!(!is_unsettled(&action));
+    // Of the one that comes up next nobody knows more.
+    assert_eq!(settle_all([&mut b, &mut a]), [Action::Vote, Action::Vote]);
+    // The last one may have been opened, have granted and have forgotten, all unseen.
+    c.pass(ms(10));
+    assert!(is_unsettled(&c.check().action));
+    c.pass(GRACE);
+    assert!(!is_unsettled(&c.settle()));
+    assert_eq!((c.left(), c.cause()), (QUARANTINE, Some(Cause::Late)));
+}
+
+/// However long the process that began stands still, and wherever.
+#[test]
+fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
+    for marked in 0..=3 {
+        for opened in 0..=marked {
+            for comes_another in [false, true] {
+                let mut nodes = three(RestartGuard::Standard);
+                for node in &mut nodes {
+                    node.check();
+                }
+                for node in nodes.iter_mut().take(marked) {
+                    write(node);
+                }
+                if marked < 3 && opened > 0 {
+                    // It opens none before all are marked.
+                    continue;
+                }
+                for node in &mut nodes {
+                    node.check();
+                }
+                for node in nodes.iter_mut().take(opened) {
+                    write(node);
+                }
+                pass(&mut nodes, ms(60_000));
+                if comes_another {
+                    let mut others = beside(&nodes);
+                    let [a, b, c] = &mut others;
+                    let actions = settle_all([a, b, c]);
+                    assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
+                    see(&mut nodes, &others);
+                }
+                let [a, b, c] = &mut nodes;
+                let actions = settle_all([a, b, c]);
+                assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
+                for node in &nodes {
+                    assert_eq!(node.cause(), Some(Cause::New));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
+    let mut nodes = three(RestartGuard::Standard);
+    for node in &mut nodes {
+        node.check();
+    }
+    for node in &mut nodes {
+        write(node);
+        node.check();
+    }
+    let mut others = beside(&nodes);
+    let [a, b, c] = &mut others;
+    settle_all([a, b, c]);
+    pass(&mut others, ms(60_000));
+    others[1].marker = None;
+    see(&mut nodes, &others);
+    // What it knows of the others is from before it slept.
+    assert!(!matches!(nodes[1].settle(), Action::Vote));
+    let [a, b, c] = &mut nodes;
+    let [a, b, c] = settle_all([a, b, c]);
+    assert_eq!((a, c), (Action::Vote, Action::Vote));
+    assert!(
+        matches!(
+            b,
+            Action::Hold {
+                is_settled: true,
+                ..
+            }
+        ),
+        "{b:?}"
+    );
+}
+
+#[test]
+fn a_blank_node_beside_marked_ones_may_be_just_being_opened() {
+    let fleet = fleet(RestartGuard::Standard, 2);
+    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, "run1"));
+    b.run_id = Some("run2");
+    a.marker = marker("run1", a.time);
+    assert_eq!(a.settle(), Action::Vote);
+    assert!(is_unsettled(&b.check().action));
+    b.pass(GRACE.saturating_sub(ms(1)));
+    b.marker = marker("run2", b.time);
+    assert_eq!(b.settle(), Action::Vote);
+}
+
+/// Three nodes that vote, and come back empty.
+fn restarted() -> [Bench; 3] {
+    let mut nodes = three(RestartGuard::Standard);
+    let [a, b, c] = &mut nodes;
+    settle_all([a, b, c]);
+    for (node, run_id) in nodes.iter_mut().zip(["run-d", "run-e", "run-f"]) {
+        node.sentry.unreachable();
+        (node.run_id, node.marker) = (Some(run_id), None);
+    }
+    pass(&mut nodes, ms(1_000));
+    nodes
+}
+
+#[test]
+fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
+    let mut nodes = restarted();
+    for node in &mut nodes {
+        let action = node.settle();
+        assert!(
+            reason(&action).starts_with("it restarted empty, so"),
+            "{action:?}"
+        );
+        assert_eq!(node.left(), QUARANTINE);
+    }
+    // Who comes meanwhile waits too, and says why and since when.
+    pass(&mut nodes, ms(2_000));
+    for mut node in beside(&nodes) {
+        let action = node.settle();
+        let text = reason(&action);
+        assert!(text.contains("it restarted empty, so"), "{text}");
+        assert!(
+            text.contains("seen 2 s ago, and it votes again in 8.7 s"),
+            "{text}"
+        );
+    }
+}
+
+/// The other did not see the set in use, and was first.
+#[test]
+fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
+    for (is_open, is_flushed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut nodes = restarted();
+        if is_flushed {
+            nodes = three(RestartGuard::Standard);
+            let [a, b, c] = &mut nodes;
+            settle_all([a, b, c]);
+            for node in &mut nodes {
+                node.marker = None;
+            }
+            pass(&mut nodes, ms(1_000));
+        }
+        let mut others = beside(&nodes);
+        if is_open {
+            let [a, b, c] = &mut others;
+            settle_all([a, b, c]);
+        } else {
+            for other in &mut others {
+                other.check();
+            }
+            for other in &mut others {
+                write(other);
+            }
+        }
+        see(&mut nodes, &others);
+        for node in &mut nodes {
+            let action = node.settle();
+            let how = if is_flushed {
+                "it was flushed"
+            } else {
+                "it restarted empty"
+            };
+            assert!(reason(&action).starts_with(how), "{action:?}");
+            // Nobody has voted on what is only being opened: all wait then.
+            assert_eq!(node.left() == QUARANTINE, !is_open);
+        }
+    }
+}
+
+#[test]
+fn an_operators_word_opens_a_set_for_everybody() {
+    let mut nodes = restarted();
+    for node in &mut nodes {
+        node.settle();
+    }
+    let mut others = beside(&nodes);
+    for node in &mut others {
+        assert!(matches!(node.settle(), Action::Hold { .. }));
+    }
+    pass(&mut others, ms(1_000));
+    for node in &mut others {
+        node.marker = Some(b"idle".to_vec());
+        assert_eq!(node.settle(), Action::Vote);
+        assert_eq!(
+            (node.left(), node.cause()),
+            (Duration::ZERO, Some(Cause::Idle))
+        );
+    }
+    // Who did not see the word itself sees that it was given.
+    see(&mut nodes, &others);
+    for node in &mut nodes {
+        assert_eq!(node.settle(), Action::Vote);
+    }
+}
+
+#[test]
+fn an_operators_word_opens_a_blank_set_under_a_strict_guard() {
+    let mut nodes = three(RestartGuard::Strict);
+    for node in &mut nodes {
+        node.marker = Some(b"idle\n2 run-a 5 new 5".to_vec());
+        assert_eq!(node.settle(), Action::Vote);
+    }
+}
+
+#[test]
+fn an_operators_word_says_nothing_of_what_comes_after_it() {
+    let mut a = Bench::voting();
+    a.marker = Some(b"idle".to_vec());
+    let verdict = a.check();
+    assert!(
+        verdict.is_new_epoch,
+        "no lease rests on what is opened anew"
+    );
+    assert_eq!(a.settle(), Action::Vote);
+    let word = a.marker.clone();
+    a.marker = None;
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    // A client that has not looked since.
+    a.marker = word;
+    a.pass(ms(1_000));
+    a.sentry.unreachable();
+    a.run_id = Some("run2");
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    assert_eq!(a.read().run_id, "run2");
+}
+
+#[test]
+fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
+    let mut a = Bench::voting();
+    a.marker = Some(b"idle".to_vec());
+    a.time += ms(7_000);
+    let action = a.settle();
+    assert!(reason(&action).contains("7000 ms ahead"), "{action:?}");
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    // Another client writes it down: it is the same word.
+    let since = a.time.as_millis();
+    a.marker = Some(format!("1 run1 {since}\n2 run1 {since} idle {since}").into_bytes());
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    // Given once more, it is about the step too.
+    a.marker = Some(b"idle".to_vec());
+    assert_eq!(a.settle(), Action::Vote);
+}
