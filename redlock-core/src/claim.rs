@@ -243,17 +243,21 @@ impl Claim {
     /// Whether a majority of the nodes still vouches for the last proof that the lock is ours: a
     /// node that may have forgotten it since does not.
     pub(crate) fn is_vouched_for(&self) -> bool {
+        seats_in(self.vouching()) >= majority(self.nodes.len())
+    }
+
+    /// The seats of the last proof that still vouch for it.
+    pub(crate) fn vouching(&self) -> u64 {
         let (proof, acquisition) = {
             let state = self.lock();
             (state.proof.clone(), state.acquisition.clone())
         };
-        let seats = match (&proof, &acquisition) {
+        match (&proof, &acquisition) {
             (Some((round, counted)), _) => round.vouching_seats(&self.nodes) & counted,
             (None, Acquisition::Open(round)) => round.vouching_seats(&self.nodes),
             // It is settled behind a proof only.
             (None, Acquisition::Settled(_)) => 0,
-        };
-        seats_in(seats) >= majority(self.nodes.len())
+        }
     }
 
     /// Sends the release to every node that the acquisition may have reached, whatever it

@@ -20,6 +20,7 @@ use crate::queue::{Place, Tenure, Turn};
 use crate::renew::Renewed;
 use crate::request::Request;
 use crate::resource::Resource;
+use crate::round::bit;
 
 /// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -249,6 +250,25 @@ impl LeaseHandle {
     /// The nodes that the lock was acquired on, a majority of which granted it.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
+    }
+
+    /// The nodes that the lock does not rest on, by name: they did not grant it, or may have forgotten
+    /// it since, and the last extension could not count on them. Where there is none, the lock outlives
+    /// the restart of any one of its nodes. None is named while the answers may still be coming, and
+    /// once the lease is over.
+    pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
+        let shared = &self.shared;
+        let timeout = shared.client.node_timeout.min(shared.ttl / 4);
+        let is_settled = self.over().is_none() && self.held_for() >= timeout;
+        let vouching = if is_settled {
+            shared.claim.vouching()
+        } else {
+            u64::MAX
+        };
+        let nodes = shared.claim.nodes.iter().enumerate();
+        nodes
+            .filter(move |(seat, _)| vouching & bit(*seat) == 0)
+            .map(|(_, node)| node.name())
     }
 
     /// Records why the lease is over, unless it is already, and tells everybody. The next in line may

@@ -210,6 +210,17 @@ impl HeldTable {
         self.lock().entries.values().cloned().collect()
     }
 
+    /// How many leases do not rest on a node that they were asked for on, by the node.
+    pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for entry in self.entries() {
+            for node in entry.lease.not_resting_on() {
+                *counts.entry(node.to_owned()).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
     /// What left since the gate closed, or since this was last asked for.
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.lock().departed)

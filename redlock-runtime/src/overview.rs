@@ -21,6 +21,9 @@ pub struct PoolHealth {
     /// How often it may have forgotten locks, as far as this process saw: it restarted, was flushed,
     /// or its clock stepped.
     pub epoch: u32,
+    /// How many of the leases that this process holds on it do not rest on it, although they might: it
+    /// restarted since, or did not answer. The restart of another node may end them.
+    pub not_resting: usize,
     /// Its connection, latency, errors and clock.
     pub vitals: NodeVitals,
 }
@@ -104,6 +107,7 @@ impl Registry {
     /// Each pool in the order of its name.
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = names_of(&self.shared.default_set);
+        let not_resting = self.shared.held.not_resting();
         let pools = self.shared.pools.iter();
         pools
             .map(|(pool, it)| PoolHealth {
@@ -111,6 +115,7 @@ impl Registry {
                 status: it.node.status(),
                 is_default: defaults.contains(pool),
                 epoch: it.node.epoch(),
+                not_resting: not_resting.get(pool).copied().unwrap_or(0),
                 vitals: it.node.vitals(),
             })
             .collect()

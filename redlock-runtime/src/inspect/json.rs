@@ -59,6 +59,7 @@ struct PoolEntry {
     since_ms: Option<u64>,
     connections: u64,
     epoch: u32,
+    not_resting: usize,
     answers: u64,
     in_flight: usize,
     latency_us: Option<Latency>,
@@ -136,6 +137,7 @@ impl From<PoolHealth> for PoolEntry {
             since_ms: vitals.since.map(ms),
             connections: vitals.connections,
             epoch: health.epoch,
+            not_resting: health.not_resting,
             answers: vitals.answers,
             in_flight: vitals.in_flight,
             latency_us: vitals.latency.map(|latency| Latency {

@@ -133,6 +133,9 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 @if health.epoch > 0 && health.is_voting() {
                     small { "may have forgotten locks " (times(health.epoch.into())) " so far" }
                 }
+                @if health.not_resting > 0 {
+                    small { (health.not_resting) " held here that do not rest on it" }
+                }
             }
             td.n data-label="Latency" {
                 @if let Some(latency) = vitals.latency {

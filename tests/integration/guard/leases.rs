@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, Over, Redlock, lock};
+use redlock_runtime::{Config, Over, PoolHealth, Redlock, Renewal, lock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::guard::fixture::{MAX_TTL, SOON, Set};
@@ -84,4 +84,68 @@ async fn a_body_is_cancelled_when_too_many_nodes_forgot_its_lock() {
     }
     let error = running.await.unwrap().unwrap_err();
     assert!(error.is_lost(), "{error}");
+}
+
+/// What the runbook looks at before another node may be restarted, in every process.
+fn may_go_on(processes: &[Redlock]) -> Result<(), String> {
+    let pools = processes.iter().map(|it| it.registry().health());
+    let pools: Vec<PoolHealth> = pools.flatten().collect();
+    let is_ready = |pool: &PoolHealth| pool.is_voting() && pool.not_resting == 0;
+    match pools.iter().find(|pool| !is_ready(pool)) {
+        None => Ok(()),
+        Some(pool) => Err(format!(
+            "{}: {:?}, {}",
+            pool.pool, pool.status, pool.not_resting
+        )),
+    }
+}
+
+#[tokio::test]
+async fn a_rolling_restart_by_the_runbook_loses_no_lease() {
+    let ttl = Duration::from_secs(3);
+    let nodes = start(3).await;
+    let mut processes = Vec::new();
+    for _ in 0..2 {
+        let config = config(&nodes).max_ttl(ttl).ttl(ttl);
+        processes.push(Redlock::start(config).await.unwrap());
+    }
+    let mut leases = Vec::new();
+    for (index, process) in processes.iter().enumerate() {
+        let registry = process.registry();
+        for number in 0..10 {
+            let renewed = lock(format!("r:{index}:{number}")).max_hold(Renewal::Unlimited);
+            leases.push(registry.scope(renewed.acquire()).await.unwrap());
+        }
+    }
+    for (restarted, node) in nodes.iter().enumerate() {
+        eventually("what the runbook waits for", SOON, || async {
+            may_go_on(&processes)
+        })
+        .await;
+        let epochs = |process: &Redlock| process.registry().health()[restarted].epoch;
+        let before: Vec<u32> = processes.iter().map(epochs).collect();
+        node.restart().await;
+        for (process, before) in processes.iter().zip(before) {
+            let name = "the process to notice";
+            eventually(name, SOON, || async {
+                let now = epochs(process);
+                (now > before).then_some(()).ok_or_else(|| format!("{now}"))
+            })
+            .await;
+        }
+        // One that is taken meanwhile rests on the others only, until it ends.
+        let registry = processes[0].registry();
+        let plain = registry
+            .scope(lock(format!("plain:{restarted}")).acquire())
+            .await;
+        let lost = leases.iter().filter_map(|lease| lease.over());
+        // A machine that stood still may have missed renewals.
+        let lost: Vec<Over> = lost.filter(|over| *over != Over::Expired).collect();
+        assert!(
+            lost.is_empty(),
+            "{} at the restart of {restarted}: {lost:?}",
+            lost.len()
+        );
+        assert!(plain.unwrap().over().is_none());
+    }
 }

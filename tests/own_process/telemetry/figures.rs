@@ -238,5 +238,17 @@ async fn the_nodes_figures_follow_the_nodes() {
     })
     .await;
     assert_eq!(of("redlock_node_voting", names[0]), Some(1.0));
+    let held = registry(&redlock).scope(lock("figures of nodes").acquire());
+    let held = held.await.unwrap();
+    until("a lease that does not rest on it", || {
+        of("redlock_node_leases_not_resting", names[2]) == Some(1.0)
+    })
+    .await;
+    assert_eq!(of("redlock_node_leases_not_resting", names[0]), Some(0.0));
+    held.release().await;
+    until("no such lease", || {
+        of("redlock_node_leases_not_resting", names[2]) == Some(0.0)
+    })
+    .await;
     redlock.shutdown().await;
 }

@@ -15,6 +15,7 @@ pub(super) const EXTENSIONS: &str = "redlock_extensions_total";
 pub(super) const UNCONFIRMED: &str = "redlock_unconfirmed_releases_total";
 pub(super) const SWALLOWED: &str = "redlock_swallowed_errors_total";
 pub(super) const NODE_VOTING: &str = "redlock_node_voting";
+pub(super) const NODE_NOT_RESTING: &str = "redlock_node_leases_not_resting";
 pub(super) const NODE_LATENCY: &str = "redlock_node_latency_seconds";
 pub(super) const NODE_ERRORS: &str = "redlock_node_errors_total";
 pub(super) const NODE_CONNECTIONS: &str = "redlock_node_connections_total";
@@ -49,6 +50,11 @@ pub(super) fn all() {
         "Errors of functions that return none (`if_locked = \"skip\"`)"
     );
     describe_gauge!(NODE_VOTING, count, "1 where the node votes, else 0");
+    describe_gauge!(
+        NODE_NOT_RESTING,
+        count,
+        "Leases that are held and do not rest on the node, although they might"
+    );
     describe_histogram!(NODE_LATENCY, seconds, "How long the node's answers take");
     describe_counter!(
         NODE_ERRORS,

@@ -10,7 +10,7 @@ use redlock_core::{NodeStatus, ObserveAnswers, caught};
 
 use super::RECORDER;
 use super::describe::{
-    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_VOTING,
+    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
 };
 use super::per_recorder::PerRecorder;
 use crate::registry::{Pool, Registry};
@@ -62,8 +62,9 @@ pub(crate) fn sample_nodes(registry: &Registry) {
         while let Some(shared) = shared.upgrade() {
             caught(RECORDER, || {
                 shared.telemetry.metrics.describe();
+                let not_resting = shared.held.not_resting();
                 for (name, pool) in &shared.pools {
-                    sample(name, pool);
+                    sample(name, pool, not_resting.get(name).copied().unwrap_or(0));
                 }
             });
             drop(shared);
@@ -72,10 +73,12 @@ pub(crate) fn sample_nodes(registry: &Registry) {
     }));
 }
 
-fn sample(name: &str, pool: &Pool) {
+fn sample(name: &str, pool: &Pool, not_resting: usize) {
     let name = || name.to_owned();
     let votes = matches!(pool.node.status(), NodeStatus::Voting);
     gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
+    #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
+    gauge!(NODE_NOT_RESTING, "pool" => name()).set(not_resting as f64);
     let vitals = pool.node.vitals();
     for (kind, count) in vitals.errors.iter() {
         counter!(NODE_ERRORS, "pool" => name(), "error_type" => kind.as_str()).absolute(count);
