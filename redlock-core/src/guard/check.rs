@@ -27,8 +27,22 @@ pub struct Verdict {
     pub action: Action,
     /// The node may have forgotten what it granted to this client before.
     pub is_new_epoch: bool,
+    /// What else is to be written, whatever the action.
+    pub aside: Option<Aside>,
+    /// Other processes have stricter settings than this one: which, and what counts.
+    pub disagreement: Option<String>,
     /// The node's clock moved by so many ms since the check before: forwards where positive.
     pub stepped_ms: Option<i64>,
+}
+
+/// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes
+/// `new`. It says the same of the node, so that it does no harm however late it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// What the marker has to be for the write to happen.
+    pub expected: Vec<u8>,
+    /// What it becomes.
+    pub new: Vec<u8>,
 }
 
 /// What to do with a node.

@@ -9,6 +9,7 @@ use crate::environment::Moment;
 use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
+use super::settings::Settings;
 use super::steps::{Readings, Whose, whose_step};
 use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
 
@@ -41,6 +42,8 @@ struct Seat {
     run_id: Option<String>,
     /// It has, or had, a marker: its set is not new.
     was_marked: bool,
+    /// What processes say of themselves there.
+    settings: Settings,
     clock: Readings,
 }
 
@@ -106,12 +109,32 @@ impl Fleet {
         self.guard
     }
 
-    /// How long a node that may have forgotten locks does not vote: the longest ttl, a fiftieth for
+    pub(super) fn max_ttl(&self) -> Duration {
+        self.max_ttl
+    }
+
+    /// Records what processes say of themselves at `seat`.
+    pub(super) fn note_settings(&self, seat: usize, settings: Settings) {
+        self.lock().seats[seat].settings = settings;
+    }
+
+    /// Whether a set without markers has to wait, for this client or another one.
+    pub(super) fn is_strict(&self) -> bool {
+        let is_strict = |seat: &Seat| seat.settings.is_strict();
+        self.guard == RestartGuard::Strict || self.lock().seats.iter().any(is_strict)
+    }
+
+    /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
     /// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
     /// time to overtake a fencing token that came from a hint at the one end of its window, with a
     /// hint at the other end.
     pub fn quarantine(&self) -> Duration {
-        let longest = self.max_ttl.max(HINT_WINDOW * 2);
+        let others = {
+            let state = self.lock();
+            let said = state.seats.iter().map(|seat| seat.settings.max_ttl());
+            said.max().unwrap_or_default()
+        };
+        let longest = self.max_ttl.max(others).max(HINT_WINDOW * 2);
         let margin = longest / 50 + CLOCK_WINDOW;
         longest.saturating_add(margin)
     }
@@ -124,6 +147,7 @@ impl Fleet {
             finding: Finding::Unknown,
             run_id: None,
             was_marked: false,
+            settings: Settings::default(),
             clock: Readings::default(),
         });
         state.seats.len() - 1

@@ -37,7 +37,7 @@
 //!   opened, have granted, and have forgotten, all unseen.
 //! * Who saw a node in use does not take it for new, whoever does: it sits out a quarantine by its
 //!   own clock, and writes that down where the others are still opening the set.
-//! * An operator's word that no lock is held ([`note`]) ends what was seen before it, also on clients'
+//! * An operator's word that no lock is held ends what was seen before it, also on clients'
 //!   own clocks, and nothing that is seen along with it or later. It is replaced by a marker that
 //!   says so; that one is new to whoever has not seen it or the word itself. Of what was seen before,
 //!   the node's answer was older than the word, as a node answers in order.
@@ -50,9 +50,16 @@
 //! # What it cannot tell
 //! A set of which a majority lost its memory, and nobody is left who saw its markers, looks new.
 //! Neither is a flush noticed that falls within the few seconds in which its set is first opened.
-//! [`RestartGuard::Strict`] closes both. All clients need the same `max_ttl`: it is how long a
-//! quarantine lasts.
+//! [`RestartGuard::Strict`] closes both.
+//!
+//! # Clients of different settings
+//! What they say of themselves is in the marker's second version. The longest `max_ttl`
+//! is how long every quarantine lasts, no set is opened as new where one client is strict, and no
+//! client renews a restarted node's marker where another does not trust the node. What was opened or
+//! renewed before that was said counts for a stricter client only once its own quarantine has passed
+//! since; until then it writes one.
 
+mod agreement;
 mod check;
 mod clock;
 mod fleet;
@@ -61,11 +68,12 @@ mod note;
 mod opening;
 mod quarantine;
 mod sentry;
+mod settings;
 mod steps;
 
 use std::time::Duration;
 
-pub use check::{Action, Check, Verdict};
+pub use check::{Action, Aside, Check, Verdict};
 pub use fleet::Fleet;
 pub use marker::{Marker, marker_key};
 pub use sentry::{Sentry, SentryOptions};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::error::Brief;
 
 use super::Marker;
+use super::settings::Settings;
 
 /// What an operator sets a node's marker to where no lock is held.
 pub(super) const IDLE: &[u8] = b"idle";
@@ -21,6 +22,8 @@ pub(super) enum Cause {
     Idle,
     /// It came back with what it had, which is trusted.
     Kept,
+    /// The client that wrote it knows the first version only.
+    Unknown,
     /// Another process than before, without a marker.
     RestartedEmpty,
     /// Another process than the one that the marker names.
@@ -40,11 +43,12 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    const WORDS: [(Self, &str); 11] = [
+    const WORDS: [(Self, &str); 12] = [
         (Self::Opening, "opening"),
         (Self::New, "new"),
         (Self::Idle, "idle"),
         (Self::Kept, "kept"),
+        (Self::Unknown, "unknown"),
         (Self::RestartedEmpty, "restarted-empty"),
         (Self::Restarted, "restarted"),
         (Self::Flushed, "flushed"),
@@ -53,6 +57,14 @@ impl Cause {
         (Self::Late, "late"),
         (Self::Strict, "strict"),
     ];
+
+    /// Whether a node that has the marker for it may have forgotten locks then.
+    pub(super) const fn closes(self) -> bool {
+        !matches!(
+            self,
+            Self::Opening | Self::New | Self::Idle | Self::Kept | Self::Unknown
+        )
+    }
 
     fn word(self) -> String {
         let word = Self::WORDS.iter().find(|(cause, _)| *cause == self);
@@ -78,7 +90,8 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::Opening | Self::New => "its set is new, and is being opened",
             Self::Idle => "its operator says that no lock is held",
-            Self::Kept => "it restarted; its marker is being renewed",
+            Self::Kept => "it restarted with its marker, which is trusted",
+            Self::Unknown => "an earlier version of this library closed it",
             Self::RestartedEmpty => "it restarted empty",
             Self::Restarted => "it restarted, or is another server than before",
             Self::Flushed => "it was flushed",
@@ -116,6 +129,8 @@ pub(super) struct Note {
     pub(super) cause: Cause,
     /// When it was written, in ms since the Unix epoch on the node's own clock.
     pub(super) since_ms: u64,
+    /// What processes say of themselves.
+    pub(super) settings: Settings,
 }
 
 impl Note {
@@ -134,7 +149,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Reads `1 <run_id> <until ms>` and, on a line of its own,
-    /// `2 <run_id> <since ms> <cause> <until ms>`, which counts only for the same marker.
+    /// `2 <run_id> <since ms> <cause> <settings…> <until ms>`, which counts only for the same marker.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
         let marker = Marker::parse(lines.next()?)?;
@@ -146,8 +161,9 @@ impl Found {
         let mut bytes = self.marker.to_bytes();
         if let Some(note) = &self.note {
             let Marker { run_id, until_ms } = &self.marker;
-            let (since, cause) = (note.since_ms, note.cause.word());
-            let line = format!("\n2 {run_id} {since} {cause} {until_ms}");
+            let (since, cause, settings) =
+                (note.since_ms, note.cause.word(), note.settings.words());
+            let line = format!("\n2 {run_id} {since} {cause}{settings} {until_ms}");
             bytes.extend_from_slice(line.as_bytes());
         }
         bytes
@@ -167,12 +183,15 @@ pub(super) fn is_idle(bytes: &[u8]) -> bool {
 fn note_of(marker: &Marker, line: &[u8]) -> Option<Note> {
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (version, run_id) = (words.next()?, words.next()?);
-    let (since, cause, until) = (words.next()?, words.next()?, words.next()?);
+    let (since, cause, until) = (words.next()?, words.next()?, words.next_back()?);
     let is_of_it = run_id == marker.run_id && until.parse() == Ok(marker.until_ms);
-    if version != "2" || !is_of_it || words.next().is_some() {
+    if version != "2" || !is_of_it {
         return None;
     }
+    let mut settings = Settings::default();
+    words.for_each(|word| settings.read(word));
     Some(Note {
+        settings,
         cause: Cause::parse(cause)?,
         since_ms: since.parse().ok()?,
     })
@@ -187,8 +206,11 @@ mod tests {
             run_id: "abc".into(),
             until_ms: 1_700_000_000_500,
         };
-        let since_ms = 1_700_000_000_123;
-        let note = Some(Note { cause, since_ms });
+        let note = Some(Note {
+            cause,
+            since_ms: 1_700_000_000_123,
+            settings: Settings::of(Duration::from_secs(9), true, true, Duration::from_secs(3)),
+        });
         Found { marker, note }
     }
 
@@ -204,7 +226,8 @@ mod tests {
         let text = text.escape_ascii().to_string();
         assert_eq!(
             text,
-            "1 abc 1700000000500\\n2 abc 1700000000123 stepped:-700 1700000000500"
+            "1 abc 1700000000500\\n2 abc 1700000000123 stepped:-700 ttl:9000:3000 strict:3000 \
+             careful:3000 1700000000500"
         );
     }
 
@@ -219,6 +242,7 @@ mod tests {
             "2 abc 3 unheard-of 5",
             "2 abc 3 new",
             "2 abc 3 new 5 6",
+            "2 abc 5 5",
         ] {
             let found = Found::parse(format!("{first}\n{second}").as_bytes()).unwrap();
             assert_eq!(found.note, None, "{second}");

@@ -27,7 +27,7 @@ impl Sentry {
         match self.fleet.is_blank(self.seat, check.answered) {
             SetView::New => {
                 let until = check.time.saturating_add(OPENING);
-                Self::write(check, until, Cause::Opening, Cause::Opening.to_string())
+                self.write(check, until, Cause::Opening, Cause::Opening.to_string())
             }
             SetView::Undecided => Action::Hold {
                 reason: "it is blank; whether the set is new shows when the others were asked"
@@ -66,7 +66,7 @@ impl Sentry {
             return self.quarantine(check, cause);
         }
         if self.fleet.is_opening(self.seat, check.answered) {
-            return Self::write(check, check.time, Cause::New, Cause::New.to_string());
+            return self.write(check, check.time, Cause::New, Cause::New.to_string());
         }
         Action::Hold {
             reason: "its set is new, and is opened when a majority of the pools is marked".into(),

@@ -27,15 +27,22 @@ impl Sentry {
     /// A marker of this very process: the quarantine that it tells of, or none.
     pub(super) fn follow(&mut self, check: &Check<'_>, found: &Found) -> Action {
         let quarantine = self.fleet.quarantine();
-        let left = found.marker.until().saturating_sub(check.time);
-        if left > quarantine.max(WILD) {
+        let until = found.marker.until();
+        if until.saturating_sub(check.time) > quarantine.max(WILD) {
             return self.forgot(check, Cause::Garbled);
         }
+        // Who wrote it may have had a shorter quarantine than others have.
+        let closed = found.note.as_ref().filter(|note| note.cause.closes());
+        let ends = closed.map(|note| note.since().min(check.time).saturating_add(quarantine));
+        let left = ends
+            .unwrap_or_default()
+            .max(until)
+            .saturating_sub(check.time);
         if !left.is_zero() {
             self.held_until = self
                 .held_until
                 .max(Some(check.answered.saturating_add(left.min(quarantine))));
-            if let Some(note) = &found.note {
+            if let Some(note) = closed {
                 let ago = check.time.saturating_sub(note.since());
                 self.cause = Some((note.cause, check.answered.saturating_sub(ago)));
             }
@@ -80,7 +87,7 @@ impl Sentry {
         let quarantine = self.fleet.quarantine();
         let until = check.time.saturating_add(quarantine);
         let reason = held(Some((cause, Duration::ZERO)), quarantine);
-        Self::write(check, until, cause, reason)
+        self.write(check, until, cause, reason)
     }
 
     /// An operator's word ends what this client knew before it was given, and nothing else: not
@@ -95,6 +102,7 @@ impl Sentry {
             Some(Note {
                 cause: Cause::Idle,
                 since_ms,
+                ..
             }) => Some(Word::Taken(*since_ms)),
             _ => None,
         };

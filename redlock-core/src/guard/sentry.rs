@@ -9,6 +9,7 @@ use super::clock::NodeClock;
 use super::note::{Cause, Found, Note, held};
 use super::opening::{AT_ONCE, SOON};
 use super::quarantine::Word;
+use super::settings::Settings;
 use super::steps::Whose;
 use super::{Action, Check, Fleet, Marker, RestartGuard, Verdict, WRITES_WITHIN};
 
@@ -38,6 +39,8 @@ pub struct Sentry {
     pub(super) cause: Option<(Cause, Moment)>,
     /// The operator's word that stands, where one does.
     pub(super) word: Option<Word>,
+    /// What processes say of themselves on the node, as far as it counts.
+    pub(super) said: Settings,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
     /// The marker under which the node was last seen in use, by whomever.
@@ -93,6 +96,7 @@ impl Sentry {
             held_until: None,
             cause: None,
             word: None,
+            said: Settings::default(),
             has_seen_marker: false,
             seen_under: None,
             voted_under: None,
@@ -155,9 +159,16 @@ impl Sentry {
             self.voted_under = marker;
         }
         self.last_marker = first(check).map(<[u8]>::to_vec);
+        let (mut aside, mut disagreement) = (None, None);
+        if self.fleet.guard() != RestartGuard::Off {
+            aside = self.aside(check, &action);
+            disagreement = self.said.disagrees(self.own(check));
+        }
         Verdict {
             action,
             is_new_epoch,
+            aside,
+            disagreement,
             stepped_ms: stepped.map(|us| i64::try_from(us / 1000).unwrap_or(i64::MAX)),
         }
     }
@@ -194,6 +205,7 @@ impl Sentry {
         if is_marked && !is_opening {
             self.fleet.is_marked(self.seat);
         }
+        self.hear(check, found.as_ref());
         self.heed_the_operator(check, ours, stepped.is_some());
         if let Some(by_us) = stepped {
             self.suspicion = Some(Suspicion {
@@ -215,9 +227,12 @@ impl Sentry {
         }
         self.unwritten = None;
         if self.word == Some(Word::Given) && !self.is_held(check) {
-            return Self::write(check, check.time, Cause::Idle, Cause::Idle.to_string());
+            return self.write(check, check.time, Cause::Idle, Cause::Idle.to_string());
         }
         if let Some(found) = ours {
+            if let Some(cause) = self.is_too_loose(check, found) {
+                return self.forgot(check, cause);
+            }
             if let Some(cause) = self.was_taken_for_new(found) {
                 // Somebody came by first who had not seen the set in use.
                 self.hold_for(self.fleet.quarantine(), cause, check.answered);
@@ -229,11 +244,9 @@ impl Sentry {
             };
         }
         match found {
-            Some(found) if self.options.trust_aof => {
+            Some(found) if self.options.trust_aof && !self.said.is_careful() => {
                 let until = found.marker.until();
-                let cause = found.cause().filter(|_| until > check.time);
-                let cause = cause.unwrap_or(Cause::Kept);
-                Self::write(check, until, cause, Cause::Kept.to_string())
+                self.write(check, until, Cause::Kept, Cause::Kept.to_string())
             }
             Some(_) => self.forgot(check, Cause::Restarted),
             // Something else was seen along with it; whoever comes by writes it down.
@@ -243,7 +256,7 @@ impl Sentry {
                 let cause = self.how_it_was_lost(process);
                 self.forgot(check, cause)
             }
-            None if self.fleet.guard() == RestartGuard::Strict => self.forgot(check, Cause::Strict),
+            None if self.fleet.is_strict() => self.forgot(check, Cause::Strict),
             None => self.blank(check),
         }
     }
@@ -314,6 +327,7 @@ impl Sentry {
     }
 
     pub(super) fn write(
+        &self,
         check: &Check<'_>,
         until: Duration,
         cause: Cause,
@@ -321,7 +335,12 @@ impl Sentry {
     ) -> Action {
         let marker = Marker::new(check.run_id, until);
         let since_ms = u64::try_from(check.time.as_millis()).unwrap_or(u64::MAX);
-        let note = Some(Note { cause, since_ms });
+        let settings = self.said.with(self.own(check));
+        let note = Some(Note {
+            cause,
+            since_ms,
+            settings,
+        });
         Action::Write {
             expected: check.marker.map(<[u8]>::to_vec),
             new: Found { marker, note }.to_bytes(),

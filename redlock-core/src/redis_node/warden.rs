@@ -61,6 +61,8 @@ pub(super) struct Warden {
     warned: Vec<String>,
     /// The server's clock is off, and the log says so.
     is_off: bool,
+    /// Other processes have other settings, and the log says so.
+    disagreement: Option<String>,
 }
 
 struct Write {
@@ -104,6 +106,7 @@ impl Warden {
             logged: String::new(),
             warned: Vec::new(),
             is_off: false,
+            disagreement: None,
         }
     }
 
@@ -179,6 +182,18 @@ impl Warden {
             asked: self.asked,
             answered,
         });
+        // It goes along with the next question.
+        self.write = verdict.aside.map(|aside| Write {
+            expected: Some(aside.expected),
+            new: aside.new,
+            not_after: Duration::MAX,
+        });
+        if verdict.disagreement != self.disagreement {
+            if let Some(text) = &verdict.disagreement {
+                tracing::warn!(pool = %self.pool, "{text}");
+            }
+            self.disagreement = verdict.disagreement;
+        }
         if let Some(ms) = verdict.stepped_ms {
             log!(
                 warn,

@@ -8,4 +8,5 @@ mod leases;
 mod new_sets;
 mod restarts;
 mod rules;
+mod settings;
 mod vetting;

@@ -1,5 +1,6 @@
 //! A sentry fed by hand, and clients with sentries against nodes that forget.
 
+mod agreement;
 mod model;
 mod opening;
 mod steps;
@@ -99,6 +100,23 @@ impl Bench {
                 other => return other,
             }
         }
+    }
+
+    /// Checks, and says what the client has to say of itself.
+    pub(super) fn say(&mut self) -> Verdict {
+        let verdict = self.check();
+        if let Some(Aside { expected, new }) = verdict.aside.clone() {
+            assert_eq!(Some(expected), self.marker);
+            self.marker = Some(new);
+        }
+        verdict
+    }
+
+    /// `self` finds the node as `other` does.
+    pub(super) fn see(&mut self, other: &Self) {
+        self.run_id = other.run_id;
+        self.marker.clone_from(&other.marker);
+        (self.time, self.now) = (other.time, other.now);
     }
 
     pub(super) fn read(&self) -> Marker {

@@ -15,10 +15,18 @@ struct Node {
 }
 
 struct Client {
+    kind: Kind,
     sentries: Vec<Sentry>,
     /// What each has in hand and not sent yet.
     writes: Vec<Option<Action>>,
     connected_to: Vec<Option<u32>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Careful,
+    /// Trusts what a node comes back with, and closes it for a shorter time than others.
+    Loose,
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +38,8 @@ enum Event {
     /// A new process in a client's place.
     Boot(usize),
     Restart(usize),
+    /// With its marker, though without its newest locks.
+    RestartKept(usize),
     Flush(usize),
     /// The operator says of a node that nothing it forgot is held any more.
     Declare(usize),
@@ -43,6 +53,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..3_usize, 0..NODES).prop_map(|(client, node)| Event::Lose(client, node)),
         1 => (0..3_usize).prop_map(Event::Boot),
         1 => (0..NODES).prop_map(Event::Restart),
+        1 => (0..NODES).prop_map(Event::RestartKept),
         1 => (0..NODES).prop_map(Event::Flush),
         1 => (0..NODES).prop_map(Event::Declare),
     ]
@@ -67,6 +78,10 @@ impl Node {
 
 impl World {
     fn new() -> Self {
+        Self::of([Kind::Careful; 3])
+    }
+
+    fn of(kinds: [Kind; 3]) -> Self {
         let node = |process| Node {
             process,
             marker: None,
@@ -76,7 +91,7 @@ impl World {
         Self {
             now: ms(1_000_000),
             nodes: (0..).take(NODES).map(node).collect(),
-            clients: (0..3).map(|_| boot()).collect(),
+            clients: kinds.into_iter().map(boot).collect(),
             last_write: ms(1_000_000),
             votes: 0,
         }
@@ -98,13 +113,19 @@ impl World {
             Event::Pass(span) => self.now += ms(span),
             Event::Ask(client, node) => self.ask(client, node),
             Event::Lose(client, node) => self.lose(client, node),
-            Event::Boot(client) => self.clients[client] = boot(),
+            Event::Boot(client) => self.clients[client] = boot(self.clients[client].kind),
             Event::Restart(node) if self.may_forget(node) => {
                 self.forget(node);
                 self.nodes[node].process += 10;
             }
             Event::Flush(node) if self.may_forget(node) => self.forget(node),
-            Event::Restart(_) | Event::Flush(_) => {}
+            Event::RestartKept(node) if self.may_forget(node) => {
+                let kept = self.nodes[node].marker.clone();
+                self.forget(node);
+                let node = &mut self.nodes[node];
+                (node.process, node.marker) = (node.process + 10, kept);
+            }
+            Event::Restart(_) | Event::RestartKept(_) | Event::Flush(_) => {}
             Event::Declare(node) => {
                 let node = &mut self.nodes[node];
                 node.marker = Some(b"idle".to_vec());
@@ -154,18 +175,26 @@ impl World {
         }
         let run_id = format!("run{process}");
         let now = Moment::from_origin(self.now);
+        let marker = node.marker.clone();
         let verdict = client.sentries[node_index].check(&Check {
             run_id: Some(&run_id),
-            marker: node.marker.as_deref(),
+            marker: marker.as_deref(),
             time: self.now,
             asked: now,
             answered: now,
         });
+        if let Some(Aside { expected, new }) = verdict.aside
+            && Some(expected) == node.marker
+        {
+            node.marker = Some(new);
+        }
         match verdict.action {
             Action::Vote => {
                 self.votes += 1;
                 node.has_voted = true;
-                if let Some(forgot) = node.forgot {
+                if let Some(forgot) = node.forgot
+                    && client.kind == Kind::Careful
+                {
                     assert!(
                         self.now >= forgot + MAX_TTL,
                         "client {client_index} lets node {node_index} vote {:?} after it forgot",
@@ -180,16 +209,16 @@ impl World {
     }
 }
 
-fn boot() -> Client {
-    let fleet = fleet(RestartGuard::Standard, NODES);
+fn boot(kind: Kind) -> Client {
+    let trust_aof = kind == Kind::Loose;
+    let max_ttl = if trust_aof { MAX_TTL / 10 } else { MAX_TTL };
+    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, NODES));
     let sentry = |name: char| {
-        Sentry::new(
-            Arc::clone(&fleet),
-            name.to_string(),
-            SentryOptions::default(),
-        )
+        let options = SentryOptions { trust_aof };
+        Sentry::new(Arc::clone(&fleet), name.to_string(), options)
     };
     Client {
+        kind,
         sentries: ('a'..).take(NODES).map(sentry).collect(),
         writes: vec![None; NODES],
         connected_to: vec![None; NODES],
@@ -204,6 +233,17 @@ proptest! {
         events in prop::collection::vec(event(), 1..400),
     ) {
         let mut world = World::new();
+        for event in &events {
+            world.apply(event);
+        }
+    }
+
+    /// However loose the settings of the others are.
+    #[test]
+    fn no_careful_client_lets_a_node_vote_that_forgot_because_another_one_does(
+        events in prop::collection::vec(event(), 1..400),
+    ) {
+        let mut world = World::of([Kind::Loose, Kind::Careful, Kind::Careful]);
         for event in &events {
             world.apply(event);
         }
