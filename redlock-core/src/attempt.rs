@@ -8,7 +8,7 @@ use crate::claim::Claim;
 use crate::client::{ClientShared, NodeSet};
 use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
-use crate::fencing::{Ballot, FencingToken, counter_keys};
+use crate::fencing::{Ballot, FencingToken, Hint, counter_keys};
 use crate::handover::Inheritance;
 use crate::lease::Terms;
 use crate::node::{Answer, Holding, Remaining, Reply};
@@ -67,8 +67,7 @@ pub(crate) async fn attempt(
     let token = client.tokens.fresh(&*environment.entropy);
     let counters = request.fencing.then(|| {
         let keys = counter_keys(keys, &client.key_prefix);
-        let wall = environment.clock.wall().as_micros();
-        (keys, u64::try_from(wall).unwrap_or(0))
+        (keys, Hint::of(nodes, || environment.clock.wall()))
     });
     let until = started.saturating_add(timeout);
     // Stragglers count for as long as the first keys last for certain, however little time the

@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::caught::log;
 use crate::client::NodeSet;
 use crate::environment::{Clock, Moment};
+use crate::fencing::Hint;
+use crate::node::{Answer, NodeError, NodeErrorKind};
 use crate::operation::{Operation, Want};
 use crate::possession::{Electorate, Finding, Possession};
 use crate::quorum::majority;
@@ -90,6 +93,11 @@ impl Acquisition {
     }
 }
 
+fn anothers_perhaps() -> NodeError {
+    let detail = "what it holds may be another process's, which draws the same random numbers";
+    NodeError::unsent(NodeErrorKind::Server, detail)
+}
+
 /// An extension that was sent.
 pub(crate) struct Extension {
     pub(crate) round: Arc<Round>,
@@ -120,13 +128,18 @@ impl Claim {
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        counters: Option<(Resource, u64)>,
+        counters: Option<(Resource, Hint)>,
         predecessor: Option<OwnerToken>,
     ) -> (Arc<Self>, Arc<Round>) {
-        let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
-        let want = Want::Acquire { ttl, hint };
+        let (counters, hint) =
+            counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
+        let want = Want::Acquire {
+            ttl,
+            hint: hint.micros,
+        };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
+        let operation = operation.in_nodes_time(hint.is_of_nodes);
         let operation = operation.with_predecessor(predecessor);
         let acquisition = Round::start_with(
             nodes,
@@ -326,29 +339,36 @@ impl Claim {
     }
 
     fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
-        let (seats, is_doubled) = {
+        let (seats, anothers) = {
             let mut state = self.lock();
             state.is_doubled |= state.acquisition.names(&self.token);
             let acquisition = state.acquisition.seats();
-            let seats = if state.is_doubled {
-                // Elsewhere our token is another one's vote, which is not ours to take.
-                acquisition.granted
+            let seats = state.restored | acquisition.reached;
+            // Where it did not grant, our token may be another one's vote, which is not ours to take.
+            let anothers = if state.is_doubled {
+                seats & !acquisition.granted
             } else {
-                state.restored | acquisition.reached
+                0
             };
-            (seats, state.is_doubled)
+            (seats & !anothers & !spared, anothers & !spared)
         };
-        if is_doubled {
+        let operation = Arc::new(self.operation(want));
+        let round = Round::new(self.nodes.len(), goal);
+        round.submit_or(&self.nodes, &operation, |seat| match bit(seat) {
+            at if seats & at != 0 => None,
+            at if anothers & at != 0 => Some(Answer::Failed(anothers_perhaps())),
+            _ => Some(Answer::Absent),
+        });
+        if anothers != 0 {
             self.report_double();
         }
-        let reached = |seat| seats & !spared & bit(seat) != 0;
-        let operation = Arc::new(self.operation(want));
-        Round::start(&self.nodes, &operation, goal, reached)
+        round
     }
 
     fn report_double(&self) {
         let token = self.token.short_id();
-        tracing::error!(
+        log!(
+            error,
             resource = %self.keys,
             token,
             "a node holds the lock for somebody with the token that was drawn for this attempt alone: \

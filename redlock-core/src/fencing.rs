@@ -7,10 +7,16 @@
 //! checked exhaustively.
 
 use std::fmt;
+use std::time::Duration;
 
-use crate::node::Answer;
+use crate::client::NodeSet;
+use crate::error::Brief;
+use crate::guard::micros;
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeTime};
+use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
 use crate::resource::{COUNTERS, RESERVED_PREFIX, Resource};
+use crate::round::MOST_NODES;
 use crate::slot::hash_tag;
 
 /// A number that came with a lock: unique for its resource, and higher than that of every earlier
@@ -54,6 +60,74 @@ impl From<FencingToken> for i64 {
     fn from(token: FencingToken) -> Self {
         token.as_i64()
     }
+}
+
+/// What the counters of an acquisition should be at least, in µs since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) micros: u64,
+    /// A node whose clock is too far from it refuses. Otherwise it holds the hint to its own clock.
+    pub(crate) is_of_nodes: bool,
+}
+
+impl Hint {
+    /// What the clocks of the nodes show in the median, where a majority is known to show about that;
+    /// else `wall`. Where the clocks of a majority are compared, a node that is too far from
+    /// the hint refuses in either case: who knows too little of them does not ask a node to count by
+    /// its own clock.
+    ///
+    /// With an odd number of clocks it is one of them, and of a majority that is right, it is right
+    /// too. Of two that disagree it is the middle, from which both are equally far. Of those that are
+    /// known, a few that are wrong may be the median; they are no majority of all.
+    pub(crate) fn of(nodes: &NodeSet, wall: impl FnOnce() -> Duration) -> Self {
+        let mut times = [0; MOST_NODES];
+        let (mut known, mut compared) = (0, 0);
+        for node in nodes.iter().take(MOST_NODES) {
+            match node.time() {
+                NodeTime::Uncompared => {}
+                NodeTime::Unread => compared += 1,
+                NodeTime::Shows(time) => {
+                    times[known] = micros(time);
+                    (known, compared) = (known + 1, compared + 1);
+                }
+            }
+        }
+        let needed = majority(nodes.len());
+        let is_of_nodes = compared >= needed;
+        let times = &mut times[..known];
+        let time = median(times).filter(|median| {
+            let window = micros(HINT_WINDOW);
+            let agree = times
+                .iter()
+                .filter(|time| (**time - median).abs() <= window);
+            let agree = agree.count();
+            known >= needed && (agree == 0 || agree >= needed)
+        });
+        let micros = time.unwrap_or_else(|| micros(wall()));
+        Self {
+            micros: u64::try_from(micros).unwrap_or_default(),
+            is_of_nodes,
+        }
+    }
+}
+
+/// The middle one of `values`, or what is between the two in the middle. Sorts them.
+pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
+    values.sort_unstable();
+    let above = *values.get(values.len() / 2)?;
+    let below = *values.get((values.len() - 1) / 2)?;
+    Some(below + (above - below) / 2)
+}
+
+/// What a node says to a fenced acquisition whose clock is so many µs ahead of the nodes' time.
+pub(crate) fn apart(ahead_us: i64) -> NodeError {
+    let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
+    let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
+    let detail = format!(
+        "its clock is {by} {direction} what the nodes' clocks show in the median, so it has no say \
+         in a fenced lock",
+    );
+    NodeError::unsent(NodeErrorKind::Clock, detail)
 }
 
 /// What the counters of a majority amount to.
@@ -117,9 +191,92 @@ pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::node::Holding;
+    use crate::node::{Holding, Node, NodeStatus, Reply};
+    use crate::operation::Operation;
     use crate::slot::slot_of;
+
+    /// A node of whose clock so much is known.
+    struct Shows(NodeTime);
+
+    impl Node for Shows {
+        fn name(&self) -> &'static str {
+            "a"
+        }
+
+        fn submit(&self, _operation: Arc<Operation>, _reply: Reply) {}
+
+        fn status(&self) -> NodeStatus {
+            NodeStatus::Voting
+        }
+
+        fn time(&self) -> NodeTime {
+            self.0
+        }
+    }
+
+    /// What a host at 1000 s hints at, to such nodes.
+    fn hint_to(known: impl IntoIterator<Item = NodeTime>) -> Hint {
+        let nodes = known.into_iter();
+        let nodes = nodes.map(|known| Arc::new(Shows(known)) as Arc<dyn Node>);
+        Hint::of(&nodes.collect(), || Duration::from_secs(1000))
+    }
+
+    /// The same to nodes whose clocks show so many seconds, or were not read.
+    fn hint(shown: &[Option<u64>]) -> Hint {
+        hint_to(shown.iter().map(|shown| match shown {
+            Some(seconds) => NodeTime::Shows(Duration::from_secs(*seconds)),
+            None => NodeTime::Unread,
+        }))
+    }
+
+    fn of_nodes(micros: u64) -> Hint {
+        Hint {
+            micros,
+            is_of_nodes: true,
+        }
+    }
+
+    #[test]
+    fn the_time_is_what_most_nodes_show_and_not_what_this_host_does() {
+        assert_eq!(hint(&[Some(7), Some(90), Some(7)]), of_nodes(7_000_000));
+        assert_eq!(hint(&[Some(7), Some(8), Some(90)]), of_nodes(8_000_000));
+        assert_eq!(hint(&[Some(7), Some(8), None]), of_nodes(7_500_000));
+        assert_eq!(hint(&[Some(7)]), of_nodes(7_000_000));
+        let even = [Some(7), Some(0), Some(7), Some(7)];
+        assert_eq!(hint(&even), of_nodes(7_000_000));
+    }
+
+    /// A node that knows better than this host refuses, and does not count by its own clock.
+    #[test]
+    fn it_is_this_hosts_where_too_little_is_known_yet() {
+        let host = of_nodes(1_000_000_000);
+        assert_eq!(hint(&[Some(7), None, None]), host);
+        assert_eq!(hint(&[None]), host);
+        assert_eq!(hint(&[Some(90), Some(90), Some(7), None, None]), host);
+        assert_eq!(
+            hint(&[Some(90), Some(7), None]),
+            of_nodes(48_500_000),
+            "none"
+        );
+    }
+
+    #[test]
+    fn a_node_holds_it_to_its_own_clock_only_where_nobody_compares() {
+        let host = Hint {
+            micros: 1_000_000_000,
+            is_of_nodes: false,
+        };
+        let shows = NodeTime::Shows(Duration::from_secs(7));
+        let other = NodeTime::Uncompared;
+        assert_eq!(hint_to([other; 3]), host);
+        assert_eq!(hint_to([shows, other, other]), host);
+        assert_eq!(hint_to([shows, shows, other]), of_nodes(7_000_000));
+        let unread = hint_to([shows, NodeTime::Unread, other]);
+        assert_eq!(unread, of_nodes(1_000_000_000));
+    }
 
     /// Of nodes that granted with these counters; `None` for one that did not answer.
     fn ballot<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {

@@ -85,7 +85,7 @@ pub use leave::Released;
 pub use memory::MemoryNode;
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeStatus, NodeVitals, Remaining, Reply, ask,
+    NodeErrorKind, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
 };
 pub use observe::{ObserveAnswers, ObserveExtensions};
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};

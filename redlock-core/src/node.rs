@@ -75,6 +75,11 @@ pub trait Node: Send + Sync + 'static {
         0
     }
 
+    /// What the node's clock shows now, as far as checks of this connection tell.
+    fn time(&self) -> NodeTime {
+        NodeTime::Uncompared
+    }
+
     /// Calls `listener`, on whichever thread, each time that the epoch goes up. It must not block.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;
@@ -83,6 +88,18 @@ pub trait Node: Send + Sync + 'static {
 
 /// See [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
+
+/// What is known of a node's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NodeTime {
+    /// Nobody compares it with those of the other nodes.
+    Uncompared,
+    /// It is compared, and was not read on this connection yet.
+    Unread,
+    /// It shows so much since 1970.
+    Shows(Duration),
+}
 
 /// Whether a node votes, and why not.
 #[derive(Clone, Debug)]
@@ -225,6 +242,8 @@ pub enum NodeErrorKind {
     /// The server is none that a lock may rely on: a replica, another pool's server, one that
     /// evicts keys.
     Refused,
+    /// Its clock is too far from those of the other nodes for a fenced lock.
+    Clock,
 }
 
 impl NodeError {

@@ -19,6 +19,8 @@ pub struct Operation {
     token: OwnerToken,
     /// Of an acquisition: the token that gives way to it.
     predecessor: Option<OwnerToken>,
+    /// Of a fenced acquisition: the hint is the nodes' time.
+    is_in_nodes_time: bool,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
     encoded: [OnceLock<Vec<u8>>; FORMS],
@@ -27,12 +29,16 @@ pub struct Operation {
 /// Wire forms that an operation may be encoded in.
 pub(crate) const FORMS: usize = 3;
 
-/// How far from its own clock a node lets the hint of an acquisition be: one client's wild clock
-/// must not push a counter so far ahead that no other's hint ever reaches it.
+/// How far the hint of an acquisition may be from a node's own clock.
+///
+/// Beyond that the node holds a client's time to the end of the window: one client's wild clock must
+/// not push a counter so far ahead that no other's hint ever reaches it. Where the hint is the
+/// [nodes' time](Operation::in_nodes_time), it is the node that is wrong, and it grants nothing.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
 /// How long an idle fencing counter is kept. Past that the hint alone keeps the order: it is the
-/// time, and no counter is further ahead of the time than [`HINT_WINDOW`].
+/// time, and no counter is further ahead of the time than [`HINT_WINDOW`]. A counter that is ahead of
+/// its node's clock is kept until the clock has passed it, and for so long besides.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
 /// For how long a node keeps the counter of a lock: longer than the lock itself.
@@ -52,8 +58,8 @@ pub enum Want {
     Acquire {
         /// How long the node keeps the keys unless they are released or extended.
         ttl: Duration,
-        /// What the counters should be at least: the client's wall clock in µs, the same for all
-        /// nodes, so that all of them answer the same number. A node clamps it to its own clock.
+        /// What the counters should be at least: the time in µs since 1970, the same for all nodes,
+        /// so that all of them answer the same number. See [`HINT_WINDOW`].
         hint: u64,
     },
     /// Let the counters stand at `counter` at least, if all keys hold our token. Only such a node
@@ -100,6 +106,7 @@ impl Operation {
             counters: None,
             token,
             predecessor: None,
+            is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
         }
@@ -110,6 +117,20 @@ impl Operation {
     pub fn with_counters(mut self, counters: Option<Resource>) -> Self {
         self.counters = counters;
         self
+    }
+
+    /// The same acquisition; its hint is what the nodes' clocks show in the median, and not only this
+    /// host's. A node whose own clock is further from it than [`HINT_WINDOW`] refuses to count: its
+    /// numbers would be as wrong as its clock.
+    #[must_use]
+    pub fn in_nodes_time(mut self, is: bool) -> Self {
+        self.is_in_nodes_time = is;
+        self
+    }
+
+    /// Whether the hint is what the nodes' clocks show.
+    pub fn is_in_nodes_time(&self) -> bool {
+        self.is_in_nodes_time
     }
 
     /// The same acquisition, to which keys that hold the token `predecessor` give way as though they

@@ -153,12 +153,23 @@ impl Round {
         operation: &SharedOperation,
         wanted: impl Fn(usize) -> bool,
     ) {
+        self.submit_or(nodes, operation, |seat| {
+            (!wanted(seat)).then_some(Answer::Absent)
+        });
+    }
+
+    /// The same; a seat for which `answer` has one is not asked.
+    pub(crate) fn submit_or(
+        self: &Arc<Self>,
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        answer: impl Fn(usize) -> Option<Answer>,
+    ) {
         for (seat, node) in nodes.iter().enumerate() {
             let reply = Reply::new(Arc::clone(self), seat);
-            if wanted(seat) {
-                node.submit(Arc::clone(operation), reply);
-            } else {
-                reply.answer(Answer::Absent);
+            match answer(seat) {
+                None => node.submit(Arc::clone(operation), reply),
+                Some(answer) => reply.answer(answer),
             }
         }
     }

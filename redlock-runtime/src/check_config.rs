@@ -61,24 +61,7 @@ pub(crate) fn check_config(
         }
     }
     check_settings(config, &addresses, problems);
-    if let Some(defaults) = &config.default_pools {
-        if defaults.is_empty() {
-            problems.push("`default_pools` is empty; name at least one, or leave it out".into());
-        }
-        for (index, name) in defaults.iter().enumerate() {
-            if !config.pools.contains_key(name) {
-                problems.push(format!(
-                    "`default_pools` names the pool `{}`, which is not configured{}",
-                    Name(name),
-                    did_you_mean(name, config.pools.keys().map(String::as_str)),
-                ));
-            }
-            if defaults[..index].contains(name) {
-                let name = Name(name);
-                problems.push(format!("`default_pools` names the pool `{name}` twice"));
-            }
-        }
-    }
+    check_default_pools(config, problems);
     if config.max_ttl < MIN_TTL || config.max_ttl > LONGEST_TTL {
         problems
             .push("`max_ttl` is not from 10 ms to a year; no lock could have such a ttl".into());
@@ -129,6 +112,27 @@ pub(crate) fn check_config(
         problems.push(format!("defaults: {invalid}"));
     }
     addresses
+}
+
+fn check_default_pools(config: &Config, problems: &mut Vec<String>) {
+    if let Some(defaults) = &config.default_pools {
+        if defaults.is_empty() {
+            problems.push("`default_pools` is empty; name at least one, or leave it out".into());
+        }
+        for (index, name) in defaults.iter().enumerate() {
+            if !config.pools.contains_key(name) {
+                problems.push(format!(
+                    "`default_pools` names the pool `{}`, which is not configured{}",
+                    Name(name),
+                    did_you_mean(name, config.pools.keys().map(String::as_str)),
+                ));
+            }
+            if defaults[..index].contains(name) {
+                let name = Name(name);
+                problems.push(format!("`default_pools` names the pool `{name}` twice"));
+            }
+        }
+    }
 }
 
 /// What is said of single pools.

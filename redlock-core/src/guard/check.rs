@@ -33,6 +33,9 @@ pub struct Verdict {
     pub disagreement: Option<String>,
     /// The node's clock moved by so many ms since the check before: forwards where positive.
     pub stepped_ms: Option<i64>,
+    /// The node's clock is so many ms ahead of what the fleet's clocks show in the median, which is
+    /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
+    pub apart_ms: Option<i64>,
 }
 
 /// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes

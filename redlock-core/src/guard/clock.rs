@@ -32,14 +32,14 @@ impl NodeClock {
 
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+pub(super) struct Reading {
     at: Moment,
-    offset_us: i128,
+    pub(super) offset_us: i128,
     uncertainty_us: i128,
 }
 
 impl Reading {
-    fn of(check: &Check<'_>) -> Self {
+    pub(super) fn of(check: &Check<'_>) -> Self {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {
@@ -59,7 +59,7 @@ impl Reading {
     }
 }
 
-pub(super) fn micros(span: Duration) -> i128 {
+pub(crate) fn micros(span: Duration) -> i128 {
     // A duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::environment::Moment;
+use crate::fencing::median;
 use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
+use super::clock::{Reading, micros};
 use super::settings::Settings;
 use super::steps::{Readings, Whose, whose_step};
 use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
@@ -45,6 +47,8 @@ struct Seat {
     /// What processes say of themselves there.
     settings: Settings,
     clock: Readings,
+    /// By how much its clock is ahead of the client's, while it is connected.
+    offset_us: Option<i128>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,6 +153,7 @@ impl Fleet {
             was_marked: false,
             settings: Settings::default(),
             clock: Readings::default(),
+            offset_us: None,
         });
         state.seats.len() - 1
     }
@@ -176,11 +181,26 @@ impl Fleet {
 
     /// Records a look at the clock of `seat`.
     pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, stepped: Option<i128>) {
-        let clock = &mut self.lock().seats[seat].clock;
-        clock.note(check.asked, check.answered, stepped);
+        {
+            let seat = &mut self.lock().seats[seat];
+            seat.clock.note(check.asked, check.answered, stepped);
+            seat.offset_us = Some(Reading::of(check).offset_us);
+        }
         if stepped.is_some() {
             self.doubts.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
+    /// the median, where these are a majority and that is further than a hint may be off.
+    pub(super) fn apart(&self, seat: usize) -> Option<i128> {
+        let state = self.lock();
+        let ours = state.seats[seat].offset_us?;
+        let known = state.seats.iter().filter_map(|it| it.offset_us);
+        let mut offsets: Vec<i128> = known.collect();
+        let is_majority = offsets.len() >= majority(self.size);
+        let apart = ours - median(&mut offsets).filter(|_| is_majority)?;
+        (apart.abs() > micros(HINT_WINDOW)).then_some(apart)
     }
 
     /// Whose clock the last step that was seen at `seat` was of.
@@ -204,6 +224,7 @@ impl Fleet {
         let seat = &mut self.lock().seats[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
+        seat.offset_us = None;
     }
 
     /// Records that `seat` is blank at `now`, and says what its set makes of that.

@@ -118,7 +118,7 @@ pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
             Brief(ago),
         ),
         None => {
-            format!("it may have forgotten locks, or dropped them early; it votes again in {left}",)
+            format!("it may have forgotten locks, or dropped them early; it votes again in {left}")
         }
     }
 }

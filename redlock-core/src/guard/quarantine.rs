@@ -6,7 +6,7 @@ use crate::environment::Moment;
 
 use super::note::{Cause, Found, Note, held, is_idle};
 use super::opening::AT_ONCE;
-use super::{Action, Check, Sentry};
+use super::{Action, CLOCK_WINDOW, Check, Sentry};
 
 /// A quarantine that is longer than this, and than the client's own, is no quarantine but garbage.
 const WILD: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,11 +23,26 @@ pub(super) enum Word {
     Taken(u64),
 }
 
+fn set_back(from: Duration, to: Duration) -> Cause {
+    let back = i64::try_from(to.saturating_sub(from).as_millis()).unwrap_or(i64::MAX);
+    Cause::Stepped { by_ms: -back }
+}
+
 impl Sentry {
     /// A marker of this very process: the quarantine that it tells of, or none.
     pub(super) fn follow(&mut self, check: &Check<'_>, found: &Found) -> Action {
         let quarantine = self.fleet.quarantine();
-        let until = found.marker.until();
+        let mut until = found.marker.until();
+        if let Some(note) = &found.note
+            && note.since() > check.time.saturating_add(CLOCK_WINDOW)
+        {
+            // The node's clock was set back behind the marker, on all nodes alike if no step was seen.
+            if until > note.since() {
+                // How much of the quarantine is over is not known.
+                return self.forgot(check, set_back(check.time, note.since()));
+            }
+            until = check.time;
+        }
         if until.saturating_sub(check.time) > quarantine.max(WILD) {
             return self.forgot(check, Cause::Garbled);
         }

@@ -169,7 +169,8 @@ impl Sentry {
             is_new_epoch,
             aside,
             disagreement,
-            stepped_ms: stepped.map(|us| i64::try_from(us / 1000).unwrap_or(i64::MAX)),
+            stepped_ms: stepped.map(millis),
+            apart_ms: self.fleet.apart(self.seat).map(millis),
         }
     }
 
@@ -364,7 +365,12 @@ fn first<'a>(check: &Check<'a>) -> Option<&'a [u8]> {
     check.marker?.split(|byte| *byte == b'\n').next()
 }
 
+fn millis(us: i128) -> i64 {
+    i64::try_from(us / 1000).unwrap_or(i64::MAX)
+}
+
 fn stepped(by_us: i128) -> Cause {
-    let by_ms = i64::try_from(by_us / 1000).unwrap_or(i64::MAX);
-    Cause::Stepped { by_ms }
+    Cause::Stepped {
+        by_ms: millis(by_us),
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::environment::Moment;
+use crate::fencing::apart;
 use crate::memory::trouble::Trouble;
 use crate::node::{Answer, Holding, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
@@ -29,10 +30,20 @@ pub(super) struct Entry {
 
 /// The hint, no further from the node's own clock than the window.
 fn clamped(hint: u64, wall: Duration) -> u64 {
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let earliest = micros(wall.saturating_sub(HINT_WINDOW));
     let latest = micros(wall.saturating_add(HINT_WINDOW));
     hint.clamp(earliest, latest)
+}
+
+/// For how long a counter is kept that stands at `counter`: not before the node's clock has passed it,
+/// as the next one would be lower.
+fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration {
+    let ahead = Duration::from_micros(counter.saturating_sub(micros(wall)));
+    counter_ttl(ttl).saturating_add(ahead)
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Store {
@@ -50,17 +61,24 @@ impl Store {
         }
         match operation.want() {
             Want::Acquire { ttl, hint } => {
-                let granted = self.acquire(operation, now.saturating_add(ttl));
-                match operation.counters() {
-                    Some(counters) if granted == Answer::GRANTED => {
-                        let hint = clamped(hint, wall);
-                        self.count(counters, hint, now.saturating_add(counter_ttl(ttl)))
-                    }
-                    _ => granted,
+                if let Some(refusal) = self.held(operation) {
+                    return refusal;
                 }
+                let Some(counters) = operation.counters() else {
+                    return self.acquire(operation, now.saturating_add(ttl));
+                };
+                let clamped = clamped(hint, wall);
+                if operation.is_in_nodes_time() && clamped != hint {
+                    return Answer::Failed(apart(micros(wall).cast_signed() - hint.cast_signed()));
+                }
+                self.acquire(operation, now.saturating_add(ttl));
+                let next = self.next(counters).max(clamped);
+                let expires = now.saturating_add(kept_for(next, ttl, wall));
+                self.count(counters, next, expires)
             }
             Want::Confirm { counter, ttl } => {
-                self.confirm(operation, counter, now.saturating_add(counter_ttl(ttl)))
+                let expires = now.saturating_add(kept_for(counter, ttl, wall));
+                self.confirm(operation, counter, expires)
             }
             Want::Extend { ttl } => self.extend(operation, now.saturating_add(ttl)),
             Want::Restore { ttl } => self.restore(operation, now.saturating_add(ttl)),
@@ -70,23 +88,29 @@ impl Store {
         }
     }
 
+    /// What stands in the way of an acquisition.
+    fn held(&self, acquisition: &Operation) -> Option<Answer> {
+        let gives_way = acquisition.predecessor().map(OwnerToken::as_bytes);
+        let keys = acquisition.keys().names();
+        let mut entries = keys.filter_map(|key| self.entries.get(key));
+        let entry = entries.find(|entry| Some(&*entry.value) != gives_way)?;
+        Some(Answer::Held(Holding::by(entry.value.clone())))
+    }
+
     fn acquire(&mut self, operation: &Operation, expires: Moment) -> Answer {
-        let keys = operation.keys();
-        let gives_way = operation.predecessor().map(OwnerToken::as_bytes);
-        let mut entries = keys.names().filter_map(|key| self.entries.get(key));
-        if let Some(entry) = entries.find(|entry| Some(&*entry.value) != gives_way) {
-            return Answer::Held(Holding::by(entry.value.clone()));
-        }
-        for key in keys.names() {
+        for key in operation.keys().names() {
             self.put(key, operation.token().as_bytes(), expires);
         }
         Answer::GRANTED
     }
 
-    /// One number above all counters, and no less than the hint.
-    fn count(&mut self, counters: &Resource, hint: u64, expires: Moment) -> Answer {
+    /// One number above all counters.
+    fn next(&self, counters: &Resource) -> u64 {
         let highest = counters.names().map(|key| self.counter(key)).max();
-        let next = highest.unwrap_or(0).saturating_add(1).max(hint);
+        highest.unwrap_or(0).saturating_add(1)
+    }
+
+    fn count(&mut self, counters: &Resource, next: u64, expires: Moment) -> Answer {
         for key in counters.names() {
             self.put(key, next.to_string().as_bytes(), expires);
         }

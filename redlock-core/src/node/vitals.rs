@@ -153,6 +153,9 @@ pub struct ClockOffset {
     pub within: Duration,
     /// How long ago it was read.
     pub ago: Duration,
+    /// It is further than a second from what the nodes' clocks show in the median, and the node has
+    /// no say in fenced locks.
+    pub is_apart: bool,
 }
 
 /// How often each kind of error was an operation's answer.
@@ -182,7 +185,7 @@ impl ErrorCounts {
 
 impl NodeErrorKind {
     /// All there are.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NotConnected,
         Self::Disconnected,
         Self::TimedOut,
@@ -191,6 +194,7 @@ impl NodeErrorKind {
         Self::Protocol,
         Self::Quarantined,
         Self::Refused,
+        Self::Clock,
     ];
 
     /// The kind as a word, for labels: `not_connected`, `timed_out` …
@@ -204,6 +208,7 @@ impl NodeErrorKind {
             Self::Protocol => "protocol",
             Self::Quarantined => "quarantined",
             Self::Refused => "refused",
+            Self::Clock => "clock",
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fencing::apart;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::resource::Resource;
@@ -92,6 +93,7 @@ fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u
                 Digits::of(hint),
                 micros(HINT_WINDOW),
                 millis(counter_ttl(ttl)),
+                Digits::of(operation.is_in_nodes_time().into()),
             ],
         ),
         Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
@@ -136,6 +138,12 @@ pub(super) fn is_marker_gone(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
 }
 
+/// Whether a fenced acquisition was granted nothing because the node's clock is too far from the
+/// nodes' time.
+pub(super) fn is_clock_apart(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
+}
+
 /// Whether the server answered that it is a replica: nothing was written. A script's error had its
 /// cause inside before 7.0.
 pub(super) fn is_of_replica(value: &Value<'_>) -> bool {
@@ -161,6 +169,11 @@ pub(super) fn interpret(
         (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
             let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";
             Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
+        }
+        (_, Value::Error(text)) if is_clock_apart(value) => {
+            let ahead = std::str::from_utf8(text).ok();
+            let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
+            Answer::Failed(apart(ahead.unwrap_or_default()))
         }
         (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))

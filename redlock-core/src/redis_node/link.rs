@@ -1,9 +1,11 @@
 //! The two connections to one server, and where callers leave what they want of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::environment::Clock;
 use crate::io_thread::IoThread;
-use crate::node::NodeVitals;
+use crate::node::{NodeTime, NodeVitals};
 
 use super::RedisOptions;
 use super::address::RedisAddress;
@@ -17,6 +19,9 @@ use super::warden::Warden;
 pub(super) struct Link {
     pub(super) inbox: Arc<Inbox>,
     pub(super) lookout: Arc<Lookout>,
+    clock: Arc<dyn Clock>,
+    /// Checks read the server's clock.
+    is_compared: bool,
 }
 
 impl Link {
@@ -38,7 +43,8 @@ impl Link {
         let warden = options
             .fleet
             .as_ref()
-            .map(|fleet| Warden::new(name, fleet, options.trust_aof, clock));
+            .map(|fleet| Warden::new(name, fleet, options.trust_aof, Arc::clone(&clock)));
+        let is_compared = warden.is_some();
         let lookout = Arc::new(Lookout::new(
             Arc::clone(name),
             Arc::clone(address),
@@ -57,7 +63,29 @@ impl Link {
             _io: io.clone(),
         };
         io.handle().spawn(driver.run());
-        Self { inbox, lookout }
+        Self {
+            inbox,
+            lookout,
+            clock,
+            is_compared,
+        }
+    }
+
+    /// What the server's clock shows now, as far as checks tell.
+    pub(super) fn time(&self) -> NodeTime {
+        if !self.is_compared {
+            return NodeTime::Uncompared;
+        }
+        let Some(ahead_us) = self.inbox.pulse.clock_ahead_us() else {
+            return NodeTime::Unread;
+        };
+        let now = self.clock.now().since_origin();
+        let ahead = Duration::from_micros(ahead_us.unsigned_abs());
+        NodeTime::Shows(if ahead_us < 0 {
+            now.saturating_sub(ahead)
+        } else {
+            now.saturating_add(ahead)
+        })
     }
 
     /// Without the address.

@@ -34,7 +34,7 @@ pub use vetting::Vetting;
 
 use crate::guard::Fleet;
 use crate::io_thread::IoThread;
-use crate::node::{EpochListener, Node, NodeStatus, NodeVitals, Reply};
+use crate::node::{EpochListener, Node, NodeStatus, NodeTime, NodeVitals, Reply};
 use crate::observe::ObserveAnswers;
 use crate::operation::Operation;
 use crate::vigil::Watch;
@@ -223,6 +223,14 @@ impl Node for RedisNode {
             Service::Server(link) => link.inbox.epoch(),
             // Nobody asks its masters what they may have forgotten.
             Service::Cluster(_) => 0,
+        }
+    }
+
+    fn time(&self) -> NodeTime {
+        match &self.service {
+            Service::Server(link) => link.time(),
+            // Nobody looks at the clocks of its masters.
+            Service::Cluster(_) => NodeTime::Uncompared,
         }
     }
 

@@ -3,7 +3,7 @@
 //! An answer costs a few plain stores, and no clock is read for it; only what goes wrong takes a
 //! lock.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,12 @@ use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeE
 /// The longest answer is told of a window of this length and of the one before.
 const WINDOW: Duration = Duration::from_secs(30);
 
+/// A reading that took longer is not taken in the place of a better one.
+const VAGUE: Duration = Duration::from_millis(250);
+
+/// No clock is so far behind.
+const UNREAD: i64 = i64::MIN;
+
 /// Lives as long as the node, over all its connections.
 pub(super) struct Pulse {
     began: Instant,
@@ -23,6 +29,8 @@ pub(super) struct Pulse {
     /// In the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(super) refusals: Refusals,
+    /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] where there is no reading.
+    clock_ahead_us: AtomicI64,
     state: Mutex<State>,
 }
 
@@ -51,6 +59,9 @@ struct State {
 #[derive(Clone, Copy)]
 pub(super) struct ClockReading {
     pub(super) ahead_us: i64,
+    /// By how much it is ahead of the monotonic clock, which does not jump.
+    pub(super) ahead_of_ours_us: i64,
+    pub(super) is_apart: bool,
     pub(super) within: Duration,
     pub(super) at: Instant,
 }
@@ -63,6 +74,7 @@ impl Pulse {
             latency: Latencies::default(),
             errors: Default::default(),
             refusals: Refusals::default(),
+            clock_ahead_us: AtomicI64::new(UNREAD),
             state: Mutex::new(State {
                 is_connected: false,
                 since: began,
@@ -81,6 +93,7 @@ impl Pulse {
         state.connections += 1;
         // It may be another server.
         state.clock = None;
+        self.clock_ahead_us.store(UNREAD, Relaxed);
     }
 
     /// There is no connection, for this reason.
@@ -91,6 +104,7 @@ impl Pulse {
             state.since = now;
         }
         state.clock = None;
+        self.clock_ahead_us.store(UNREAD, Relaxed);
         state.last_error = Some((error.clone(), now));
     }
 
@@ -164,7 +178,21 @@ impl Pulse {
     }
 
     pub(super) fn read_clock(&self, reading: ClockReading) {
+        if reading.within <= VAGUE || self.clock_ahead_us().is_none() {
+            self.clock_ahead_us.store(reading.ahead_of_ours_us, Relaxed);
+        }
         self.lock().clock = Some(reading);
+    }
+
+    /// By how much the node's clock is ahead of this host's monotonic one, in µs.
+    pub(super) fn clock_ahead_us(&self) -> Option<i64> {
+        let ahead = self.clock_ahead_us.load(Relaxed);
+        (ahead != UNREAD).then_some(ahead)
+    }
+
+    /// Whether it is known that the node's clock is apart from the others'.
+    pub(super) fn is_clock_apart(&self) -> bool {
+        self.lock().clock.is_some_and(|reading| reading.is_apart)
     }
 
     /// What is known by now; what only others know is left blank.
@@ -188,6 +216,7 @@ impl Pulse {
                 ahead_us: reading.ahead_us,
                 within: reading.within,
                 ago: now.saturating_duration_since(reading.at),
+                is_apart: reading.is_apart,
             }),
             ..NodeVitals::default()
         }

@@ -34,9 +34,11 @@ pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. The
-/// hint is held to the node's own clock, and numbers are written out whole: Lua's are doubles. What is
-/// no number that a double can count on from is none.
+/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. Where
+/// the hint is the nodes' time, a node whose own clock is too far from it refuses; else the hint is held
+/// to the node's own clock. Numbers are written out whole: Lua's are doubles. What is no number that a
+/// double can count on from is none. A counter that is ahead of the clock does not expire before the
+/// clock has passed it: the next one would be lower.
 /// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
 /// nothing, however recently.
 pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
@@ -52,10 +54,13 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if held and held ~= ARGV[6] then return held end \
+           if held and held ~= ARGV[7] then return held end \
          end \
-         local window = tonumber(ARGV[4]) \
-         local count = math.min(math.max(tonumber(ARGV[3]), now - window), now + window) \
+         local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
+         if ARGV[6] == '1' and math.abs(now - hint) > window then \
+           return {err = string.format('CLOCKAPART %.0f', now - hint)} \
+         end \
+         local count = math.min(math.max(hint, now - window), now + window) \
          local function stands(key) \
            local digits = redis.pcall('GET', key) \
            local n = type(digits) == 'string' and tonumber(digits) \
@@ -64,9 +69,9 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          end \
          for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
          for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
-         for i = locks + 1, 2 * locks do \
-           redis.call('SET', KEYS[i], string.format('%.0f', count), 'PX', ARGV[5]) \
-         end \
+         local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
+         local digits, life = string.format('%.0f', count), string.format('%.0f', life) \
+         for i = locks + 1, 2 * locks do redis.call('SET', KEYS[i], digits, 'PX', life) end \
          return count",
     )
 });
@@ -86,9 +91,13 @@ pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
            if n and n >= 0 and n < 9007199254740991 then return n end \
            return 0 \
          end \
+         local time = redis.call('TIME') \
+         local ahead = tonumber(ARGV[2]) - time[1] * 1000000 - time[2] \
+         local life = tonumber(ARGV[3]) + math.max(0, math.ceil(ahead / 1000)) \
+         local life = string.format('%.0f', life) \
          for i = locks + 1, #KEYS do \
            if stands(KEYS[i]) < tonumber(ARGV[2]) then \
-             redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) \
+             redis.call('SET', KEYS[i], ARGV[2], 'PX', life) \
            end \
          end \
          return 1",

@@ -49,8 +49,8 @@ pub(super) struct Warden {
     run_id: Option<String>,
     /// What the next check is to write.
     write: Option<Write>,
-    /// The last question came with a write.
-    has_written: bool,
+    /// What the last question came with.
+    written: Option<Write>,
     /// The fleet's doubts as of the last question.
     doubts: u64,
     /// When the check that is out was sent.
@@ -59,10 +59,18 @@ pub(super) struct Warden {
     /// The reason for not voting as the log had it last, without figures.
     logged: String,
     warned: Vec<String>,
-    /// The server's clock is off, and the log says so.
-    is_off: bool,
+    logged_clock: LoggedClock,
     /// Other processes have other settings, and the log says so.
     disagreement: Option<String>,
+}
+
+/// What the log says of the server's clock.
+#[derive(Default)]
+struct LoggedClock {
+    /// It is not this host's.
+    is_off: bool,
+    /// It is not the other nodes'.
+    is_apart: bool,
 }
 
 struct Write {
@@ -100,12 +108,12 @@ impl Warden {
             clock,
             run_id: None,
             write: None,
-            has_written: false,
+            written: None,
             doubts: fleet.doubts(),
             is_voting: false,
             logged: String::new(),
             warned: Vec::new(),
-            is_off: false,
+            logged_clock: LoggedClock::default(),
             disagreement: None,
         }
     }
@@ -147,26 +155,30 @@ impl Warden {
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.fleet.doubts();
         self.asked = self.clock.now();
-        self.has_written = self.write.is_some();
         if !self.is_on() {
             // No marker, and nobody who needs to be allowed to look for one.
             return pack([&b"TIME"[..]].into_iter());
         }
         let key = self.fleet.marker_key();
         let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
-        match self.write.take() {
-            None => pack(head.into_iter()),
-            Some(write) => {
-                let expected = match write.expected {
-                    Some(expected) => [b"=".as_slice(), &expected].concat(),
-                    None => b"-".to_vec(),
-                };
-                let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
-                let not_after = Digits::of(not_after);
-                let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
-                pack(head.into_iter().chain(tail))
-            }
-        }
+        self.written = self.write.take();
+        let Some(write) = &self.written else {
+            return pack(head.into_iter());
+        };
+        let expected = match &write.expected {
+            Some(expected) => [b"=".as_slice(), expected].concat(),
+            None => b"-".to_vec(),
+        };
+        let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
+        let not_after = Digits::of(not_after);
+        let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
+        pack(head.into_iter().chain(tail))
+    }
+
+    /// Whether the marker still is what the last question was to replace.
+    fn has_left(&self, marker: Option<&[u8]>) -> bool {
+        let written = self.written.as_ref();
+        written.is_some_and(|write| write.expected.as_deref() == marker)
     }
 
     /// What the answer to the last question comes to. An error ends the connection.
@@ -174,7 +186,7 @@ impl Warden {
         let (time, marker) = self.read(value)?;
         let answered = self.clock.now();
         let round_trip = answered.saturating_since(self.asked);
-        let clock = self.compare_with_wall(time, round_trip);
+        let mut clock = self.compare_with_wall(time, round_trip);
         let verdict = self.sentry.check(&Check {
             run_id: self.run_id.as_deref(),
             marker,
@@ -190,10 +202,11 @@ impl Warden {
         });
         if verdict.disagreement != self.disagreement {
             if let Some(text) = &verdict.disagreement {
-                tracing::warn!(pool = %self.pool, "{text}");
+                log!(warn, pool = %self.pool, "{text}");
             }
             self.disagreement = verdict.disagreement;
         }
+        clock.is_apart = self.compare_with_others(verdict.apart_ms);
         if let Some(ms) = verdict.stepped_ms {
             log!(
                 warn,
@@ -224,7 +237,9 @@ impl Warden {
                 outcome.is_settled = is_settled;
                 outcome.look_again = Some(look_again);
             }
-            Action::Write { reason, .. } if self.has_written => {
+            Action::Write {
+                expected, reason, ..
+            } if self.has_left(expected.as_deref()) => {
                 // Asked first: what is written then is held against what is there then.
                 let reason = format!("it does not take its marker; {reason}");
                 self.log_hold(&reason);
@@ -299,7 +314,7 @@ impl Warden {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
         let is_off = off > CLOCK_WINDOW + round_trip;
-        if is_off && !self.is_off {
+        if is_off && !self.logged_clock.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             log!(
                 warn,
@@ -307,15 +322,35 @@ impl Warden {
                 "the node's clock is {direction} this host's; let one time service keep both",
             );
         }
-        self.is_off = is_off;
+        self.logged_clock.is_off = is_off;
         // The server read its clock at some point of the round trip, most likely in the middle.
         let middle = ours.saturating_sub(round_trip / 2);
+        let our_middle = self.asked.saturating_add(round_trip / 2).since_origin();
         let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         ClockReading {
             ahead_us: micros(theirs).saturating_sub(micros(middle)),
+            ahead_of_ours_us: micros(theirs).saturating_sub(micros(our_middle)),
+            is_apart: false,
             within: round_trip / 2,
             at: Instant::now(),
         }
+    }
+
+    /// Warns where the node's clock is not that of the other nodes, once until that changes.
+    fn compare_with_others(&mut self, apart_ms: Option<i64>) -> bool {
+        if let Some(by_ms) = apart_ms.filter(|_| !self.logged_clock.is_apart) {
+            let direction = if by_ms > 0 { "ahead of" } else { "behind" };
+            log!(
+                warn,
+                pool = %self.pool, by_ms = by_ms.unsigned_abs(),
+                "the node's clock is {direction} the other nodes'; it has no say in fenced locks \
+                 until they agree",
+            );
+        } else if apart_ms.is_none() && self.logged_clock.is_apart {
+            log!(info, pool = %self.pool, "the node's clock agrees with the other nodes' again");
+        }
+        self.logged_clock.is_apart = apart_ms.is_some();
+        self.logged_clock.is_apart
     }
 
     fn log_vote(&mut self) {

@@ -95,6 +95,7 @@ struct Clock {
     ahead_us: i64,
     within_us: u64,
     ago_ms: u64,
+    apart: bool,
 }
 
 impl Health {
@@ -158,6 +159,7 @@ impl From<PoolHealth> for PoolEntry {
                 ahead_us: clock.ahead_us,
                 within_us: us(clock.within),
                 ago_ms: ms(clock.ago),
+                apart: clock.is_apart,
             }),
             watched: vitals.is_watched,
         }

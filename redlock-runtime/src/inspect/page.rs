@@ -147,6 +147,7 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 @if let Some(clock) = vitals.clock {
                     (Offset(clock.ahead_us))
                     small { "± " (Millis(clock.within)) }
+                    @if clock.is_apart { small { "not the others': no say in fenced locks" } }
                 } @else { span.dim { "–" } }
             }
             td data-label="Connection" { (connection(vitals)) }

@@ -28,7 +28,7 @@ fn hurried() -> Request {
 
 /// Lets a third of the validity pass, and waits for the renewal.
 async fn until_renewed(lease: &Lease, whole: Duration, clock: &StillClock) {
-    clock.advance(lease.validity() - whole * 2 / 3);
+    clock.advance(lease.validity().saturating_sub(whole * 2 / 3));
     eventually("the renewal", SOON, || async {
         let left = lease.validity();
         (left == whole)

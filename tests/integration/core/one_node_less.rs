@@ -1,5 +1,6 @@
-//! Waiting for another process where one node of three does not vote, and the other two do not answer
-//! at one moment. The retry delay is longer than any test, so what ends a pause is the wake-up.
+//! Waiting for another process where one node of three does not vote, and one of the other two is still
+//! to answer when an attempt is refused. The retry delay is longer than any test, so what ends a pause
+//! is the wake-up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use redlock_core::guard::{Fleet, RestartGuard};
 use redlock_core::{NodeErrorKind, NodeSet, NodeStatus, Request, RetryLimit};
 use redlock_tests::redis::Value;
-use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
+use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{SOON, client, connect_each, once, patient, until_voting};
 
@@ -35,18 +36,17 @@ enum Absence {
     Quarantined,
 }
 
-/// Three nodes, the second of which is a little further away.
+/// Three nodes. The process that waits hears of the second one when the test says so.
 struct Scene {
     nodes: Nodes,
-    distant: Proxy,
+    second: Proxy,
     absence: Absence,
 }
 
 impl Scene {
     async fn new(absence: Absence) -> Self {
         let nodes = Nodes::start(3).await;
-        let distant = Proxy::start(&nodes[1]).await;
-        distant.delay(Duration::from_micros(500));
+        let second = Proxy::start(&nodes[1]).await;
         match absence {
             Absence::Dead => nodes[2].kill(),
             // No marker that a guard knows.
@@ -55,13 +55,13 @@ impl Scene {
         }
         Self {
             nodes,
-            distant,
+            second,
             absence,
         }
     }
 
-    /// The nodes of a process that knows of the third one.
-    async fn process(&self) -> NodeSet {
+    /// The nodes as a process has them that reaches the second one at `second`.
+    async fn process(&self, second: String) -> NodeSet {
         let mut third = patient();
         third.suspect_after = Duration::from_millis(50);
         if self.absence == Absence::Quarantined {
@@ -69,64 +69,69 @@ impl Scene {
             third.fleet = Some(Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, 1)));
         }
         let mut urls = self.nodes.urls();
-        urls[1] = self.distant.url();
-        let options = [patient(), patient(), third];
-        let set = connect_each(urls.into_iter().zip(options)).await;
+        urls[1] = second;
+        connect_each(urls.into_iter().zip([patient(), patient(), third])).await
+    }
+
+    /// From here on the third node does not vote in any of `processes`.
+    async fn lose_the_third(&self, processes: &[&NodeSet]) {
         if self.absence == Absence::Frozen {
             self.nodes[2].freeze();
-            // What it is asked is out for too long.
-            drop(client().acquire(&set, &once("other")).await.unwrap());
         }
-        until_voting(&set[2], false).await;
-        if self.absence == Absence::Quarantined {
-            let NodeStatus::Abstaining(reason) = set[2].status() else {
-                panic!("it votes");
-            };
-            assert_eq!(reason.kind(), NodeErrorKind::Quarantined);
+        for set in processes {
+            if self.absence == Absence::Frozen {
+                // What it is asked is out for too long.
+                drop(client().acquire(set, &once("other")).await.unwrap());
+            }
+            until_voting(&set[2], false).await;
+            if self.absence == Absence::Quarantined {
+                let NodeStatus::Abstaining(reason) = set[2].status() else {
+                    panic!("it votes");
+                };
+                assert_eq!(reason.kind(), NodeErrorKind::Quarantined);
+            }
         }
-        if self.absence == Absence::Frozen {
-            // For the next process to connect.
-            self.nodes[2].thaw();
-        }
-        set
     }
-}
 
-/// How often somebody has asked the node for how long a key is there.
-fn looks(node: &RedisNode) -> u64 {
-    let Value::BulkString(text) = node.command(["INFO", "commandstats"]) else {
-        panic!("some text");
-    };
-    let text = String::from_utf8(text).unwrap();
-    let line = text.lines().find(|line| line.starts_with("cmdstat_pttl:"));
-    let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
-    calls.map_or(0, |calls| calls.parse().unwrap())
+    /// How often the nearer node was asked `command`.
+    fn asked(&self, command: &str) -> u64 {
+        let Value::BulkString(text) = self.nodes[0].command(["INFO", "commandstats"]) else {
+            panic!("some text");
+        };
+        let text = String::from_utf8(text).unwrap();
+        let name = format!("cmdstat_{command}:");
+        let line = text.lines().find(|line| line.starts_with(&name));
+        let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
+        calls.map_or(0, |calls| calls.parse().unwrap())
+    }
+
+    async fn until_asked(&self, command: &str, before: u64) {
+        eventually(command, SOON, || async {
+            let asked = self.asked(command);
+            (asked > before).then_some(()).ok_or(asked.to_string())
+        })
+        .await;
+    }
 }
 
 async fn hand_overs_wake_up(absence: Absence) {
     let scene = Scene::new(absence).await;
-    let (theirs, ours) = (scene.process().await, scene.process().await);
-    if absence == Absence::Frozen {
-        scene.nodes[2].freeze();
-    }
+    let theirs = scene.process(scene.nodes[1].url()).await;
+    let ours = scene.process(scene.second.url()).await;
+    scene.lose_the_third(&[&theirs, &ours]).await;
     let (holder, waiter) = (client(), client());
     for round in 0..ROUNDS {
         let held = holder.acquire(&theirs, &insisting()).await.unwrap();
-        let before = [0, 1].map(|node| looks(&scene.nodes[node]));
+        let (released, looked) = (scene.asked("evalsha"), scene.asked("pttl"));
+        scene.second.hold_to_client();
         let waiting = tokio::spawn({
             let (waiter, ours) = (waiter.clone(), ours.clone());
             async move { waiter.acquire(&ours, &waiting()).await }
         });
-        // It was refused, and pauses.
-        for node in [0, 1] {
-            eventually("the waiter to look", SOON, || async {
-                let looks = looks(&scene.nodes[node]);
-                (looks > before[node])
-                    .then_some(())
-                    .ok_or_else(|| looks.to_string())
-            })
-            .await;
-        }
+        // The first node has refused it, which makes it impossible.
+        scene.until_asked("evalsha", released).await;
+        scene.until_asked("pttl", looked).await;
+        scene.second.restore().await;
         held.release().await;
         let acquired = tokio::time::timeout(SOON, waiting).await;
         let acquired = acquired.unwrap_or_else(|_| panic!("{absence:?}, {round}: not woken"));

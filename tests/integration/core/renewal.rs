@@ -82,7 +82,7 @@ async fn a_thousand_leases_are_renewed_together_and_leave_one_by_one() {
     let client = patient(&clock);
     let mut leases = Vec::new();
     for number in 0..1000 {
-        let mut request = once(&format!("r{number}")).ttl(LONG);
+        let mut request = once(format!("r{number}")).ttl(LONG);
         request.renewal = Renewal::Unlimited;
         leases.push(client.acquire(&set, &request).await.unwrap());
     }

@@ -70,7 +70,7 @@ async fn ten_thousand_races_of_extension_and_release_leave_no_key(n: usize) {
         .map(|racer| {
             let set = set.clone();
             tokio::spawn(async move {
-                let (client, request) = (client(), once(&format!("r{racer}")));
+                let (client, request) = (client(), once(format!("r{racer}")));
                 for round in 0..RACES / RACERS {
                     // The release comes at any time of an extension, not always at the same one.
                     let lease = client.acquire(&set, &request).await.unwrap();

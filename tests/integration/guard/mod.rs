@@ -2,6 +2,7 @@
 
 mod acl;
 mod clocks;
+mod fencing;
 mod fixture;
 mod flushes;
 mod leases;

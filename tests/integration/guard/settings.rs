@@ -67,7 +67,7 @@ async fn a_strict_process_closes_what_another_has_just_opened() {
 /// Such a process reads the first version only, and so does a script.
 #[tokio::test]
 async fn what_processes_say_leaves_the_first_version_as_it_was() {
-    let node = RedisNode::start().await;
+    let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
     let before = {
         let _first = process(&node, RestartGuard::Standard, true).await;
         marker(&node)

@@ -3,7 +3,8 @@
 //! The promise is what users are told, nothing finer. Run with `--nocapture` to read the traces.
 
 use redlock_model::fencing::{
-    Acquisition, Confirm, Counters, Fencing, Handing, Hints, Messages, Promise, Restoring,
+    Acquisition, Clocks, Confirm, Counters, Expiry, Fencing, Handing, Hints, Messages, Promise,
+    Restoring, Say,
 };
 use redlock_model::verdict::breaks;
 
@@ -129,4 +130,40 @@ fn a_fenced_lease_that_is_passed_on_as_it_is_has_two_holders_with_one_token() {
     let handing = Handing::AsItIs;
     let found = breaks(&Fencing { handing, ..TWO }, 5);
     assert!(found.violation.contains("both have token"), "{found}");
+}
+
+fn ahead<const N: usize, const A: usize>(nodes: usize, say: Say, expiry: Expiry) -> Fencing<N, A> {
+    Fencing {
+        clocks: Clocks::Ahead { nodes, by: 20, say },
+        expiry,
+        hints: Hints::Clock(8),
+        promise: Promise::StartOrder,
+        ..Fencing::rules()
+    }
+}
+
+/// A bare majority with one wrong clock lifts the token; the counters idle away.
+#[test]
+fn one_wrong_clock_that_has_a_say_lowers_the_tokens_of_later_holders() {
+    breaks(&ahead::<3, 2>(1, Say::OfEach, Expiry::Idle), 13);
+}
+
+/// The other node of the majority has kept its counter, and the next majority does without it.
+#[test]
+fn counters_that_are_kept_until_the_clock_has_passed_them_do_not_make_good_for_that() {
+    let expiry = Expiry::PassedByItsOwnClock;
+    breaks(&ahead::<3, 2>(1, Say::OfEach, expiry), 14);
+}
+
+#[test]
+fn counters_that_are_ahead_and_idle_away_lower_tokens() {
+    breaks(&ahead::<3, 2>(3, Say::OfTheMost, Expiry::Idle), 14);
+    breaks(&ahead::<1, 2>(1, Say::OfTheMost, Expiry::Idle), 11);
+}
+
+/// What nobody can see: all clocks are wrong until the counters are gone, and are then mended.
+#[test]
+fn a_majority_that_is_wrong_for_longer_than_counters_are_kept_lowers_tokens() {
+    let expiry = Expiry::PassedByItsOwnClock;
+    breaks(&ahead::<3, 3>(3, Say::OfTheMost, expiry), 14);
 }

@@ -139,7 +139,7 @@ fn a_restored_key_hides_a_lost_majority() {
         rounds: 2,
         ..TWO
     };
-    breaks(&model, 17);
+    breaks(&model, 16);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use redlock_core::{Clock, Moment, Sleep};
 use crate::world::{EventKey, ProcessId, World};
 
 /// What every wall clock shows at time zero, but for its own error: some day in 2025.
-const EPOCH: Duration = Duration::from_secs(1_750_000_000);
+pub(crate) const EPOCH: Duration = Duration::from_secs(1_750_000_000);
 
 /// The clock of one client or node, derived from the common one.
 pub struct SkewedClock {
@@ -95,7 +95,7 @@ impl SkewedClock {
     }
 }
 
-fn moved(time: Duration, micros: i64) -> Duration {
+pub(crate) fn moved(time: Duration, micros: i64) -> Duration {
     let by = Duration::from_micros(micros.unsigned_abs());
     if micros < 0 {
         time.saturating_sub(by)

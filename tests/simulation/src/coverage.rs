@@ -127,8 +127,14 @@ counts! {
     paused,
     /// Wall clocks that jumped, and nodes' clocks that were stepped.
     stepped,
+    /// Clocks that were a day wrong and were set right.
+    mended,
+    /// Fenced acquisitions that a node refused because its clock is not the other nodes'.
+    apart,
     /// Keys that an operator deleted.
     deleted,
+    /// Locks that a copy of a process took with the token of the process.
+    copied,
     /// Writes that the store took.
     written,
     /// Writes that the store refused for their fencing token.

@@ -197,6 +197,25 @@ impl Breakable {
         });
     }
 
+    /// Sets the clocks right that were wrong from the start.
+    pub(crate) fn mend_clocks(&self) {
+        for server in self.servers.iter().take(self.settings.misset) {
+            let by = -self.settings.misset_by;
+            self.history.fault(server.seat, || {
+                format!("n{}'s clock is mended", server.seat)
+            });
+            self.history.count(|coverage| coverage.mended += 1);
+            server.clock.step(by);
+        }
+    }
+
+    /// Nobody is connected until then.
+    pub(crate) fn leave_alone_until(&self, then: Duration) {
+        for link in self.links.iter().flatten() {
+            link.cut(then);
+        }
+    }
+
     /// The end of all faults. A minority stays dead.
     pub(crate) fn heal(&self) {
         for links in &self.links {

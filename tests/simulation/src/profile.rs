@@ -24,11 +24,21 @@ pub enum Profile {
     /// stepped, and locks are deleted by hand. No timed lock can exclude anybody then; fencing
     /// tokens have to be in order all the same.
     Wild,
+    /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes, or of all of
+    /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
+    /// counters expire; then everybody comes again. All want fencing tokens.
+    Misset,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Calm, Self::Faulty, Self::Forgetful, Self::Wild];
+    pub const ALL: [Self; 5] = [
+        Self::Calm,
+        Self::Faulty,
+        Self::Forgetful,
+        Self::Wild,
+        Self::Misset,
+    ];
 
     /// The profile that a seed stands for, unless another one is asked for.
     pub const fn of(seed: u64) -> Self {
@@ -59,6 +69,8 @@ pub struct Rules {
     pub leftovers: bool,
     /// For how long callers of one process may hand a lock over to each other.
     pub handover: Handover,
+    /// How far a fencing token may be ahead of the time, where most nodes' clocks are right.
+    pub most_ahead: Option<Duration>,
 }
 
 /// How many of everything, and how often what fails.
@@ -106,6 +118,13 @@ pub struct Settings {
     pub crowd: Crowd,
     /// What nodes tell those who wait.
     pub reports: Reports,
+    /// Nodes whose clocks are wrong, from the first one on.
+    pub misset: usize,
+    /// By how much, in µs.
+    pub misset_by: i64,
+    /// Acquisitions of a free lock in 10 000 that find a copy of their process to be quicker, with the
+    /// same owner token.
+    pub copies: u64,
 }
 
 /// How callers of one process meet.
@@ -133,6 +152,9 @@ pub struct Reports {
     /// How much later they may arrive than other messages, in ms.
     pub late: u64,
 }
+
+/// In µs.
+const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// Two clocks that are off by this in opposite directions are 1 % apart: what the drift allows.
 const DRIFT: i64 = 4900;
@@ -170,12 +192,14 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
+            Profile::Faulty | Profile::Misset => {
+                (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
+            }
             // A counter that is lost is made good for by the clocks: they are within the window here.
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
-        let is_guarded = random.below(2) == 0;
+        let is_guarded = random.below(2) == 0 || profile == Profile::Misset;
         let (guard, trusts_disks) = match profile {
             Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
             Profile::Forgetful => (RestartGuard::Standard, false),
@@ -186,8 +210,16 @@ impl Settings {
         };
         let crowd = Crowd::draw(profile, random);
         let is_crowded = crowd.alike > 0;
+        let (misset, misset_by) = match profile {
+            // All of them are set back in the end: set ahead, they would drop locks.
+            Profile::Misset if random.below(3) == 0 => (nodes, DAY),
+            Profile::Misset => ((nodes - 1) / 2, random.pick(&[DAY, -DAY])),
+            _ => (0, 0),
+        };
         Self {
             profile,
+            misset,
+            misset_by,
             guard,
             trusts_disks,
             nodes,
@@ -207,7 +239,7 @@ impl Settings {
             wall_error,
             max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
             fencing: match profile {
-                Profile::Wild => 10_000,
+                Profile::Wild | Profile::Misset => 10_000,
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
@@ -217,6 +249,12 @@ impl Settings {
                 lost: random.pick(&[0, 0, 2000, 10_000]),
                 wrong: random.pick(&[0, 0, 500]),
                 late: random.pick(&[0, 1, 50]),
+            },
+            // Nothing else is drawn differently for it.
+            copies: if is_calm {
+                0
+            } else {
+                random.clone().pick(&[0, 0, 0, 500])
             },
         }
     }
@@ -229,7 +267,20 @@ impl Settings {
             exclusion: !is_wild,
             leftovers: !is_wild,
             handover: self.crowd.handover,
+            most_ahead: (self.profile == Profile::Misset && self.misset < self.nodes)
+                .then_some(Duration::from_secs(3)),
         }
+    }
+
+    /// How far a right clock of a node is off, in µs. A guard compares those of the nodes: where they
+    /// are further apart than a hint may be, they have no say in fenced locks.
+    pub fn error_of_nodes(&self) -> i64 {
+        let most = if self.guard == RestartGuard::Off {
+            i64::MAX
+        } else {
+            900_000
+        };
+        self.wall_error.min(most) / 3
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use redlock_core::guard::{Fleet, RestartGuard, Sentry, SentryOptions};
-use redlock_core::{Node, NodeSet, NodeStatus};
+use redlock_core::{COUNTER_IDLE, Node, NodeSet, NodeStatus};
 
 use crate::client::SimulatedClient;
 use crate::clock::SkewedClock;
@@ -53,8 +53,12 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
     let servers: Arc<[Arc<Server>]> = (0..settings.nodes)
         .map(|seat| {
             let rate = random.between(-settings.rate, settings.rate);
-            let error = random.between(-settings.wall_error, settings.wall_error) / 3;
+            let most = settings.error_of_nodes();
+            let error = random.between(-most, most);
             let clock = Arc::new(SkewedClock::of_node(&world, rate, error));
+            if seat < settings.misset {
+                clock.step(settings.misset_by);
+            }
             Server::new(seat, clock, &history)
         })
         .collect();
@@ -101,6 +105,11 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
     world.run(BOOTS_WITHIN, is_open);
     network.set_weather(settings.weather);
     breakable.plan(&mut random);
+    let until = world.now().saturating_add(settings.span);
+    for server in breakable.servers.iter() {
+        let random = Random::new(!seed ^ server.seat as u64);
+        server.copy_clients(random, settings.copies, until);
+    }
     world.set_pauses(settings.pauses);
     for client in &clients {
         for _ in 0..settings.workers {
@@ -184,6 +193,30 @@ fn live(breakable: &Arc<Breakable>, network: &Network, clients: &[Arc<SimulatedC
         bound += Duration::from_secs(1200);
     }
     world.run(world.now() + Duration::from_secs(3), || false);
+    if settings.misset > 0 {
+        world.run(world.now() + bound, || false);
+        if settings.misset < settings.nodes && settings.dead == 0 {
+            all_get_every_lock(world, history, clients, bound);
+        }
+        breakable.mend_clocks();
+        all_get_every_lock(world, history, clients, bound);
+        let later = world.now() + COUNTER_IDLE * 2;
+        breakable.leave_alone_until(later);
+        world.run(later, || false);
+    }
+    all_get_every_lock(world, history, clients, bound);
+}
+
+fn all_get_every_lock(
+    world: &Arc<World>,
+    history: &History,
+    clients: &[Arc<SimulatedClient>],
+    bound: Duration,
+) {
+    let is_idle = || {
+        let mut clients = clients.iter();
+        clients.all(|client| client.busy.load(Ordering::Relaxed) == 0)
+    };
     for client in clients {
         client.probe(bound);
         world.run(world.now() + bound * 4, is_idle);

@@ -1,6 +1,7 @@
 //! The restart guard on a simulated connection: core's [`Sentry`](redlock_core::guard::Sentry),
 //! fed with what the server answers.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,11 @@ impl Link {
             self.open(wire, Gate::Voting);
             return;
         };
+        let (asked, answered) = (wire.last_asked(), self.clock.now());
+        let middle = asked.saturating_add(answered.saturating_since(asked) / 2);
+        let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        let ahead = micros(marked.time) - micros(middle.since_origin());
+        self.clock_ahead.store(ahead, Ordering::Relaxed);
         let run_id = format!("run{}of{}", wire.start, self.server.seat);
         let verdict = {
             let mut sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,8 +47,8 @@ impl Link {
                 run_id: Some(&run_id),
                 marker: marked.marker.as_deref(),
                 time: marked.time,
-                asked: wire.last_asked(),
-                answered: self.clock.now(),
+                asked,
+                answered,
             })
         };
         let (process, seat) = (self.process, self.server.seat);

@@ -77,7 +77,7 @@ const USUAL: [&str; 23] = [
 ];
 
 /// What goes wrong in all of them but the calm one.
-const FAULTY: [&str; 19] = [
+const FAULTY: [&str; 20] = [
     "unavailable",
     "born_over",
     "extension_failed",
@@ -98,6 +98,7 @@ const FAULTY: [&str; 19] = [
     // Servers that answer with errors.
     "errors",
     "refused",
+    "copied",
 ];
 
 /// What the wild profile alone goes through.
@@ -122,6 +123,7 @@ mod in_small {
             (Profile::Faulty, 150),
             (Profile::Forgetful, 150),
             (Profile::Wild, 150),
+            (Profile::Misset, 20),
         ] {
             let coverage = all_hold(profile, seeds);
             assert_covers(
@@ -167,6 +169,16 @@ mod in_full {
     fn fencing_tokens_are_in_order_whatever_the_clocks_do_and_whoever_deletes_locks() {
         let coverage = all_hold(Profile::Wild, 2000);
         assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY, &WILD].concat());
+    }
+
+    #[test]
+    fn fencing_tokens_are_in_order_whatever_clocks_show_and_whenever_they_are_mended() {
+        let coverage = all_hold(Profile::Misset, 400);
+        assert_covers(
+            &coverage,
+            OFTEN,
+            &["acquired_fenced", "mended", "apart", "probed"],
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A sentry fed by hand, and clients with sentries against nodes that forget.
 
 mod agreement;
+mod apart;
 mod model;
 mod opening;
 mod steps;

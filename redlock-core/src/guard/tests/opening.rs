@@ -334,3 +334,45 @@ fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     a.marker = Some(b"idle".to_vec());
     assert_eq!(a.settle(), Action::Vote);
 }
+
+#[test]
+fn a_set_whose_clocks_are_all_set_back_by_a_day_votes_on() {
+    let mut nodes = three(RestartGuard::Standard);
+    let [a, b, c] = &mut nodes;
+    a.check();
+    b.check();
+    settle_all([c, a, b]);
+    let mut others = beside(&nodes);
+    for node in &mut nodes {
+        node.time -= ms(86_400_000);
+    }
+    let [a, b, c] = &mut nodes;
+    settle_all([a, b, c]);
+    for action in settle_all([c, a, b]) {
+        assert_eq!(
+            action,
+            Action::Vote,
+            "as though this host's clock had stepped"
+        );
+    }
+    see(&mut others, &nodes);
+    let [a, b, c] = &mut others;
+    for action in settle_all([c, a, b]) {
+        assert_eq!(action, Action::Vote, "who came later sees no step");
+    }
+}
+
+#[test]
+fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
+    let mut bench = Bench::voting();
+    bench.run_id = Some("run2");
+    assert!(matches!(bench.settle(), Action::Hold { .. }));
+    let fleet = fleet(RestartGuard::Standard, 1);
+    let mut later = Bench::new(&fleet, "a", "run2");
+    later.see(&bench);
+    later.time -= ms(86_000_000);
+    assert!(matches!(later.settle(), Action::Hold { .. }));
+    assert_eq!(later.cause(), Some(Cause::Stepped { by_ms: -86_000_000 }));
+    later.pass(QUARANTINE);
+    assert_eq!(later.settle(), Action::Vote);
+}

@@ -16,9 +16,8 @@ fn double(scene: &Scene) -> Client {
 
 fn refused_double(scene: &Scene) -> AcquireError {
     let (client, nodes) = (double(scene), Arc::clone(&scene.set));
-    refused(&mut Box::pin(async move {
-        client.acquire(&nodes, &once()).await
-    }))
+    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&nodes, &once()).await });
+    refused(&mut acquiring)
 }
 
 #[test]

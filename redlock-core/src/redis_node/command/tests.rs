@@ -69,20 +69,52 @@ fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() 
 fn what_gives_way_comes_last_whatever_else_is_said() {
     let [before, token] = tokens();
     let counters = Resource::all(["c:a", "c:b"]);
-    let swap = acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters));
+    let swap =
+        || acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters.clone()));
     let tongue = tongue(Dialect::NamesHolder, Some("marker"));
     let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
     let (window, idle) = (window.to_string(), idle.to_string());
     let keys = ["5", "a", "b", "c:a", "c:b", "marker"];
-    let arguments = [text(&token), "30000", "77", &*window, &*idle, text(&before)];
-    let call = [&keys[..], &arguments].concat();
     let [sha, whole] = [
         ["EVALSHA", &*ACQUIRE_FENCED.sha],
         ["EVAL", ACQUIRE_FENCED.text],
     ];
-    assert_eq!(words(encoded(&swap, &tongue)), [&sha[..], &call].concat());
-    let sent_again = encode_with_text(&swap, &tongue);
-    assert_eq!(words(&sent_again), [&whole[..], &call].concat());
+    for (is_in_nodes_time, flag) in [(false, "0"), (true, "1")] {
+        let arguments = [
+            text(&token),
+            "30000",
+            "77",
+            &*window,
+            &*idle,
+            flag,
+            text(&before),
+        ];
+        let call = [&keys[..], &arguments].concat();
+        let swap = swap().in_nodes_time(is_in_nodes_time);
+        assert_eq!(words(encoded(&swap, &tongue)), [&sha[..], &call].concat());
+        let sent_again = encode_with_text(&swap, &tongue);
+        assert_eq!(words(&sent_again), [&whole[..], &call].concat());
+    }
+}
+
+#[test]
+fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
+    let [_, token] = tokens();
+    let fenced = acquisition(&["r"], &token, None).with_counters(Some("c".into()));
+    for (text, words) in [
+        (&b"CLOCKAPART 86400000000"[..], "86400 s ahead of"),
+        (b"CLOCKAPART -90000000", "90 s behind"),
+    ] {
+        let answer = interpret(&fenced, Dialect::NamesHolder, 3, &Value::Error(text));
+        let Answer::Failed(error) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(error.kind(), NodeErrorKind::Clock);
+        assert!(
+            !error.was_sent() && error.to_string().contains(words),
+            "{error}"
+        );
+    }
 }
 
 #[test]

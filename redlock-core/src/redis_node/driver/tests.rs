@@ -122,9 +122,12 @@ impl Peer {
     async fn shake_hands(&mut self) {
         loop {
             let command = self.command().await;
-            let hello = "*2\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n";
-            let is_hello = command.starts_with("HELLO");
-            self.answer(if is_hello { hello } else { ":1\r\n" }).await;
+            self.answer(match command.split(' ').next() {
+                Some("HELLO") => "*2\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n",
+                Some("INFO") => "-NOPERM this user has no permissions\r\n",
+                _ => ":1\r\n",
+            })
+            .await;
             if command.starts_with("EVALSHA") {
                 return;
             }

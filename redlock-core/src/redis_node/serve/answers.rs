@@ -11,7 +11,7 @@ use crate::caught::caught;
 use crate::node::{Answer, NodeError, NodeErrorKind};
 
 use super::super::command::{
-    encode_with_text, interpret, is_marker_gone, is_noscript, is_of_replica,
+    encode_with_text, interpret, is_clock_apart, is_marker_gone, is_noscript, is_of_replica,
 };
 use super::super::connect::{CLOSED, describe};
 use super::super::inbox::Owed;
@@ -125,6 +125,9 @@ impl Serve<'_> {
                 self.answered += 1;
                 if is_marker_gone(value) {
                     self.doubt();
+                }
+                if is_clock_apart(value) {
+                    self.look_at_clock();
                 }
                 let answer = interpret(&operation, dialect, self.epoch, value);
                 let answer = self.as_far_as_it_counts(&operation, answer);

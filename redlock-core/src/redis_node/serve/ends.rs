@@ -41,7 +41,11 @@ impl Serve<'_> {
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat | Purpose::Asking | Purpose::Check | Purpose::Memory | Purpose::Probe => {}
+                Purpose::Heartbeat
+                | Purpose::Asking
+                | Purpose::Check
+                | Purpose::Memory
+                | Purpose::Probe => {}
             }
         }
         self.inbox.close(error, owed);

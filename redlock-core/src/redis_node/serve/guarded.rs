@@ -76,6 +76,14 @@ impl Serve<'_> {
         self.ask();
     }
 
+    /// The node's clock is not where this client took it to be. Unless that is known, one of the two
+    /// has stepped since the last check.
+    pub(super) fn look_at_clock(&mut self) {
+        if self.check_at.is_some() && !self.inbox.pulse.is_clock_apart() {
+            self.ask();
+        }
+    }
+
     /// What a node in quarantine grants is no vote: it may have granted the same to another, and
     /// forgotten that. The release undoes it all the same.
     pub(super) fn as_far_as_it_counts(&self, operation: &Operation, answer: Answer) -> Answer {

@@ -2,6 +2,7 @@
 
 use tokio::time::Instant;
 
+use crate::caught::log;
 use crate::node::NodeError;
 
 use super::super::vetting::{Facts, Vetting, refused};
@@ -47,7 +48,7 @@ impl Serve<'_> {
         match (memory.facts.eviction(pool), self.options.vetting) {
             (Some(fault), Vetting::Refuse) => return Err(refused(fault)),
             (Some(fault), Vetting::Warn) if before.as_ref() != Some(&fault) => {
-                tracing::warn!(%pool, "{fault}");
+                log!(warn, %pool, "{fault}");
             }
             _ => {}
         }

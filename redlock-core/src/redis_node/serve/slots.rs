@@ -27,7 +27,11 @@ impl Serve<'_> {
                 redirected.owed(owed);
                 self.tried(true);
             }
-            Purpose::Heartbeat | Purpose::Asking | Purpose::Check | Purpose::Memory | Purpose::Probe => {}
+            Purpose::Heartbeat
+            | Purpose::Asking
+            | Purpose::Check
+            | Purpose::Memory
+            | Purpose::Probe => {}
         }
     }
 }

@@ -118,7 +118,7 @@ mod tests {
             &bulk(&long),
             b"+OK\r\n",
             &bulk(&long[..MOST_KEPT]),
-            &bulk(&long[..MOST_KEPT + 1]),
+            &bulk(&long[..=MOST_KEPT]),
             &bulk(b"short"),
             b"*3\r\n:7\r\n",
             &bulk(&long),

@@ -153,7 +153,8 @@ pub enum Owner {
     EachClient,
     /// The rule for two processes that draw the same: A and B have one token. One that was refused by
     /// the other's key sends its release only where it was granted. Neither ends before it has heard
-    /// from all nodes: nobody can tell whose a key is behind an answer that is out.
+    /// from all nodes: nobody can tell whose a key is behind an answer that is out. And a release does
+    /// not come once its key has expired, when the other's may be there.
     Cloned,
     /// Unsafe: the same, and the release goes everywhere.
     ClonedUnheeded,

@@ -133,6 +133,7 @@ pub enum Awaited {
 
 /// What an attempt knows of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Attempt {
     /// How far it has come.
     pub phase: Phase,

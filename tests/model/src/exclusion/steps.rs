@@ -386,6 +386,10 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         if may_vanish && self.promise != Promise::NothingLeft {
             let mut next = *state;
             next.columns[n].clear();
+            if self.owner.is_cloned() {
+                // A release is not under way for as long as its key lives.
+                next.columns[n].cells[owner].release = false;
+            }
             to(Action::Vanish(owner, n), next);
         }
         if state.restarts < self.restarts {

@@ -14,12 +14,13 @@
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
 //! grant that comes in after T was chosen may still be confirmed and counted.
 
+mod clocks;
 mod handing;
 mod property;
 mod state;
 mod steps;
 
-pub use state::{Action, Attempt, Cell, Column, Phase, Standing, State, Vote};
+pub use state::{Action, Attempt, Cell, Column, Most, Phase, Standing, State, Vote};
 
 use crate::search::Model;
 
@@ -34,6 +35,10 @@ pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
     pub counters: Counters,
     /// What the client's clock adds.
     pub hints: Hints,
+    /// What the nodes' clocks show.
+    pub clocks: Clocks,
+    /// When an idle counter goes away.
+    pub expiry: Expiry,
     /// Whether keys that are missing are put back.
     pub restoring: Restoring,
     /// How a lock goes from one holder to the next.
@@ -93,6 +98,46 @@ pub enum Hints {
     Any(&'static [u8]),
     /// Right clocks: an attempt that starts later has a hint that is this much higher.
     Clock(u8),
+}
+
+/// What the nodes' clocks show. Counts with [`Hints::Clock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clocks {
+    /// The time.
+    Right,
+    /// More than the time on some nodes, until each of them is mended.
+    Ahead {
+        /// On so many.
+        nodes: usize,
+        /// By so much.
+        by: u8,
+        /// What is made of it.
+        say: Say,
+    },
+}
+
+/// Which clocks have a say in a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Say {
+    /// The rule: an attempt hints at what a majority of the clocks shows when it starts, and a node
+    /// whose own clock shows anything else refuses. Where no majority agrees, all do.
+    OfTheMost,
+    /// Unsafe: each node takes its own clock for the time.
+    OfEach,
+}
+
+/// When an idle counter goes away. All attempts that have begun by then are over: of that, the model
+/// asks for this much, that the node grants none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Never.
+    Never,
+    /// The rule: not before the time has passed it, also where a wrong clock was mended meanwhile.
+    Passed,
+    /// Unsafe: not before the node's own clock has passed it, which may be wrong for so long.
+    PassedByItsOwnClock,
+    /// Unsafe: at any time, wherever it stands.
+    Idle,
 }
 
 /// Whether an attempt sets its key again where it is missing, with the same owner token. The `SET`
@@ -185,6 +230,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             acquisition: Acquisition::Once,
             counters: Counters::Kept,
             hints: Hints::None,
+            clocks: Clocks::Right,
+            expiry: Expiry::Never,
             restoring: Restoring::Never,
             handing: Handing::Never,
             messages: Messages::Reduced,
@@ -199,6 +246,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Model for Fencing<NODES, ATTEMPT
 
     fn initial(&self) -> Self::State {
         let mut state = State::default();
+        if let Clocks::Ahead { nodes, .. } = self.clocks {
+            for column in state.columns.iter_mut().take(nodes) {
+                column.is_ahead = true;
+            }
+        }
         if !self.has_starts() {
             for attempt in &mut state.attempts {
                 attempt.phase = Phase::Trying;

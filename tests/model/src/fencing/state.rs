@@ -19,6 +19,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPT
                 key: 0,
                 counter: 0,
                 refuses: 0,
+                is_ahead: false,
                 cells: [Cell::default(); ATTEMPTS],
             }; NODES],
             attempts: [Attempt::default(); ATTEMPTS],
@@ -35,6 +36,8 @@ pub struct Column<const ATTEMPTS: usize> {
     pub counter: u8,
     /// The attempts that it will not grant because it restarted since they began. A bit for each.
     pub refuses: u8,
+    /// Its clock shows more than the time.
+    pub is_ahead: bool,
     /// One for each attempt.
     pub cells: [Cell; ATTEMPTS],
 }
@@ -99,8 +102,22 @@ pub struct Attempt {
     /// The attempts that held their lease when this one began: when it started, or when a node
     /// first granted it, as the promise has it. A bit for each.
     pub before: u8,
+    /// What most clocks showed when it started.
+    pub most: Most,
     /// The attempts that held their lease when this one came to hold its own. A bit for each.
     pub held_before: u8,
+}
+
+/// What a majority of the clocks shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Most {
+    /// The time.
+    #[default]
+    Right,
+    /// More.
+    Ahead,
+    /// There is no majority that agrees.
+    Disagree,
 }
 
 /// How far an attempt has come. One that fails, or whose client dies, gets no further.
@@ -153,6 +170,8 @@ pub enum Action {
     Restore(usize, usize),
     Vanish(usize, usize),
     Restart(usize),
+    Mend(usize),
+    Expire(usize),
 }
 
 /// A, B, C, …
@@ -198,6 +217,8 @@ impl fmt::Display for Action {
             Self::Restore(a, n) => write!(f, "node {} restores {}'s key", n + 1, name(a)),
             Self::Vanish(a, n) => write!(f, "{}'s key vanishes from node {}", name(a), n + 1),
             Self::Restart(n) => write!(f, "node {} restarts empty", n + 1),
+            Self::Mend(n) => write!(f, "node {}'s clock is mended", n + 1),
+            Self::Expire(n) => write!(f, "node {}'s counter expires", n + 1),
         }
     }
 }

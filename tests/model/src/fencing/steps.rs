@@ -48,6 +48,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         for n in 0..NODES {
             self.lose(state, n, to);
+            Self::mend(state, n, to);
+            self.expire(state, n, to);
         }
     }
 
@@ -63,6 +65,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let mut next = *state;
         next.attempts[a].phase = Phase::Trying;
+        next.attempts[a].most = self.most(state);
         if self.promise == Promise::StartOrder {
             next.attempts[a].before = state.held();
         }
@@ -82,7 +85,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             return;
         }
         let gives_way = !again && self.gives_way(state, a, n);
-        if column.key != 0 && !gives_way || column.refuses >> a & 1 == 1 {
+        let shift = self.shift(state, a, n);
+        let has_no_say = column.refuses >> a & 1 == 1 || shift.is_none();
+        if column.key != 0 && !gives_way || has_no_say {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
                 next.columns[n].cells[a].vote = Vote::Refused;
@@ -99,7 +104,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             Hints::None => &[0][..],
             Hints::Any(hints) => hints,
             Hints::Clock(apart) => {
-                one_clock = [apart * (u8::try_from(a).unwrap_or(0) + 1)];
+                one_clock = [Self::time(apart, a) + shift.unwrap_or(0)];
                 &one_clock
             }
         };
@@ -351,9 +356,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             next.columns[n].key = 0;
             next.columns[n].counter = 0;
             if self.counters == Counters::LostAndGuarded {
-                next.columns[n].refuses = (0..ATTEMPTS)
-                    .filter(|a| state.attempts[*a].phase != Phase::Idle)
-                    .fold(0, |begun, a| begun | 1 << a);
+                next.columns[n].refuses = Self::begun(state);
             }
             to(Action::Restart(n), next);
         }

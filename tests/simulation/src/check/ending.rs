@@ -102,7 +102,7 @@ impl History {
                 seat.granted.is_some()
                     && seat.heard_at.is_some()
                     && seat.heard_at <= attempt.made_by
-                    && !seat.was_restored
+                    && seat.restored.is_none()
                     && !seat.is_excused
                     && server.has(&lease.resource, &attempt.token)
             };

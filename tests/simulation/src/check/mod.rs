@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Resource};
 
-use crate::clock::SkewedClock;
+use crate::clock::{EPOCH, SkewedClock};
 use crate::history::{History, Invariant, LeaseRecord, on_clock};
 use crate::world::{CallId, ProcessId};
 
@@ -27,9 +27,8 @@ impl History {
     /// `call` was handed a lease by a client whose nodes are in `epochs`. Returns its number.
     pub fn acquired(&self, call: CallId, lease: &Lease, epochs: &[u32]) -> usize {
         let now = self.world.now();
-        let (validity, held_for, over) = self
-            .world
-            .observing(|| (lease.validity(), lease.held_for(), lease.over()));
+        let look = || (lease.validity(), lease.held_for(), lease.over());
+        let (validity, held_for, over) = self.world.observing(look);
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
         let (process, request, clock) = {
@@ -116,6 +115,7 @@ impl History {
                 broken.push((Invariant::Unfenced, text));
             }
             inner.check_tokens(number, &mut broken);
+            self.check_ahead(&id, token, &mut broken);
             number
         };
         if self.rules.exclusion && over.is_none() {
@@ -127,6 +127,17 @@ impl History {
             self.check_vouched(process, &id, epochs);
         }
         number
+    }
+
+    fn check_ahead(&self, id: &str, token: Option<u64>, broken: &mut Broken) {
+        let (Some(most), Some(token)) = (self.rules.most_ahead, token) else {
+            return;
+        };
+        let latest = (EPOCH + self.world.now() + most).as_micros();
+        if u128::from(token) > latest {
+            let text = format!("the token {token} of {id} is above {latest}");
+            broken.push((Invariant::TokenAhead, text));
+        }
     }
 
     /// Validity has no gaps and never comes back, so two leases were valid at once if and only if
@@ -255,6 +266,8 @@ impl History {
             let attempts = inner.attempts.iter().enumerate();
             let mut unreleased = attempts.filter(|(number, attempt)| {
                 let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
+                // What may be a copy's is left to its ttl.
+                let was_served = was_served && attempt.doubled.is_none();
                 let has_ended = attempt.released_at.is_some() || attempt.is_shortened;
                 was_served && !has_ended && !was_left(*number)
             });

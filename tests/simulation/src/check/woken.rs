@@ -20,7 +20,7 @@ impl History {
             return;
         };
         let late = now.saturating_sub(free_since);
-        if late > LATEST && self.is_awake(inner, call) {
+        if late > LATEST && self.is_awake(inner, call) && inner.is_alone_told(call) {
             let text = format!("call {call} paused though the lock was free, for {late:?}");
             broken.push((Invariant::Unwoken, text));
         }
@@ -28,6 +28,14 @@ impl History {
 }
 
 impl Inner {
+    /// Whether what was told was told to `call`: another one of its line that is not polled still
+    /// hears of the same keys.
+    fn is_alone_told(&self, call: CallId) -> bool {
+        let line = self.queues.get(&self.calls[call].line);
+        let mut others = line.into_iter().flat_map(|line| &line.waiting);
+        others.all(|other| *other == call || self.calls[*other].stalled.is_zero())
+    }
+
     /// Since when a majority of the nodes, each of which voted in the last attempt of `call`, has told
     /// that the lock is free, as far as its pause is concerned.
     fn free_since(&self, call: CallId, now: Duration) -> Option<Duration> {

@@ -140,6 +140,7 @@ impl SimulatedClient {
             for number in 0..me.settings.names {
                 let mut request = Request::new(name(number));
                 request.ttl = Duration::from_millis(500);
+                request.fencing = me.settings.misset > 0;
                 request.retry = Retry {
                     limit: RetryLimit::Wait(bound),
                     delay: Duration::from_millis(200),

@@ -12,10 +12,15 @@ pub enum Invariant {
     TokenUnique,
     /// A later lease has a lower fencing token.
     TokenOrder,
+    /// A fencing token is further ahead of the time than most nodes' clocks are.
+    TokenAhead,
     /// The store took a write of an earlier holder behind one of a later holder.
     StoreOrder,
     /// A release removed a key that was not its own.
     ForeignRelease,
+    /// A release went where it was not granted, though a copy of the process was known to have the same
+    /// token.
+    Trampled,
     /// An operation changed a key, or lowered a counter, that it must not touch.
     ForeignChange,
     /// A lease claims to be valid for longer than its ttl less the drift, from its beginning.

@@ -66,6 +66,10 @@ pub(crate) struct Attempt {
     pub(crate) voted: u64,
     /// When it was first refused.
     pub(crate) held_at: Option<Duration>,
+    /// Those that granted.
+    knows_granted: u64,
+    /// For how long its process had stood still when it heard that a copy of it has its token.
+    pub(crate) doubled: Option<Duration>,
     /// When grants reached the client.
     pub(crate) votes: Vec<Duration>,
     /// When its first release was sent, or the acquisition of its first successor.
@@ -90,6 +94,7 @@ pub(crate) struct Extension {
 
 /// What one node did for one attempt.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub(crate) struct Seat {
     pub(crate) asked: u32,
     /// The place of the grant among all that happened.
@@ -104,8 +109,10 @@ pub(crate) struct Seat {
     was_overtaken: bool,
     /// When the client was done with the answer to the acquisition.
     pub(crate) heard_at: Option<Duration>,
-    /// A key was put back here.
-    pub(crate) was_restored: bool,
+    /// The place at which a key was last put back here.
+    pub(crate) restored: Option<u64>,
+    /// A copy of the process has the same token here.
+    is_copied: bool,
     /// The node's epoch in which it last said yes.
     pub(crate) epoch: Option<u32>,
 }
@@ -256,6 +263,20 @@ impl History {
         }
     }
 
+    /// A copy of a process took a lock just before `operation` came.
+    pub fn copied(&self, seat: usize, operation: &Operation) {
+        self.note(7, [seat as u64, 0], || {
+            let id = operation.token().short_id();
+            format!("     n{seat} grants {id} to a copy")
+        });
+        let mut inner = self.lock();
+        inner.coverage.copied += 1;
+        if let Some(attempt) = inner.known(operation.token().as_bytes()) {
+            attempt.seats[seat].is_copied = true;
+            attempt.seats[seat].is_excused = true;
+        }
+    }
+
     /// Whether keys of `token` may be at `seat` for a moment more, although it was released.
     pub fn may_linger(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
@@ -269,7 +290,7 @@ impl History {
         let mut inner = self.lock();
         inner
             .known(token)
-            .is_none_or(|attempt| attempt.seats[seat].is_excused)
+            .is_none_or(|attempt| attempt.seats[seat].is_excused || attempt.doubled.is_some())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Answer, Operation, Want};
+use redlock_core::{Answer, NodeErrorKind, Operation, Want};
 
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
@@ -44,6 +44,36 @@ pub enum Submitted {
     Other,
 }
 
+impl Attempt {
+    fn new(
+        process: ProcessId,
+        operation: &Operation,
+        now: Duration,
+        predecessor: Option<usize>,
+        nodes: usize,
+    ) -> Self {
+        Self {
+            process,
+            token: operation.token().as_bytes().into(),
+            short_id: operation.token().short_id().to_owned(),
+            staked_at: now,
+            ttl: Duration::ZERO,
+            predecessor,
+            seats: vec![Seat::default(); nodes],
+            voted: 0,
+            held_at: None,
+            knows_granted: 0,
+            doubled: None,
+            votes: Vec::new(),
+            released_at: None,
+            made_by: None,
+            is_shortened: false,
+            longest_ttl: Duration::ZERO,
+            extensions: Vec::new(),
+        }
+    }
+}
+
 impl History {
     /// A client hands an operation to a node.
     pub fn submitting(
@@ -73,23 +103,8 @@ impl History {
             let known = inner.attempts.len();
             let predecessor = operation.predecessor();
             let predecessor = predecessor.and_then(|token| inner.number_of(token.as_bytes()));
-            let number = inner.attempt_of(operation, || Attempt {
-                process,
-                token: operation.token().as_bytes().into(),
-                short_id: id.to_owned(),
-                staked_at: now,
-                ttl: Duration::ZERO,
-                predecessor,
-                seats: vec![Seat::default(); nodes],
-                voted: 0,
-                held_at: None,
-                votes: Vec::new(),
-                released_at: None,
-                made_by: None,
-                is_shortened: false,
-                longest_ttl: Duration::ZERO,
-                extensions: Vec::new(),
-            });
+            let new = || Attempt::new(process, operation, now, predecessor, nodes);
+            let number = inner.attempt_of(operation, new);
             if let Some(predecessor) = operation.predecessor()
                 && let Some(before) = inner.known(predecessor.as_bytes())
                 && before.released_at.is_none()
@@ -103,6 +118,15 @@ impl History {
             }
             if let Want::Acquire { ttl, .. } = want {
                 attempt.ttl = ttl;
+            }
+            if matches!(want, Want::Release { .. } | Want::Shorten { .. })
+                && attempt.knows_granted >> seat & 1 == 0
+                // Otherwise it was sent while the client heard of it.
+                && attempt.doubled == Some(self.world.paused_for(process))
+            {
+                let text =
+                    format!("c{process} has n{seat} drop {id}, which a copy of it may hold there");
+                broken = Some((Invariant::Trampled, text));
             }
             match want {
                 Want::Release { .. } if attempt.released_at.is_none() => {
@@ -159,13 +183,22 @@ impl History {
         });
         let now = self.world.now();
         let mut inner = self.lock();
+        if let Answer::Failed(error) = answer {
+            inner.coverage.apart += u64::from(error.kind() == NodeErrorKind::Clock);
+        }
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };
+        let paused = self.world.paused_for(attempt.process);
         if let (Want::Acquire { .. }, Answer::Granted { .. } | Answer::Held(_)) = (want, answer) {
             attempt.voted |= 1 << seat;
             if matches!(answer, Answer::Held(_)) {
                 attempt.held_at.get_or_insert(now);
+            }
+            if is_granted(answer) {
+                attempt.knows_granted |= 1 << seat;
+            } else if attempt.seats[seat].is_copied {
+                attempt.doubled.get_or_insert(paused);
             }
         }
         if !is_granted(answer) {
@@ -228,6 +261,9 @@ impl History {
                 == served.after.len();
             let (mut zombies, mut confirmed, mut refused, mut restored) = (0, 0, 0, 0);
             match want {
+                // Nothing is there that has to be undone.
+                Want::Acquire { .. } if matches!(answer, Answer::Failed(error) if !error.was_sent()) =>
+                    {}
                 Want::Acquire { .. } => {
                     kept.asked += 1;
                     if kept.asked > 1 {
@@ -254,7 +290,7 @@ impl History {
                 Want::Restore { .. } if is_granted(answer) => {
                     kept.is_excused |= served.is_late;
                     kept.was_overtaken |= kept.was_released;
-                    kept.was_restored = true;
+                    kept.restored = Some(place);
                     restored = 1;
                 }
                 Want::Release { .. } => kept.was_released = true,

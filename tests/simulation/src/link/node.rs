@@ -5,12 +5,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use redlock_core::{
-    Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want,
-    Watch,
+    Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, NodeTime, Operation, Reply,
+    Want, Watch,
 };
 
 use super::owed::{Owed, owed_until};
-use super::{Gate, InFlight, Link, State};
+use super::{Gate, InFlight, Link, State, UNREAD};
+use crate::clock::moved;
 use crate::history::Submitted;
 
 /// When an answer has been out for so long, the node votes no at once.
@@ -111,6 +112,18 @@ impl Node for Link {
 
     fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Relaxed)
+    }
+
+    fn time(&self) -> NodeTime {
+        let ahead = self.clock_ahead.load(Ordering::Relaxed);
+        if self.sentry.is_none() {
+            return NodeTime::Uncompared;
+        }
+        if ahead == UNREAD {
+            return NodeTime::Unread;
+        }
+        let now = self.clock.moment_at(self.world().now()).since_origin();
+        NodeTime::Shows(moved(now, ahead))
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {

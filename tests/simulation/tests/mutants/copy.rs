@@ -33,7 +33,7 @@ impl Copy {
         }
         weave(mutants, &mut files)?;
         let manifest = read(&workspace.join("Cargo.toml"));
-        let alone = manifest_of(&manifest, &SOURCES);
+        let alone = manifest_of(&manifest, &SOURCES, name);
         files.insert("Cargo.toml".to_owned(), alone);
         files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
         let package = "tests/simulation/Cargo.toml";
@@ -158,12 +158,16 @@ fn weave(mutants: &[&'static Mutant], files: &mut BTreeMap<String, String>) -> R
     Ok(())
 }
 
-/// The workspace's `manifest` with these members only.
-fn manifest_of(manifest: &str, members: &[&str]) -> String {
-    let (_, packages) = manifest
-        .split_once("[workspace.package]")
-        .expect("the workspace says what its packages have in common");
-    format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[workspace.package]{packages}")
+/// The workspace's `manifest` with these members only, in a version named `build`: cargo would take
+/// the libraries of another copy, which are built into the same place, for those of this one.
+fn manifest_of(manifest: &str, members: &[&str], build: &str) -> String {
+    let common = manifest.split_once("[workspace.package]\nversion = \"");
+    let (_, packages) = common.expect("the workspace says what its packages have in common");
+    let (version, rest) = packages.split_once('"').expect("a version");
+    format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[workspace.package]\nversion = \
+         \"{version}+{build}\"{rest}"
+    )
 }
 
 /// Adds all files below `folder` of `root`, by their names below `root`.

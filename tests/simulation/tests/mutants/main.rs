@@ -6,6 +6,7 @@
 //! `simulate` runs until it finds the violation that is expected. If it finds none, the test fails.
 
 mod copy;
+mod nodes;
 mod proof;
 mod table;
 mod waiting;
@@ -14,6 +15,7 @@ mod weave;
 use std::collections::BTreeMap;
 
 use copy::Copy;
+use nodes::NODES;
 use proof::PROOF;
 use table::{MUTANTS, Mutant};
 use waiting::WAITING;
@@ -66,7 +68,7 @@ mod in_full {
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(PROOF).chain(WAITING)
+    MUTANTS.iter().chain(PROOF).chain(NODES).chain(WAITING)
 }
 
 fn assert_caught(mutants: &[&'static Mutant], name: &str) {

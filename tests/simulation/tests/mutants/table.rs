@@ -24,32 +24,26 @@ pub(crate) const SEEDS: u64 = 30_000;
 const ATTEMPT: &str = "redlock-core/src/attempt.rs";
 const CLAIM: &str = "redlock-core/src/claim.rs";
 const EXTEND: &str = "redlock-core/src/extend.rs";
-const FLEET: &str = "redlock-core/src/guard/fleet.rs";
 const LEASE: &str = "redlock-core/src/lease.rs";
 const LEAVE: &str = "redlock-core/src/leave.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const NOTICE: &str = "redlock-core/src/notice.rs";
 const POSSESSION: &str = "redlock-core/src/possession.rs";
 const QUORUM: &str = "redlock-core/src/quorum.rs";
 const REQUEST: &str = "redlock-core/src/request.rs";
-const VOTES: &str = "redlock-core/src/votes.rs";
-const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 
-const CONFIRM_ANY_KEY: Patch = Patch {
-    file: MEMORY,
-    find: "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
-        if let Some(refusal) = self.refusal(operation) {
-            return refusal;
-        }
-",
-    replace:
-        "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
-",
-};
-
 pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "a-copys-lock-released",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "let anothers = if state.is_doubled {",
+            replace: "let anothers = if false {",
+        }],
+        profile: "faulty",
+        breaks: Invariant::Trampled,
+    },
     Mutant {
         name: "quorum-of-half",
         patches: &[Patch {
@@ -70,11 +64,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             },
             Patch {
                 file: CLAIM,
-                find: "seats_in(seats) >= majority(self.nodes.len())",
-                replace: "seats_in(seats) >= majority(self.nodes.len() - match &acquisition {
+                find: "seats_in(self.vouching()) >= majority(self.nodes.len())",
+                replace: "let failed = match &self.lock().acquisition {
             Acquisition::Open(round) => round.tally().failed,
             Acquisition::Settled(_) => 0,
-        })",
+        };
+        seats_in(self.vouching()) >= majority(self.nodes.len() - failed)",
             },
         ],
         profile: "faulty",
@@ -138,11 +133,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "acquire-without-nx",
         patches: &[Patch {
             file: MEMORY,
-            find: "if let Some(entry) = entries.find(|entry| Some(&*entry.value) != gives_way) {
-            return Answer::Held(Holding::by(entry.value.clone()));
-        }
-        for",
-            replace: "for",
+            find: "entries.find(|entry| Some(&*entry.value) != gives_way)",
+            replace: "entries.find(|_| false)",
         }],
         profile: "calm",
         breaks: Invariant::Exclusion,
@@ -228,8 +220,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
             file: CLAIM,
-            find: "(restored | reached) & !spared",
-            replace: "reached & !spared",
+            find: "state.restored | acquisition.reached",
+            replace: "acquisition.reached",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
@@ -251,8 +243,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stragglers-forgotten",
         patches: &[Patch {
             file: CLAIM,
-            find: "(state.restored, state.acquisition.seats().reached)",
-            replace: "(state.restored, state.acquisition.seats().granted)",
+            find: "state.restored | acquisition.reached",
+            replace: "state.restored | acquisition.granted",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
@@ -292,99 +284,5 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         }],
         profile: "faulty",
         breaks: Invariant::SetTwice,
-    },
-    Mutant {
-        name: "a-counter-that-repeats",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "highest.unwrap_or(0).saturating_add(1).max(hint)",
-            replace: "highest.unwrap_or(0).max(hint)",
-        }],
-        profile: "wild",
-        breaks: Invariant::TokenUnique,
-    },
-    Mutant {
-        name: "token-not-confirmed",
-        patches: &[Patch {
-            file: ATTEMPT,
-            find: "if below.is_empty() {",
-            replace: "if below.is_empty() || true {",
-        }],
-        profile: "wild",
-        breaks: Invariant::TokenOrder,
-    },
-    Mutant {
-        name: "token-confirmed-whoever-has-the-key",
-        patches: &[CONFIRM_ANY_KEY],
-        profile: "wild",
-        breaks: Invariant::TokenUnique,
-    },
-    Mutant {
-        name: "token-confirmed-on-any-majority",
-        patches: &[
-            CONFIRM_ANY_KEY,
-            Patch {
-                file: ATTEMPT,
-                find: "let round = claim.confirm(token.as_u64(), &below);
-        before(clock, until, round.decided()).await;
-",
-                replace: "let all: Vec<usize> = (0..votes.len()).collect();
-        let round = claim.confirm(token.as_u64(), &all);
-        before(clock, until, round.decided()).await;
-        if round.tally().is_won() {
-            return Agreement { token: Some(token), disagreement: None };
-        }
-",
-            },
-        ],
-        profile: "wild",
-        breaks: Invariant::TokenUnique,
-    },
-    Mutant {
-        name: "guard-off",
-        patches: &[Patch {
-            file: SENTRY,
-            find: "None => self.guard(check, process, stepped),",
-            replace: "None => Action::Vote,",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "quarantine-too-short",
-        patches: &[Patch {
-            file: FLEET,
-            find: "longest.saturating_add(margin)",
-            replace: "(longest + margin) / 4",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "grants-of-an-earlier-epoch-count",
-        patches: &[
-            Patch {
-                file: VOTES,
-                find: "if *epoch == node.epoch())",
-                replace: "if *epoch <= node.epoch())",
-            },
-            Patch {
-                file: VOTES,
-                find: "self.epochs.get(seat) == Some(&node.epoch())",
-                replace: "self.epochs.get(seat) <= Some(&node.epoch())",
-            },
-        ],
-        profile: "forgetful",
-        breaks: Invariant::Unvouched,
-    },
-    Mutant {
-        name: "new-epochs-not-heeded",
-        patches: &[Patch {
-            file: NOTICE,
-            find: "if !self.shared.claim.is_vouched_for() {",
-            replace: "if false {",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Unvouched,
     },
 ];

@@ -14,7 +14,6 @@ const LEAVE: &str = "redlock-core/src/leave.rs";
 const LINE: &str = "redlock-core/src/queue/line.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const PATIENCE: &str = "redlock-core/src/patience.rs";
-const ROUND: &str = "redlock-core/src/round.rs";
 const TURN: &str = "redlock-core/src/queue/turn.rs";
 const VIGIL: &str = "redlock-core/src/vigil.rs";
 const WAIT: &str = "redlock-core/src/queue/wait.rs";
@@ -140,16 +139,12 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "a-successor-keeps-the-counter",
         patches: &[Patch {
             file: MEMORY,
-            find: "                    Some(counters) if granted == Answer::GRANTED => {
-",
-            replace: "                    Some(counters)
-                        if granted == Answer::GRANTED && operation.predecessor().is_some() =>
-                    {
-                        let counter = counters.names().map(|key| self.counter(key)).max();
-                        Answer::Granted { counter, epoch: 0 }
-                    }
-                    Some(counters) if granted == Answer::GRANTED => {
-",
+            find: "let next = self.next(counters).max(clamped);",
+            replace: "let next = if operation.predecessor().is_some() {
+                    self.next(counters) - 1
+                } else {
+                    self.next(counters).max(clamped)
+                };",
         }],
         profile: "calm",
         breaks: Invariant::TokenUnique,
@@ -213,7 +208,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             file: LINE,
             find: "            // The turn has come to nothing.
 ",
-            replace: "            return (Look::Wait(due), [const { None }; 3]);
+            replace: "            return (Look::Wait(due), [const { None }; 2]);
 ",
         }],
         profile: "faulty",
@@ -302,21 +297,15 @@ pub(crate) const WAITING: &[Mutant] = &[
         breaks: Invariant::Storm,
     },
     Mutant {
-        name: "a-node-still-to-vote-is-not-watched",
+        name: "a-report-wakes-nobody",
         patches: &[Patch {
             file: VIGIL,
-            find: "let seats = !refusal.failed_seats();",
-            replace: "let seats = refusal.voted_seats();",
-        }],
-        profile: "faulty",
-        breaks: Invariant::Unwoken,
-    },
-    Mutant {
-        name: "a-vote-behind-the-report-wakes-nobody",
-        patches: &[Patch {
-            file: ROUND,
-            find: "state.goal = Goal::OtherThan(voted);",
-            replace: "state.goal = Goal::All;",
+            find: "if state.looks_at.is_none_or(|looks_at| due < looks_at) {
+            state.waiting.take()
+",
+            replace: "if state.looks_at.is_none_or(|looks_at| due < looks_at) {
+            None
+",
         }],
         profile: "faulty",
         breaks: Invariant::Unwoken,

@@ -29,7 +29,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
         assert!(question.contains("redlock:marker") && !question.contains("1 ? "));
         answer(&mut serve, &mut server, &checked(5_000, None)).await;
         assert!(
-            socket.take().contains("1 ? 5000"),
+            socket.take().contains("1 ? 6000"),
             "at once, what it is to be"
         );
         let before = Instant::now();

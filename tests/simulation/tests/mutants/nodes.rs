@@ -1,0 +1,175 @@
+//! The mutants of fencing tokens, and of nodes that may have forgotten locks.
+
+use redlock_simulation::Invariant;
+
+use crate::table::{Mutant, Patch};
+
+const ATTEMPT: &str = "redlock-core/src/attempt.rs";
+const FENCING: &str = "redlock-core/src/fencing.rs";
+const FLEET: &str = "redlock-core/src/guard/fleet.rs";
+const MEMORY: &str = "redlock-core/src/memory/store.rs";
+const NOTICE: &str = "redlock-core/src/notice.rs";
+const VOTES: &str = "redlock-core/src/votes.rs";
+const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
+
+const CONFIRM_ANY_KEY: Patch = Patch {
+    file: MEMORY,
+    find: "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
+        if let Some(refusal) = self.refusal(operation) {
+            return refusal;
+        }
+",
+    replace:
+        "fn confirm(&mut self, operation: &Operation, counter: u64, expires: Moment) -> Answer {
+",
+};
+
+/// Counters are seldom apart where clocks make them alike. This alone breaks nothing.
+const NO_HINT: Patch = Patch {
+    file: MEMORY,
+    find: "let next = self.next(counters).max(clamped);",
+    replace: "let next = self.next(counters);",
+};
+
+pub(crate) const NODES: &[Mutant] = &[
+    Mutant {
+        name: "a-counter-that-repeats",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "highest.unwrap_or(0).saturating_add(1)",
+            replace: "highest.unwrap_or(0)",
+        }],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "a-wrong-clock-has-its-say",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "if operation.is_in_nodes_time() && clamped != hint {",
+            replace: "if operation.is_in_nodes_time() && clamped != hint && false {",
+        }],
+        profile: "misset",
+        breaks: Invariant::TokenAhead,
+    },
+    Mutant {
+        name: "a-wrong-clock-has-its-say-where-too-few-are-known",
+        patches: &[Patch {
+            file: FENCING,
+            find: "let is_of_nodes = compared >= needed;",
+            replace: "let is_of_nodes = known >= needed;",
+        }],
+        profile: "misset",
+        breaks: Invariant::TokenAhead,
+    },
+    Mutant {
+        name: "the-latest-clock-is-the-time",
+        patches: &[Patch {
+            file: FENCING,
+            find: "let above = *values.get(values.len() / 2)?;
+",
+            replace: "let above = *values.get(values.len() / 2)?;
+    if above > 0 {
+        return values.last().copied();
+    }
+",
+        }],
+        profile: "misset",
+        breaks: Invariant::Liveness,
+    },
+    Mutant {
+        name: "counters-that-are-ahead-idle-away",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "counter_ttl(ttl).saturating_add(ahead)",
+            replace: "counter_ttl(ttl).saturating_add(ahead * 0)",
+        }],
+        profile: "misset",
+        breaks: Invariant::TokenOrder,
+    },
+    Mutant {
+        name: "token-not-confirmed",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "if below.is_empty() {",
+            replace: "if below.is_empty() || true {",
+        }],
+        profile: "wild",
+        breaks: Invariant::TokenOrder,
+    },
+    Mutant {
+        name: "token-confirmed-whoever-has-the-key",
+        patches: &[CONFIRM_ANY_KEY, NO_HINT],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "token-confirmed-on-any-majority",
+        patches: &[
+            CONFIRM_ANY_KEY,
+            NO_HINT,
+            Patch {
+                file: ATTEMPT,
+                find: "let round = claim.confirm(token.as_u64(), &below);
+        before(clock, until, round.decided()).await;
+",
+                replace: "let all: Vec<usize> = (0..votes.len()).collect();
+        let round = claim.confirm(token.as_u64(), &all);
+        before(clock, until, round.decided()).await;
+        if round.tally().is_won() {
+            return Agreement { token: Some(token), disagreement: None };
+        }
+",
+            },
+        ],
+        profile: "wild",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "guard-off",
+        patches: &[Patch {
+            file: SENTRY,
+            find: "None => self.guard(check, process, stepped),",
+            replace: "None => Action::Vote,",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "quarantine-too-short",
+        patches: &[Patch {
+            file: FLEET,
+            find: "longest.saturating_add(margin)",
+            replace: "(longest + margin) / 4",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "grants-of-an-earlier-epoch-count",
+        patches: &[
+            Patch {
+                file: VOTES,
+                find: "if *epoch == node.epoch())",
+                replace: "if *epoch <= node.epoch())",
+            },
+            Patch {
+                file: VOTES,
+                find: "self.epochs.get(seat) == Some(&node.epoch())",
+                replace: "self.epochs.get(seat) <= Some(&node.epoch())",
+            },
+        ],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
+    },
+    Mutant {
+        name: "new-epochs-not-heeded",
+        patches: &[Patch {
+            file: NOTICE,
+            find: "if !self.shared.claim.is_vouched_for() {",
+            replace: "if false {",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
+    },
+];
