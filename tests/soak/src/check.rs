@@ -29,7 +29,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use crate::event::LeaseId;
+use crate::event::{How, LeaseId};
 use crate::history::{Held, History};
 use crate::store::Write;
 
@@ -44,6 +44,8 @@ pub(crate) enum Violation {
     Unfit(LeaseId, u64),
     /// The store took a write although it had taken one with a higher token.
     Store(Write),
+    /// It was given up as another's, or as gone, where nobody can have taken it.
+    FalseLoss(LeaseId, How),
     /// A key that nobody holds any more, as the node describes it.
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
@@ -65,7 +67,7 @@ impl Violation {
             Self::Overlap(one, other, _)
             | Self::SameToken(one, other)
             | Self::TokenOrder(one, other) => vec![*one, *other],
-            Self::Unfit(lease, _) => vec![*lease],
+            Self::Unfit(lease, _) | Self::FalseLoss(lease, _) => vec![*lease],
             _ => Vec::new(),
         }
     }
@@ -95,6 +97,7 @@ impl fmt::Display for Violation {
                     write.token, write.resource
                 )
             }
+            Self::FalseLoss(lease, how) => write!(f, "{lease} was given up as {how}"),
             Self::Leak(key) => write!(f, "leaked: {key}"),
             Self::Stuck(resource) => write!(f, "nobody got {resource} after the faults had ended"),
             Self::Worker(text) => write!(f, "worker: {text}"),
@@ -105,6 +108,19 @@ impl fmt::Display for Violation {
 /// Everything that is wrong with a history that is complete.
 pub(crate) fn violations(history: &History, writes: &[Write]) -> Vec<Violation> {
     violations_among(history, writes, |_| true)
+}
+
+/// Where no server forgets anything, and nobody deletes a key: a lease that is still valid is on a
+/// majority of the nodes then, and nobody can have it.
+pub(crate) fn false_losses(history: &History) -> Vec<Violation> {
+    let leases = history.leases.values();
+    let lost = leases.filter_map(|held| match held.how {
+        Some(how @ (How::Taken | How::Forgotten)) => {
+            Some(Violation::FalseLoss(held.enter.lease, how))
+        }
+        _ => None,
+    });
+    lost.collect()
 }
 
 /// What is wrong already with a history that goes on: among the leases that have ended, of which

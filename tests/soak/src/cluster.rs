@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_tests::{NodeOptions, Nodes, Proxy, RedisNode};
+use redlock_tests::{NodeOptions, Nodes, Proxy, Pttl, RedisNode};
 use tokio::time::{Instant, sleep};
 
 use crate::plan::LONGEST_TTL;
@@ -106,9 +106,17 @@ impl Cluster {
         Self { nodes, proxies }
     }
 
-    /// Through the proxies.
-    pub(crate) fn urls(&self) -> Vec<String> {
-        self.proxies.iter().map(Proxy::url).collect()
+    /// Through the proxies, or past them.
+    pub(crate) fn urls(&self, through_proxies: bool) -> Vec<String> {
+        if through_proxies {
+            self.proxies.iter().map(Proxy::url).collect()
+        } else {
+            self.nodes.iter().map(RedisNode::url).collect()
+        }
+    }
+
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.nodes.iter().map(RedisNode::pid).collect()
     }
 
     /// Lets `fault` happen to the node at `seat` and undoes it after `span`, or as soon as `ended`
@@ -189,27 +197,46 @@ impl Cluster {
         sleep(QUARANTINE).await;
     }
 
-    /// The lock keys that are still there when `within` has passed, or none as soon as there are
-    /// none. Markers and counters that the library keeps for itself are no lock keys.
-    pub(crate) async fn keys_left(&self, within: Duration) -> Vec<String> {
-        let deadline = Instant::now() + within;
-        loop {
-            let mut left = Vec::new();
-            for node in &self.nodes {
-                for key in node.keys() {
-                    let name = key.escape_ascii().to_string();
-                    if !name.contains("redlock:") {
-                        left.push(format!("{name} on {node}, {:?}", node.pttl(&key)));
-                    }
-                }
-            }
-            if left.is_empty() || Instant::now() >= deadline {
-                return left;
-            }
-            // A key's expiry sends no event to us.
-            sleep(Duration::from_millis(20)).await;
+    /// The lock keys that stay behind all clients, which have ended by now: those that live longer
+    /// than any lock, and those that are still there when the last of them has to be gone. Markers and
+    /// counters that the library keeps for itself are no lock keys.
+    pub(crate) async fn keys_leaked(&self) -> Vec<String> {
+        let is_too_long = |left: Pttl| left.left().is_none_or(|left| left > LONGEST_TTL);
+        let present = self.locks();
+        let longest = present.iter().filter_map(|(.., left)| left.left()).max();
+        let mut leaked: Vec<_> = present
+            .iter()
+            .filter(|(.., left)| *left != Pttl::Missing && is_too_long(*left))
+            .map(describe)
+            .collect();
+        if leaked.is_empty()
+            && let Some(longest) = longest
+        {
+            // As the nodes count it, by the clock that we have in common. Nobody sets a key any more.
+            sleep(longest).await;
+            leaked.extend(self.locks().iter().map(describe));
         }
+        leaked
     }
+
+    /// The lock keys that are there now: none may be, where all were released and nothing was lost.
+    pub(crate) fn keys_left(&self) -> Vec<String> {
+        self.locks().iter().map(describe).collect()
+    }
+
+    fn locks(&self) -> Vec<(&RedisNode, String, Pttl)> {
+        let keys = self.nodes.iter().flat_map(|node| {
+            let keys = node.keys().into_iter();
+            keys.map(move |key| (node, key.escape_ascii().to_string(), node.pttl(&key)))
+        });
+        let locks =
+            keys.filter(|(_, name, left)| !name.contains("redlock:") && *left != Pttl::Missing);
+        locks.collect()
+    }
+}
+
+fn describe((node, name, left): &(&RedisNode, String, Pttl)) -> String {
+    format!("{name} on {node}, {left:?}")
 }
 
 /// Does what a client does whose clock is ahead, and whose attempt fails: with one clock on one host,
@@ -242,13 +269,16 @@ mod tests {
     async fn a_key_that_stays_is_found_and_a_counter_is_none() {
         let cluster = Cluster::start(2).await;
         cluster.nodes[0].set("redlock:fence:{r}", "7", None);
-        assert_eq!(cluster.keys_left(Duration::ZERO).await, [""; 0]);
-        cluster.nodes[1].set("r", "token", None);
-        let left = cluster.keys_left(Duration::ZERO).await;
-        assert!(
-            matches!(&left[..], [key] if key.starts_with("r on node")),
-            "{left:?}"
-        );
+        assert_eq!(cluster.keys_left(), [""; 0]);
+        let is_found = |left: &[String]| matches!(left, [key] if key.starts_with("r on node"));
+        let soon = Duration::from_millis(50);
+        cluster.nodes[1].set("r", "token", Some(soon));
+        assert_eq!(cluster.keys_leaked().await, [""; 0], "it expires");
+        for too_long in [None, Some(LONGEST_TTL + Duration::from_secs(60))] {
+            cluster.nodes[1].set("r", "token", too_long);
+            let (left, leaked) = (cluster.keys_left(), cluster.keys_leaked().await);
+            assert!(is_found(&left) && is_found(&leaked), "{left:?} {leaked:?}");
+        }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

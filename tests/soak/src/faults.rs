@@ -60,6 +60,11 @@ impl Toll {
         *counts.entry(fault).or_default() += 1;
     }
 
+    pub(crate) fn add_all(&self, fault: &'static str, times: u64) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(fault).or_default() += times;
+    }
+
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.0
             .lock()

@@ -12,6 +12,7 @@
 mod check;
 mod clock;
 mod cluster;
+mod errors;
 mod event;
 mod faults;
 mod fleet;
@@ -23,6 +24,7 @@ mod plan;
 mod report;
 mod soak;
 mod store;
+mod throttle;
 mod worker;
 
 use std::process::ExitCode;
@@ -39,6 +41,17 @@ async fn main() -> ExitCode {
         && command == worker::COMMAND
     {
         return work(orders).await;
+    }
+    if let [command, words @ ..] = words.as_slice()
+        && command == throttle::COMMAND
+    {
+        return match throttle::run(words).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
     }
     match Options::parse(words) {
         Ok(options) => soak(&options).await,

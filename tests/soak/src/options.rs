@@ -10,6 +10,10 @@ usage: redlock-soak [options]
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
   --seed N                   of the random choices (1); timing is real and does not repeat
+  --throttle any             instead of all other faults: processes and servers stand still for 5 to
+                             80 ms now and then, in control groups where that is possible (cgroup),
+                             else by signals (stop), and servers answer with errors; callers wait
+                             for 200 µs to 50 ms
   --least ROW=N              goes on behind that time, for 10 minutes at most, until this row of the
                              table is at N; may be said several times
   --sabotage no-lock         workers only say that they hold the lock
@@ -40,6 +44,34 @@ impl Sabotage {
     }
 }
 
+/// How processes are made to stand still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Throttle {
+    /// By control groups where they can be made, else by signals.
+    Any,
+    Cgroup,
+    Stop,
+}
+
+impl Throttle {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        match name {
+            "any" => Ok(Self::Any),
+            "cgroup" => Ok(Self::Cgroup),
+            "stop" => Ok(Self::Stop),
+            _ => Err(format!("nothing is throttled by `{name}`")),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Cgroup => "cgroup",
+            Self::Stop => "stop",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) time: Duration,
@@ -51,6 +83,7 @@ pub(crate) struct Options {
     /// Rows of the table, and how far they have to get.
     pub(crate) least: Vec<(String, u64)>,
     pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) throttle: Option<Throttle>,
 }
 
 impl Default for Options {
@@ -64,6 +97,7 @@ impl Default for Options {
             seed: 1,
             least: Vec::new(),
             sabotage: None,
+            throttle: None,
         }
     }
 }
@@ -95,6 +129,7 @@ impl Options {
                 "--nodes" => options.nodes = few()?,
                 "--seed" => options.seed = number()?,
                 "--least" => options.least.push(row(&value)?),
+                "--throttle" => options.throttle = Some(Throttle::parse(&value)?),
                 "--sabotage" => options.sabotage = Some(Sabotage::parse(&value)?),
                 _ => return Err(format!("unknown option `{option}`")),
             }
@@ -148,6 +183,7 @@ mod tests {
             "--nodes 101",
             "--sabotage coffee",
             "--speed 1",
+            "--throttle thumb",
             "--least overlaps",
             "--least overlaps=some",
         ] {

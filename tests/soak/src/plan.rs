@@ -12,6 +12,9 @@ pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 
+/// Of locks of those that are throttled: what a release leaves behind is still there in the end.
+pub(crate) const THROTTLED_TTL: Duration = Duration::from_secs(120);
+
 /// How the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -151,6 +154,25 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Of callers that hardly wait, and that leave nothing behind in the end on purpose.
+    pub(crate) fn draw_throttled(rng: &mut StdRng, resources: u32) -> Self {
+        let mut plan = Self::draw(rng, resources);
+        let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
+        plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
+        plan.on_cancel = OnCancel::Release;
+        let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
+        if !goes_by_ttl && plan.extension.is_none() && rng.random_bool(0.5) {
+            plan.ttl = THROTTLED_TTL;
+        }
+        if plan.style == Style::Attribute && plan.max_hold.is_some() {
+            // Its keys expire where its body is cut off.
+            plan.style = Style::Run;
+        }
+        plan
+    }
+}
+
 /// A ttl is whole milliseconds.
 fn whole(ttl: Duration) -> Duration {
     Duration::from_millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
@@ -176,5 +198,13 @@ mod tests {
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
+        let mut rng = StdRng::seed_from_u64(7);
+        for _ in 0..1000 {
+            let plan = Plan::draw_throttled(&mut rng, 3);
+            let Patience::Wait(wait) = plan.patience else {
+                panic!("{plan:?}");
+            };
+            assert!((200..=50_000).contains(&wait.as_micros()), "{plan:?}");
+        }
     }
 }

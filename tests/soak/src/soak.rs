@@ -5,19 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::check::{Violation, violations, violations_so_far};
+use crate::check::{Violation, false_losses, violations, violations_so_far};
 use crate::clock::{Moment, now};
 use crate::cluster::Cluster;
+use crate::errors::refuse;
 use crate::event::{How, Kind};
 use crate::faults::{Toll, trouble_nodes};
 use crate::fleet::Fleet;
 use crate::history::{History, Journals, Workdir};
 use crate::options::Options;
-use crate::plan::LONGEST_TTL;
 use crate::report::{Report, counts, findings};
 use crate::store::Store;
+use crate::throttle::Throttler;
 use crate::worker::Orders;
 
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -27,10 +29,6 @@ const LONGER: Duration = Duration::from_secs(10 * 60);
 
 /// How long it may take, after the faults, until every resource was acquired again under load.
 const LIVELY: Duration = Duration::from_secs(30);
-
-/// How long keys may stay after the last holder: to the end of the longest ttl, and some time for
-/// busy servers.
-const LEAK: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(20));
 
 /// What was read of the journals so far.
 #[derive(Default)]
@@ -60,17 +58,17 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         tasks: options.tasks,
         resources: options.resources,
         sabotage: options.sabotage,
+        is_throttled: options.throttle.is_some(),
         journal: workdir.path().join("worker"),
         store: socket,
-        urls: cluster.urls(),
+        urls: cluster.urls(options.throttle.is_none()),
     };
     let fleet = Fleet::start(options.processes, orders, Arc::clone(&reading.journals)).await?;
 
     let began = Instant::now();
     let toll = Toll::default();
     let (end, ended) = watch::channel(false);
-    let injectors = trouble_nodes(&cluster, options, &toll, &ended);
-    let fleet = tokio::spawn(fleet.suffer(toll.clone(), ended));
+    let trouble = Trouble::begin(options, &cluster, fleet, &toll, ended).await?;
     while began.elapsed() < options.time {
         let next = began.elapsed().as_secs() / PROGRESS.as_secs() + 1;
         let next = PROGRESS.saturating_mul(u32::try_from(next).unwrap_or(u32::MAX));
@@ -84,20 +82,26 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     }
     let faulty = began.elapsed();
     end.send_replace(true);
-    injectors.join_all().await;
-    let fleet = fleet.await.expect("the workers' troubles end in order");
+    let fleet = trouble.over(&toll).await;
 
     let mut found = Vec::new();
     let calm = now();
     let recovery = recover(options, calm, &mut reading, &mut found).await?;
     let wrong = fleet.stop().await;
     found.extend(wrong.into_iter().map(Violation::Worker));
-    let left = cluster.keys_left(LEAK).await;
+    let left = match options.throttle {
+        // All connections lived, and with them all releases were served.
+        Some(_) => cluster.keys_left(),
+        None => cluster.keys_leaked().await,
+    };
     found.extend(left.into_iter().map(Violation::Leak));
 
     reading.catch_up()?;
     let writes = store.writes();
     found.extend(violations(&reading.history, &writes));
+    if options.throttle.is_some() {
+        found.extend(false_losses(&reading.history));
+    }
     workdir.is_kept = !found.is_empty();
     let kept = workdir.is_kept.then(|| workdir.path().to_owned());
     let journals = reading
@@ -115,6 +119,48 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         writes,
         kept,
     })
+}
+
+/// What goes wrong while it lasts.
+enum Trouble {
+    All(JoinSet<()>, JoinHandle<Fleet>),
+    Throttled(Throttler, JoinHandle<()>, Box<Fleet>),
+}
+
+impl Trouble {
+    async fn begin(
+        options: &Options,
+        cluster: &Arc<Cluster>,
+        fleet: Fleet,
+        toll: &Toll,
+        ended: watch::Receiver<bool>,
+    ) -> io::Result<Self> {
+        let Some(how) = options.throttle else {
+            let injectors = trouble_nodes(cluster, options, toll, &ended);
+            let fleet = tokio::spawn(fleet.suffer(toll.clone(), ended));
+            return Ok(Self::All(injectors, fleet));
+        };
+        let pids = [cluster.pids(), fleet.pids()].concat();
+        let throttler = Throttler::start(how, options.seed, &pids).await?;
+        let refusing = refuse(Arc::clone(cluster), options.seed, toll.clone(), ended);
+        let refusing = tokio::spawn(refusing);
+        Ok(Self::Throttled(throttler, refusing, Box::new(fleet)))
+    }
+
+    /// Waits until all is well again.
+    async fn over(self, toll: &Toll) -> Fleet {
+        match self {
+            Self::All(injectors, fleet) => {
+                injectors.join_all().await;
+                fleet.await.expect("the workers' troubles end in order")
+            }
+            Self::Throttled(throttler, refusing, fleet) => {
+                refusing.await.expect("servers answer again in the end");
+                toll.add_all("stood still", throttler.stop().await);
+                *fleet
+            }
+        }
+    }
 }
 
 /// Whether as much has been done as there is to be done at least.

@@ -16,7 +16,7 @@ use crate::faults::stop;
 use crate::holder::{Holder, Place, Planned};
 use crate::journal::Journal;
 use crate::options::Sabotage;
-use crate::plan::{Cut, LONGEST_TTL, Plan};
+use crate::plan::{Cut, LONGEST_TTL, Plan, THROTTLED_TTL};
 
 /// What the parent calls this program with in the place of options.
 pub(crate) const COMMAND: &str = "worker";
@@ -32,6 +32,8 @@ pub(crate) struct Orders {
     pub(crate) tasks: u32,
     pub(crate) resources: u32,
     pub(crate) sabotage: Option<Sabotage>,
+    /// Nothing else goes wrong than that it is throttled.
+    pub(crate) is_throttled: bool,
     pub(crate) journal: PathBuf,
     pub(crate) store: PathBuf,
     pub(crate) urls: Vec<String>,
@@ -46,6 +48,7 @@ impl Orders {
             self.tasks.to_string(),
             self.resources.to_string(),
             self.sabotage.map_or("-", Sabotage::name).to_owned(),
+            self.is_throttled.to_string(),
             self.journal.display().to_string(),
             self.store.display().to_string(),
         ];
@@ -61,6 +64,7 @@ impl Orders {
             tasks,
             resources,
             sabotage,
+            is_throttled,
             journal,
             store,
             urls @ ..,
@@ -74,6 +78,7 @@ impl Orders {
             tasks: tasks.parse().ok()?,
             resources: resources.parse().ok()?,
             sabotage: Sabotage::parse(sabotage).ok(),
+            is_throttled: is_throttled.parse().ok()?,
             journal: journal.into(),
             store: store.into(),
             urls: urls.to_vec(),
@@ -98,7 +103,14 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
     for lane in 0..orders.tasks {
         let seed = orders.seed ^ (u64::from(orders.worker) << 32) ^ (u64::from(lane) << 16);
         let rng = StdRng::seed_from_u64(seed);
-        let run = run_lane(Arc::clone(&place), rng, orders.resources, stopped.clone());
+        let draw = if orders.is_throttled {
+            Plan::draw_throttled
+        } else {
+            Plan::draw
+        };
+        let (mut rng, resources) = (rng, orders.resources);
+        let plans = std::iter::repeat_with(move || draw(&mut rng, resources));
+        let run = run_lane(Arc::clone(&place), plans, stopped.clone());
         lanes.spawn(run);
     }
     terminate.recv().await;
@@ -113,7 +125,12 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
 
 fn config(orders: &Orders) -> Config {
     // Every lock says its ttl, but the default is held to `max_ttl` all the same.
-    let mut config = Config::new().max_ttl(LONGEST_TTL).ttl(LONGEST_TTL);
+    let longest = if orders.is_throttled {
+        THROTTLED_TTL
+    } else {
+        LONGEST_TTL
+    };
+    let mut config = Config::new().max_ttl(longest).ttl(longest);
     let is_guarded = orders.sabotage != Some(Sabotage::Amnesia);
     if !is_guarded {
         config = config.restart_guard(RestartGuard::Off);
@@ -130,12 +147,13 @@ fn config(orders: &Orders) -> Config {
 
 async fn run_lane(
     place: Arc<Place>,
-    mut rng: StdRng,
-    resources: u32,
+    mut plans: impl Iterator<Item = Plan>,
     stopped: watch::Receiver<bool>,
 ) {
-    while !*stopped.borrow() {
-        let holder = Holder::new(&place, Plan::draw(&mut rng, resources));
+    while !*stopped.borrow()
+        && let Some(plan) = plans.next()
+    {
+        let holder = Holder::new(&place, plan);
         let mut task = tokio::spawn(holder.clone().perform());
         let abort = async {
             match holder.plan.cut {
