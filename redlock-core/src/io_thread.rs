@@ -29,6 +29,9 @@ struct Shared {
     timekeeper: Arc<Timekeeper>,
     /// Dropping the sender is what ends the thread.
     _alive: oneshot::Sender<()>,
+    /// In the place of the system's clock and randomness.
+    #[cfg(feature = "simulation")]
+    simulated: Option<Environment>,
 }
 
 impl IoThread {
@@ -66,10 +69,27 @@ impl IoThread {
             handle,
             timekeeper,
             _alive: alive,
+            #[cfg(feature = "simulation")]
+            simulated: None,
         };
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// No thread, but the runtime of `handle`, with its own idea of time and chance.
+    #[doc(hidden)]
+    #[cfg(feature = "simulation")]
+    pub fn simulated(handle: Handle, environment: Environment) -> Self {
+        let shared = Shared {
+            handle,
+            timekeeper: Timekeeper::new(|| Moment::from_origin(since_boot())),
+            _alive: oneshot::channel().0,
+            simulated: Some(environment),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     /// The handle of the thread's tokio runtime.
@@ -80,6 +100,10 @@ impl IoThread {
     /// The production environment: the boot clock, the operating system's randomness, and this thread
     /// for background work.
     pub fn environment(&self) -> Environment {
+        #[cfg(feature = "simulation")]
+        if let Some(environment) = &self.shared.simulated {
+            return environment.clone();
+        }
         Environment {
             clock: Arc::new(BootClock { io: self.clone() }),
             entropy: Arc::new(SystemEntropy),

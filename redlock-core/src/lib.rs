@@ -61,6 +61,9 @@ mod request;
 mod resource;
 mod round;
 mod slot;
+#[doc(hidden)]
+#[cfg(feature = "simulation")]
+pub mod simulation;
 #[cfg(test)]
 mod still_clock;
 mod timekeeper;

@@ -62,6 +62,8 @@ pub(crate) struct TokenSource {
 impl TokenSource {
     pub(crate) fn new() -> Self {
         let prefix = format!("{}/{}/", host_name(), std::process::id());
+        #[cfg(feature = "simulation")]
+        let prefix = crate::simulation::owner().unwrap_or(prefix);
         Self {
             prefix: prefix.into_bytes().into(),
         }

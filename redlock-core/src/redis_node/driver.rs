@@ -13,6 +13,8 @@ use crate::caught::{log, unless_it_panics};
 use crate::error::Brief;
 use crate::io_thread::IoThread;
 use crate::node::{NodeError, NodeErrorKind};
+#[cfg(feature = "simulation")]
+pub(super) use crate::simulation::chance;
 
 use super::RedisOptions;
 use super::address::{Endpoint, RedisAddress};
@@ -216,7 +218,13 @@ impl Drop for Driver {
 
 /// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
 pub(super) fn jittered(pause: Duration) -> Duration {
-    pause.mul_f64(rand::rng().random_range(0.5..=1.0))
+    pause.mul_f64(chance().random_range(0.5..=1.0))
+}
+
+/// What decides where nothing but a random choice is wanted. A simulation brings its own.
+#[cfg(not(feature = "simulation"))]
+pub(super) fn chance() -> impl rand::Rng {
+    rand::rng()
 }
 
 #[cfg(all(test, unix))]

@@ -29,6 +29,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address::RedisAddress;
+#[cfg(feature = "simulation")]
+pub(crate) use scripts::all as scripts;
 pub use tls::TlsOptions;
 pub use vetting::Vetting;
 

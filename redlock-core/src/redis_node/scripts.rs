@@ -222,3 +222,17 @@ pub(super) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> 
     let called = run(b"EVALSHA", &RELEASE.sha);
     [asked].into_iter().chain(known).chain([called])
 }
+
+/// Their names and texts, for a simulated server.
+#[cfg(feature = "simulation")]
+pub(crate) fn all() -> [(&'static str, &'static str); 7] {
+    [
+        ("acquire-all", ACQUIRE_ALL.text),
+        ("acquire-fenced", ACQUIRE_FENCED.text),
+        ("confirm", CONFIRM.text),
+        ("extend", EXTEND.text),
+        ("restore", RESTORE.text),
+        ("shorten", SHORTEN.text),
+        ("release", RELEASE.text),
+    ]
+}

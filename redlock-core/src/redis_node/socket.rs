@@ -57,6 +57,17 @@ pub(super) trait Writer: Send + Sync {
     }
 }
 
+#[cfg(feature = "simulation")]
+impl Writer for crate::simulation::Socket {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.poll_write(context, bytes)
+    }
+}
+
 impl Writer for tcp::OwnedWriteHalf {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.as_ref().try_write(bytes)
@@ -101,10 +112,17 @@ pub(super) enum Socket {
     Unix(UnixStream),
     #[cfg(feature = "tls")]
     Tls(Box<TlsStream<TcpStream>>),
+    #[cfg(feature = "simulation")]
+    Simulated(crate::simulation::Socket),
 }
 
 impl Socket {
     pub(super) async fn open(server: &Server) -> Result<Self, NodeError> {
+        #[cfg(feature = "simulation")]
+        if let Some(connecting) = crate::simulation::connect(&server.to_string()) {
+            let socket = connecting.await.map_err(|error| broken(&error))?;
+            return Ok(Self::Simulated(socket));
+        }
         match &server.endpoint {
             Endpoint::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port))
@@ -137,6 +155,8 @@ impl Socket {
             Self::Unix(stream) => stream,
             #[cfg(feature = "tls")]
             Self::Tls(stream) => &mut **stream,
+            #[cfg(feature = "simulation")]
+            Self::Simulated(socket) => socket,
         }
     }
 
@@ -156,6 +176,8 @@ impl Socket {
                 let (reader, writer) = tokio::io::split(*stream);
                 (Box::new(reader), Arc::new(TlsWriter::new(writer)))
             }
+            #[cfg(feature = "simulation")]
+            Self::Simulated(socket) => (Box::new(socket.clone()), Arc::new(socket)),
         }
     }
 
@@ -166,6 +188,8 @@ impl Socket {
             Self::Unix(stream) => Box::new(stream),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => stream,
+            #[cfg(feature = "simulation")]
+            Self::Simulated(socket) => Box::new(socket),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::node::{NodeError, NodeStatus};
 
 use super::super::address::Server;
 use super::super::connect::{dial, exchange, greet, not_connected};
-use super::super::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
+use super::super::driver::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
 use super::super::wire::{Value, pack};
 use super::layout::{Health, Layout};
 use super::map::Map;
@@ -142,7 +142,7 @@ impl Shared {
     fn candidates(&self) -> Vec<Server> {
         let map = self.map();
         let mut shuffled: Vec<&Arc<Shard>> = map.shards.iter().collect();
-        shuffled.shuffle(&mut rand::rng());
+        shuffled.shuffle(&mut chance());
         let answers = |shard: &Shard| matches!(shard.link.inbox.status(), NodeStatus::Voting);
         let (well, ill): (Vec<_>, Vec<_>) = shuffled.into_iter().partition(|it| answers(it));
         let masters = |shards: Vec<&Arc<Shard>>| {
@@ -152,9 +152,9 @@ impl Shared {
                 .collect::<Vec<_>>()
         };
         let mut replicas = map.replicas.clone();
-        replicas.shuffle(&mut rand::rng());
+        replicas.shuffle(&mut chance());
         let mut seeds = self.seeds.clone();
-        seeds.shuffle(&mut rand::rng());
+        seeds.shuffle(&mut chance());
         let mut candidates: Vec<Server> = Vec::new();
         for server in [masters(well), replicas, seeds, masters(ill)].concat() {
             if !candidates.contains(&server) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::table::{Mutant, SEEDS};
+use crate::table::Mutant;
 use crate::weave::{SWITCH, Weave};
 
 /// What is copied, from the workspace's root.
@@ -37,8 +37,9 @@ impl Copy {
         files.insert("Cargo.toml".to_owned(), alone);
         files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
         let package = "tests/simulation/Cargo.toml";
-        let program = format!("simulate-{name}");
-        let renamed = files[package].replace("name = \"simulate\"", &format!("name = {program:?}"));
+        let program = format!("{}-{name}", crate::PROGRAM);
+        let named = format!("name = {:?}", crate::PROGRAM);
+        let renamed = files[package].replace(&named, &format!("name = {program:?}"));
         files.insert(package.to_owned(), renamed);
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let test = std::env::current_exe().expect("this test is a program");
@@ -67,28 +68,20 @@ impl Copy {
         })
     }
 
-    /// Runs `seeds` of `profile` with no mutant on, which has to hold.
-    pub(crate) fn run_unchanged(&self, profile: &str, seeds: u64) {
-        let output = self.simulate(None, &["--seeds", &seeds.to_string(), "--profile", profile]);
+    /// Runs it with no mutant on, which has to hold.
+    pub(crate) fn run_unchanged(&self, arguments: &[&str]) {
+        let output = self.simulate(None, arguments);
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "the unchanged copy fails:\n{told}");
-        println!("unchanged, {profile}: {}", last_line(&told));
+        println!("unchanged, {arguments:?}: {}", last_line(&told));
     }
 
     /// Runs the mutant with that number until it is caught. The seed, and what it found; an error
     /// where there is none.
     pub(crate) fn run(&self, number: usize, mutant: &Mutant) -> Result<(u64, String), String> {
-        let output = self.simulate(
-            Some(number),
-            &[
-                "--seeds",
-                &SEEDS.to_string(),
-                "--profile",
-                mutant.profile,
-                "--until",
-                &format!("{:?}", mutant.breaks),
-            ],
-        );
+        let arguments = crate::arguments(mutant);
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let output = self.simulate(Some(number), &arguments);
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let caught = told.lines().find(|line| line.contains(" violates "));
         let seed = caught.and_then(|line| line.split(' ').nth(1)?.parse().ok());
@@ -108,6 +101,7 @@ impl Copy {
         let output = Command::new(env!("CARGO"))
             .args(["build", "--offline", "--quiet", "--profile", profile])
             .args(["--package", "redlock-simulation", "--bin", &self.program])
+            .args(["--features", crate::FEATURES])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", target)
             .output()

@@ -17,8 +17,27 @@ use std::collections::BTreeMap;
 use copy::Copy;
 use nodes::NODES;
 use proof::PROOF;
-use table::{MUTANTS, Mutant};
+use table::{MUTANTS, Mutant, SEEDS};
 use waiting::WAITING;
+
+/// What is built of the copy.
+const PROGRAM: &str = "simulate";
+const FEATURES: &str = "";
+
+/// What the program is called with to catch `mutant`.
+fn arguments(mutant: &Mutant) -> Vec<String> {
+    let (seeds, rule) = (SEEDS.to_string(), format!("{:?}", mutant.breaks));
+    [
+        "--seeds",
+        &seeds,
+        "--profile",
+        mutant.profile,
+        "--until",
+        &rule,
+    ]
+    .map(str::to_owned)
+    .into()
+}
 
 /// One mutant for each part of the algorithm, each of them caught within a few seeds.
 const HANDFUL: [&str; 6] = [
@@ -91,7 +110,7 @@ fn assert_caught(mutants: &[&'static Mutant], name: &str) {
         }
     }
     for (profile, last) in needed {
-        copy.run_unchanged(profile, last + 1);
+        copy.run_unchanged(&["--seeds", &(last + 1).to_string(), "--profile", profile]);
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }

@@ -1,0 +1,117 @@
+//! What a simulation of the node driver puts in the place of the system: sockets, and random choices.
+//!
+//! It is a thread's: a simulation runs on one, and nothing changes for the others. Whoever has not
+//! called [`enter`] on a thread gets what the system has.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::redis_node::scripts;
+
+/// The network of a simulated process.
+pub trait Network: Send + Sync {
+    /// Connects to `server`, `host:port`.
+    fn connect(&self, server: &str) -> Connecting;
+
+    /// A random number, by the simulation's seed.
+    fn random(&self) -> u64;
+}
+
+/// A connection that is being made.
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Socket>> + Send>>;
+
+/// A client's end of a connection. Dropping it closes it.
+pub trait Wire: Send + Sync {
+    /// As [`AsyncRead`] has it.
+    fn poll_read(&self, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
+
+    /// As [`AsyncWrite`] has it.
+    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Writes what is taken at once; `WouldBlock` where that is nothing.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+}
+
+/// What the driver has in the place of a socket.
+#[derive(Clone)]
+pub struct Socket(pub Arc<dyn Wire>);
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.0.poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket").finish_non_exhaustive()
+    }
+}
+
+thread_local! {
+    static NETWORK: RefCell<Option<Arc<dyn Network>>> = const { RefCell::new(None) };
+}
+
+/// Whatever connects on this thread does so by `network`, until [`leave`] is called.
+pub fn enter(network: Arc<dyn Network>) {
+    NETWORK.set(Some(network));
+}
+
+/// The end of the simulation on this thread.
+pub fn leave() {
+    drop(NETWORK.take());
+}
+
+/// The scripts that the driver may call: their names and texts.
+pub fn texts() -> [(&'static str, &'static str); 7] {
+    scripts()
+}
+
+fn network() -> Option<Arc<dyn Network>> {
+    NETWORK.with_borrow(Clone::clone)
+}
+
+pub(crate) fn connect(server: &str) -> Option<Connecting> {
+    network().map(|network| network.connect(server))
+}
+
+/// What begins an owner token: the length of a message depends on it.
+pub(crate) fn owner() -> Option<String> {
+    network().map(|_| "simulated/1/".to_owned())
+}
+
+pub(crate) fn chance() -> impl rand::Rng {
+    let seed = network().map_or_else(|| rand::rng().random(), |network| network.random());
+    StdRng::seed_from_u64(seed)
+}

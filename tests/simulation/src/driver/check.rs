@@ -1,0 +1,113 @@
+//! What must not be, by what servers did and callers were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use redlock_core::{Answer, NodeErrorKind, Remaining};
+
+use super::log::{Did, Kind, Served};
+use super::raw::Asked;
+use super::town::Town;
+
+/// What servers did for one submission.
+type Deeds<'a> = BTreeMap<(Kind, &'a [u8], &'a [u8], u64), Vec<&'a Served>>;
+
+/// Each submission was answered once, in time, and by its own answer.
+pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
+    for asked in asked {
+        town.count(match &asked.answer {
+            Some((_, Answer::Granted { .. })) => "granted",
+            Some((_, Answer::Held(_))) => "held by another",
+            Some((_, Answer::Failed(error))) if error.was_sent() => "failed when it was sent",
+            Some((_, Answer::Failed(_))) => "failed before it was sent",
+            _ => "absent",
+        });
+    }
+    let mut deeds: Deeds<'_> = BTreeMap::new();
+    for served in &town.served {
+        let what = (
+            served.kind,
+            &served.key[..],
+            &served.token[..],
+            served.number,
+        );
+        deeds.entry(what).or_default().push(served);
+    }
+    for asked in asked {
+        let what = (asked.kind, &asked.key[..], &asked.token[..], asked.number);
+        let deeds = deeds.get(&what).map_or(&[][..], Vec::as_slice);
+        if let Some(problem) = problem(asked, deeds, longest) {
+            let deeds: Vec<_> = deeds.iter().map(ToString::to_string).collect();
+            found.push(format!("{problem}: {asked:?}, and servers did {deeds:#?}"));
+        }
+    }
+}
+
+/// Whether the holder that was named, if one was, is the one that the server knows of.
+fn is_named(by: Option<&[u8]>, named: Option<&str>) -> bool {
+    named.is_none_or(|named| by.is_some_and(|by| by.starts_with(named.as_bytes())))
+}
+
+fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static str> {
+    let Some((at, answer)) = &asked.answer else {
+        return Some("never answered");
+    };
+    let at = *at;
+    if at > asked.since + longest {
+        return Some("answered too late");
+    }
+    let mut known = deeds
+        .iter()
+        .filter(|served| (asked.since..=at).contains(&served.at));
+    let mut is_known = |is_it: &dyn Fn(&Did) -> bool| known.any(|served| is_it(&served.did));
+    let is_true = match answer {
+        Answer::Granted { counter, .. } => is_known(&|did| *did == Did::Granted(*counter)),
+        Answer::Absent => is_known(&|did| matches!(did, Did::Absent | Did::Left(-2))),
+        Answer::Held(holding) => is_known(&|did| match (did, holding.remaining()) {
+            (Did::Left(left), Remaining::Expires(for_)) => {
+                u128::try_from(*left) == Ok(for_.as_millis())
+            }
+            (Did::Held(by), Remaining::Unknown) => is_named(by.as_deref(), holding.owner()),
+            _ => false,
+        }),
+        Answer::Failed(error) => {
+            let text = error.to_string();
+            if text == "the node went away" || text == "the node's driver has ended" {
+                return Some("nobody answered it");
+            }
+            // A release may be owed, and served when there is a connection again.
+            let is_done = deeds
+                .iter()
+                .any(|served| matches!(served.did, Did::Granted(_)));
+            if !error.was_sent() && is_done && asked.kind != Kind::Release {
+                return Some("said not to be sent, and done");
+            }
+            error.kind() != NodeErrorKind::Refused
+        }
+        _ => false,
+    };
+    (!is_true).then_some("another's answer, or none that a server gave")
+}
+
+/// No release is forgotten while its server answers. `released` are the tokens of all locks that are
+/// over by now.
+pub(super) fn leftovers(town: &mut Town, released: &BTreeSet<Vec<u8>>, found: &mut Vec<String>) {
+    let left = town.locks_left();
+    for (host, key, token) in left {
+        if !released.contains(&token) {
+            continue;
+        }
+        let of_token = || town.served.iter().filter(|served| served.token == token);
+        // What comes out of a connection that its client has given up, comes behind the release. And
+        // what a server does that was replaced, its successor never hears of.
+        let is_excused = of_token().any(|served| served.is_late || served.is_in_vain);
+        if is_excused {
+            town.count("left behind by a lost connection or server");
+            continue;
+        }
+        let deeds: Vec<_> = of_token().map(ToString::to_string).collect();
+        let key = key.escape_ascii();
+        found.push(format!(
+            "{key} was left on {host}, and servers did {deeds:#?}"
+        ));
+    }
+}

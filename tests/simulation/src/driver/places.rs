@@ -1,0 +1,209 @@
+//! Nodes as they are set up, how they change, and where their keys are.
+
+use std::collections::BTreeMap;
+
+use super::resp::Reply;
+use super::slots::{place, slot_of};
+use super::town::{Group, Role, Slots, Town, Watched};
+
+/// What kind of node it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Server,
+    Sentinels,
+    Cluster,
+}
+
+impl Town {
+    /// Adds a node, and returns its URL.
+    pub(super) fn add(&mut self, shape: Shape) -> String {
+        let number = self.groups.len();
+        let name = |kind: char, seat: usize| format!("{kind}{number}x{seat}:{}", 7000 + seat);
+        match shape {
+            Shape::Server => {
+                self.add_host(&name('s', 0), Role::Master);
+                self.groups.push(Group::Alone);
+                format!("redis://{}", name('s', 0))
+            }
+            Shape::Sentinels => {
+                self.add_host(&name('m', 0), Role::Master);
+                self.add_host(&name('m', 1), Role::Replica);
+                let sentinels = [0, 1, 2].map(|seat| name('w', seat));
+                let mut known = BTreeMap::new();
+                for sentinel in &sentinels {
+                    self.add_host(sentinel, Role::Sentinel);
+                    known.insert(sentinel.clone(), (name('m', 0), 1));
+                }
+                self.groups.push(Group::Watched(Watched {
+                    master: name('m', 0),
+                    epoch: 1,
+                    known,
+                }));
+                format!("redis+sentinel://{}/m", sentinels.join(","))
+            }
+            Shape::Cluster => {
+                let masters = [0, 1, 2].map(|seat| name('c', seat));
+                for master in &masters {
+                    self.add_host(master, Role::Master);
+                }
+                self.add_host(&name('c', 3), Role::Replica);
+                let seeds = masters[..2].join(",");
+                self.groups.push(Group::Cluster(Slots {
+                    masters: masters.into(),
+                    epoch: 1,
+                    moved: BTreeMap::new(),
+                    moving: BTreeMap::new(),
+                }));
+                format!("redis+cluster://{seeds}")
+            }
+        }
+    }
+
+    /// The servers of a node whose word counts.
+    fn is_master(&self, name: &str) -> bool {
+        match &self.groups[self.hosts[name].group] {
+            Group::Alone => true,
+            Group::Watched(watched) => watched.master == name,
+            Group::Cluster(slots) => slots.masters.iter().any(|master| master == name),
+        }
+    }
+
+    /// The lock keys that are there, by the servers that they count on, with what is in them.
+    pub(super) fn locks_left(&mut self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+        let now = self.now();
+        let mut left = Vec::new();
+        for host in self.hosts.values_mut() {
+            host.keys.expire(now);
+        }
+        for (name, host) in self.hosts.iter().filter(|(name, _)| self.is_master(name)) {
+            for (key, value) in host.keys.all() {
+                let is_here = match &self.groups[host.group] {
+                    Group::Cluster(slots) => slots.masters[slots.owner(slot_of(key))] == *name,
+                    _ => true,
+                };
+                let is_lock = !key.starts_with(b"redlock:") && !key.starts_with(b"fence:");
+                if is_here && is_lock {
+                    left.push((name.clone(), key.to_vec(), value.to_vec()));
+                }
+            }
+        }
+        left
+    }
+
+    /// A server of the group in the place of another. The one that was the master goes on as one for a
+    /// while, or not.
+    pub(super) fn fail_over(&mut self, group: usize, goes_on: bool) {
+        let spare = |(_, host): &(&String, &super::town::Host)| {
+            host.group == group && host.role == Role::Replica
+        };
+        let spare = self.hosts.iter().find(spare).map(|(name, _)| name.clone());
+        let Some(new) = spare else { return };
+        let old = match &mut self.groups[group] {
+            Group::Watched(watched) => {
+                watched.epoch += 1;
+                std::mem::replace(&mut watched.master, new.clone())
+            }
+            Group::Cluster(slots) if slots.moving.is_empty() => {
+                slots.epoch += 1;
+                let seat = self.random.index(slots.masters.len());
+                std::mem::replace(&mut slots.masters[seat], new.clone())
+            }
+            // Not while slots move.
+            Group::Alone | Group::Cluster(_) => return,
+        };
+        self.count("failed over");
+        self.tell(|| format!("{new} in the place of {old}, which goes on: {goes_on}"));
+        let keys = self.hosts[&old].keys.clone();
+        if !self.hosts[&new].is_up {
+            self.restart(&new, true);
+        }
+        let host = self.hosts.get_mut(&new).expect("a host");
+        (host.keys, host.role, host.hangs_until) = (keys, Role::Master, 0);
+        if goes_on {
+            self.hosts.get_mut(&old).expect("a host").successor = Some(new);
+        } else {
+            self.demote(&old);
+        }
+    }
+
+    /// A master that was replaced hears of it.
+    pub(super) fn demote(&mut self, name: &str) {
+        let host = self.hosts.get_mut(name).expect("a host");
+        (host.role, host.successor) = (Role::Replica, None);
+        let keys: Vec<_> = host.readers.keys().cloned().collect();
+        self.invalidate(name, &keys);
+    }
+
+    /// A sentinel hears of the last failover, and tells of it.
+    pub(super) fn inform(&mut self, sentinel: &str) {
+        let Group::Watched(watched) = &mut self.groups[self.hosts[sentinel].group] else {
+            return;
+        };
+        let news = (watched.master.clone(), watched.epoch);
+        let old = watched.known.insert(sentinel.to_owned(), news.clone());
+        let Some((old, _)) = old.filter(|known| *known != news) else {
+            return;
+        };
+        let ((old, old_port), (new, port)) = (place(&old), place(&news.0));
+        let text = format!("m {old} {old_port} {new} {port}");
+        let message = Reply::texts(&["message", "+switch-master", &text]);
+        for connection in self.connections_of(sentinel) {
+            if self.connections[&connection].is_subscribed {
+                self.send(connection, &message);
+            }
+        }
+    }
+
+    /// A slot of a Cluster begins to move, or goes on with it.
+    pub(super) fn move_slot(&mut self, group: usize, slot: u16) {
+        let to = self.random.index(3);
+        let Group::Cluster(slots) = &mut self.groups[group] else {
+            return;
+        };
+        let from = slots.owner(slot);
+        match slots.moving.get(&slot).copied() {
+            None if from == to => {}
+            None => {
+                slots.moving.insert(slot, to);
+                self.count("slot begins to move");
+            }
+            Some(to) => {
+                let (from, to) = (slots.masters[from].clone(), slots.masters[to].clone());
+                let mut source = std::mem::take(&mut self.hosts.get_mut(&from).expect("it").keys);
+                let key = source.all().find(|(key, _)| slot_of(key) == slot);
+                let key = key.map(|(key, _)| key.to_vec());
+                let target = self.hosts.get_mut(&to).expect("a host");
+                if let Some(key) = &key {
+                    target.keys.take_from(&mut source, |known| known == key);
+                }
+                self.hosts.get_mut(&from).expect("a host").keys = source;
+                if let Some(key) = key {
+                    self.invalidate(&from, &[key]);
+                } else {
+                    self.own(group, slot);
+                }
+            }
+        }
+    }
+
+    fn own(&mut self, group: usize, slot: u16) {
+        if let Group::Cluster(slots) = &mut self.groups[group] {
+            let to = slots.moving.remove(&slot).expect("it moves");
+            slots.moved.insert(slot, to);
+            slots.epoch += 1;
+            self.count("slot moved");
+        }
+    }
+
+    /// A new process at the same address.
+    pub(super) fn restart(&mut self, name: &str, keeps_keys: bool) {
+        let run_id = self.random.next();
+        let host = self.hosts.get_mut(name).expect("a host");
+        (host.is_up, host.run_id, host.hangs_until) = (true, run_id, 0);
+        host.scripts.clear();
+        host.readers.clear();
+        if !keeps_keys {
+            host.keys = super::keys::Keys::default();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! All servers, and what they are to each other.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::random::Random;
+
+use super::keys::Keys;
+use super::log::Served;
+use super::resp::Reply;
+use super::wire::Pipe;
+
+/// Shared by all tasks of a run, which are one thread's.
+pub(super) type Shared = Arc<Mutex<Town>>;
+
+pub(super) struct Town {
+    began: Instant,
+    pub(super) random: Random,
+    pub(super) hosts: BTreeMap<String, Host>,
+    pub(super) groups: Vec<Group>,
+    pub(super) connections: BTreeMap<u64, Connection>,
+    pub(super) made: u64,
+    pub(super) served: Vec<Served>,
+    /// Nothing goes wrong any more.
+    pub(super) is_calm: bool,
+    /// Releases may be answered with errors too.
+    pub(super) refuses_releases: bool,
+    pub(super) trace: Option<Vec<String>>,
+    pub(super) counts: BTreeMap<&'static str, u64>,
+}
+
+/// One server process after another, at one address.
+pub(super) struct Host {
+    /// Its index in `groups`.
+    pub(super) group: usize,
+    pub(super) role: Role,
+    /// The major one.
+    pub(super) version: u32,
+    pub(super) keys: Keys,
+    /// What it remembers of the scripts, by their hashes.
+    pub(super) scripts: BTreeSet<String>,
+    pub(super) run_id: u64,
+    pub(super) is_up: bool,
+    /// Another server took its place, and it has not heard of that.
+    pub(super) successor: Option<String>,
+    /// It does nothing until then, in µs.
+    pub(super) hangs_until: u64,
+    /// It answers so to operations, until then.
+    pub(super) trouble: Option<(&'static str, u64)>,
+    /// Who is to be told of which key.
+    pub(super) readers: BTreeMap<Vec<u8>, BTreeSet<u64>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Master,
+    Replica,
+    Sentinel,
+}
+
+/// What a node is made of.
+pub(super) enum Group {
+    Alone,
+    Watched(Watched),
+    Cluster(Slots),
+}
+
+/// A master, those that may follow it, and what each sentinel says.
+pub(super) struct Watched {
+    pub(super) master: String,
+    pub(super) epoch: u64,
+    pub(super) known: BTreeMap<String, (String, u64)>,
+}
+
+/// The masters of a Cluster.
+pub(super) struct Slots {
+    pub(super) masters: Vec<String>,
+    pub(super) epoch: u64,
+    /// Slots that are another master's than they were at first.
+    pub(super) moved: BTreeMap<u16, usize>,
+    /// Slots on their way to another one.
+    pub(super) moving: BTreeMap<u16, usize>,
+}
+
+impl Slots {
+    pub(super) const COUNT: u16 = 16_384;
+
+    pub(super) fn owner(&self, slot: u16) -> usize {
+        let share = usize::from(Self::COUNT).div_ceil(self.masters.len());
+        let first = usize::from(slot) / share;
+        self.moved.get(&slot).copied().unwrap_or(first)
+    }
+}
+
+/// The servers' side of one.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "answers to as many questions"
+)]
+pub(super) struct Connection {
+    pub(super) host: String,
+    pub(super) pipe: Arc<Pipe>,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) is_tracking: bool,
+    pub(super) is_asking: bool,
+    pub(super) is_subscribed: bool,
+    /// The server hears nothing more of it.
+    pub(super) is_cut: bool,
+}
+
+/// What goes to a client, in order, and when.
+#[derive(Default)]
+pub(super) struct Outbox {
+    pub(super) queue: Mutex<VecDeque<(u64, Vec<u8>)>>,
+    pub(super) news: Notify,
+}
+
+impl Town {
+    pub(super) fn new(random: Random, is_traced: bool) -> Self {
+        Self {
+            began: Instant::now(),
+            random,
+            hosts: BTreeMap::new(),
+            groups: Vec::new(),
+            connections: BTreeMap::new(),
+            made: 0,
+            served: Vec::new(),
+            is_calm: true,
+            refuses_releases: false,
+            trace: is_traced.then(Vec::new),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// µs since the run began.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
+        let now = self.now();
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now:>9} µs {}", line()));
+        }
+    }
+
+    pub(super) fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    pub(super) fn add_host(&mut self, name: &str, role: Role) {
+        let run_id = self.random.next();
+        let host = Host {
+            group: self.groups.len(),
+            role,
+            version: self.random.pick(&[7, 7, 7, 6, 5]),
+            keys: Keys::default(),
+            scripts: BTreeSet::new(),
+            run_id,
+            is_up: true,
+            successor: None,
+            hangs_until: 0,
+            trouble: None,
+            readers: BTreeMap::new(),
+        };
+        self.hosts.insert(name.to_owned(), host);
+    }
+
+    /// Sends something to a client. It is on its way for a while, and behind all that was sent before.
+    pub(super) fn send(&mut self, connection: u64, reply: &Reply) {
+        let mut bytes = Vec::new();
+        reply.encode(&mut bytes);
+        let delay = match self.random.below(if self.is_calm { 8 } else { 40 }) {
+            0..5 => 0,
+            5..39 => self.random.below(3000),
+            _ => self.random.below(300_000),
+        };
+        let due = self.now() + delay;
+        if let Some(connection) = self.connections.get(&connection) {
+            let mut queue = connection.outbox.queue.lock().expect("no panic");
+            let due = queue.back().map_or(due, |(last, _)| due.max(*last));
+            queue.push_back((due, bytes));
+            connection.outbox.news.notify_one();
+        }
+    }
+
+    /// Tells whoever has read `keys` on `host` that they have changed.
+    pub(super) fn invalidate(&mut self, host: &str, keys: &[Vec<u8>]) {
+        let mut told = Vec::new();
+        let host = self.hosts.get_mut(host).expect("a host");
+        for key in keys {
+            for reader in host.readers.remove(key).into_iter().flatten() {
+                told.push((reader, key.clone()));
+            }
+        }
+        for (reader, key) in told {
+            let keys = Reply::Array(vec![Reply::Bulk(key)]);
+            self.send(reader, &Reply::Push(vec![Reply::text("invalidate"), keys]));
+        }
+    }
+
+    /// Everything that a server has of connections, which is what a restart ends.
+    pub(super) fn connections_of(&self, host: &str) -> Vec<u64> {
+        let all = self.connections.iter();
+        all.filter(|(_, connection)| connection.host == host && !connection.is_cut)
+            .map(|(id, _)| *id)
+            .collect()
+    }
+}

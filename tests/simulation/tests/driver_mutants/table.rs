@@ -1,0 +1,243 @@
+//! The mutants.
+
+/// A way to break the driver.
+pub(crate) struct Mutant {
+    pub(crate) name: &'static str,
+    pub(crate) patches: &'static [Patch],
+}
+
+/// One change of a file: `find` is there exactly once.
+pub(crate) struct Patch {
+    pub(crate) file: &'static str,
+    pub(crate) find: &'static str,
+    pub(crate) replace: &'static str,
+}
+
+const ENDS: &str = "redlock-core/src/redis_node/serve/ends.rs";
+const INBOX: &str = "redlock-core/src/redis_node/inbox.rs";
+const POST: &str = "redlock-core/src/redis_node/lookout/post.rs";
+const CLUSTER: &str = "redlock-core/src/redis_node/cluster/mod.rs";
+const ROLL: &str = "redlock-core/src/redis_node/lookout/roll.rs";
+const SCOUT: &str = "redlock-core/src/redis_node/cluster/scout.rs";
+const SERVE: &str = "redlock-core/src/redis_node/serve.rs";
+const WATCHDOG: &str = "redlock-core/src/redis_node/serve/watchdog.rs";
+
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "replies-one-off-after-a-reconnect",
+        patches: &[Patch {
+            file: SERVE,
+            find: "        serve.ask();
+        for owed in owed {
+",
+            replace: "        serve.ask();
+        if !owed.is_empty() {
+            serve.push(Instant::now(), Purpose::Heartbeat);
+        }
+        for owed in owed {
+",
+        }],
+    },
+    Mutant {
+        name: "a-release-under-way-is-forgotten",
+        patches: &[Patch {
+            file: ENDS,
+            find: "                    owed.extend(Owed::for_release(&operation, route));
+",
+            replace: "                    let _ = (operation, route);
+",
+        }],
+    },
+    Mutant {
+        name: "an-owed-release-is-sent-once",
+        patches: &[Patch {
+            file: ENDS,
+            find: "                Purpose::Owed(still) => owed.push(still),
+",
+            replace: "                Purpose::Owed(still) => drop(still),
+",
+        }],
+    },
+    Mutant {
+        name: "a-release-without-a-connection-is-forgotten",
+        patches: &[Patch {
+            file: INBOX,
+            find: "            if let Some(owed) = Owed::for_release(operation, route) {
+                state.owe(owed);
+            }
+            drop(state);
+",
+            replace: "            drop(state);
+",
+        }],
+    },
+    Mutant {
+        name: "a-queued-release-is-forgotten",
+        patches: &[Patch {
+            file: INBOX,
+            find: "            for submission in written.iter().chain(&queue) {
+",
+            replace: "            for submission in written.iter().chain(&queue).take(0) {
+",
+        }],
+    },
+    Mutant {
+        name: "only-what-is-over-is-owed",
+        patches: &[Patch {
+            file: INBOX,
+            find: "        owed.into_iter().filter(|owed| owed.until > now).collect()
+",
+            replace: "        owed.into_iter().filter(|owed| owed.until <= now).collect()
+",
+        }],
+    },
+    Mutant {
+        name: "what-was-sent-is-said-not-to-be",
+        patches: &[Patch {
+            file: ENDS,
+            find: "        let unknown = error.clone().into_sent();
+",
+            replace: "        let unknown = NodeError::unsent(error.kind(), error.to_string());
+",
+        }],
+    },
+    Mutant {
+        name: "sent-again-behind-its-release",
+        patches: &[Patch {
+            file: SERVE,
+            find: "        if is_noscript(value) && !self.is_overtaken(operation) {
+",
+            replace: "        if is_noscript(value) {
+",
+        }],
+    },
+    Mutant {
+        name: "what-is-sent-again-keeps-its-place",
+        patches: &[Patch {
+            file: SERVE,
+            find: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            self.in_flight.push_back(in_flight);
+",
+            replace: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            self.in_flight.push_front(in_flight);
+",
+        }],
+    },
+    Mutant {
+        name: "the-rest-of-a-callers-write-is-lost",
+        patches: &[Patch {
+            file: INBOX,
+            find: "        output.extend_from_slice(&state.unwritten);
+",
+            replace: "",
+        }],
+    },
+    Mutant {
+        name: "a-callers-write-is-heard-of-behind-its-answer",
+        patches: &[Patch {
+            file: SERVE,
+            find: "                    // An answer may be to what a caller wrote by itself.
+                    self.hear_of_written();
+                    self.answer_all()?;
+",
+            replace: "                    self.answer_all()?;
+",
+        }],
+    },
+    Mutant {
+        name: "a-silent-connection-is-kept",
+        patches: &[Patch {
+            file: WATCHDOG,
+            find: "                Some(waited) if waited >= self.options.dead_after => {
+",
+            replace: "                Some(waited) if waited > self.options.dead_after * 1000 => {
+",
+        }],
+    },
+    Mutant {
+        name: "no-heartbeat",
+        patches: &[Patch {
+            file: WATCHDOG,
+            find: "        if idle < self.options.heartbeat {
+            return Some(self.options.heartbeat.saturating_sub(idle));
+        }
+        if self.warden.is_some() {
+            return Some(self.options.heartbeat);
+        }
+",
+            replace: "        if idle < self.options.heartbeat * 1000 {
+            return Some(self.options.heartbeat);
+        }
+",
+        }],
+    },
+    Mutant {
+        name: "a-replica-s-refusal-is-an-answer",
+        patches: &[Patch {
+            file: SERVE,
+            find: "        if self.leaves_a_replica && is_of_replica(value) {
+",
+            replace: "        if self.leaves_a_replica && is_of_replica(value) && self.in_flight.len() > 1_000_000 {
+",
+        }],
+    },
+    Mutant {
+        name: "a-changed-key-is-not-asked-for",
+        patches: &[Patch {
+            file: POST,
+            find: "                        self.roll.changed(key);
+",
+            replace: "                        let _ = key;
+",
+        }],
+    },
+    Mutant {
+        name: "a-new-connection-asks-for-nothing",
+        patches: &[Patch {
+            file: ROLL,
+            find: "        self.questions = self.keys.keys().cloned().collect();
+",
+            replace: "",
+        }],
+    },
+    Mutant {
+        name: "a-successor-is-owed-nothing",
+        patches: &[Patch {
+            file: SCOUT,
+            find: "            let owed = shard.link.inbox.retire(not_connected(detail));
+            self.deliver_all_owed(owed);
+",
+            replace: "            drop(shard.link.inbox.retire(not_connected(detail)));
+",
+        }],
+    },
+    Mutant {
+        name: "parked-releases-stay",
+        patches: &[Patch {
+            file: CLUSTER,
+            find: "        self.deliver_all_owed(parked);
+",
+            replace: "        drop(parked);
+",
+        }],
+    },
+    Mutant {
+        name: "a-retracted-acquisition-is-handed-on",
+        patches: &[
+            Patch {
+                file: CLUSTER,
+                find: "        Want::Acquire { .. } => !reply.is_retracted(),
+",
+                replace: "        Want::Acquire { .. } => !reply.is_retracted() || true,
+",
+            },
+            Patch {
+                file: INBOX,
+                find: "        let is_late = route.hops > 0
+",
+                replace: "        let is_late = route.hops > 100
+",
+            },
+        ],
+    },
+];
