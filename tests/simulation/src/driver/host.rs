@@ -54,7 +54,13 @@ impl Town {
                 self.asked(connection).is_tracking = true;
                 Reply::Ok
             }
-            ["INFO"] => Reply::text(self.info(host)),
+            ["INFO"] | ["INFO", "memory"] => Reply::text(self.info(host)),
+            ["SET", _, _, "XX", "PX", _] => {
+                // Whether it would set a key.
+                let elsewhere = self.misplaced(host, slot_of(&words[1]), &words[1..2], false);
+                let refusal = elsewhere.or_else(|| self.refusal(host, Kind::Acquire));
+                refusal.map_or(Reply::Nil, Reply::Error)
+            }
             ["TIME"] => time(now),
             ["ASKING"] => {
                 self.asked(connection).is_asking = true;
@@ -182,14 +188,25 @@ impl Town {
                 "READONLY You can't write against a read only replica.".to_owned(),
             );
         }
+        // The second version is a second line, with a key of its own.
+        let second = [&keys[0][..], b":2"].concat();
+        let more = this.keys.get(&second).map(|more| [b"\n", more].concat());
         let mut marker = this.keys.get(&keys[0]).map(<[u8]>::to_vec);
+        if let (Some(marker), Some(more)) = (&mut marker, more) {
+            marker.extend(more);
+        }
         if let [expected, new, not_after] = arguments {
             let found = marker
                 .as_ref()
                 .map_or(b"-".to_vec(), |it| [b"=", &it[..]].concat());
             let not_after: u64 = String::from_utf8_lossy(not_after).parse().unwrap_or(0);
             if found == *expected && (now + EPOCH_MICROS) / 1000 <= not_after {
-                this.keys.set(&keys[0], new, None);
+                let mut lines = new.splitn(2, |byte| *byte == b'\n');
+                this.keys
+                    .set(&keys[0], lines.next().unwrap_or_default(), None);
+                if let Some(more) = lines.next() {
+                    this.keys.set(&second, more, None);
+                }
                 marker = Some(new.clone());
             }
         }
@@ -271,8 +288,7 @@ impl Town {
         }
         let (error, until) = host.trouble?;
         // Whoever waits is not told then, and asks again when it has been refused.
-        let is_spared = kind == Kind::Inspect || kind == Kind::Release && !self.refuses_releases;
-        if now >= until || self.is_calm || is_spared {
+        if now >= until || self.is_calm || kind == Kind::Inspect {
             return None;
         }
         self.count("refused");
@@ -313,7 +329,7 @@ fn terms(kind: Kind, is_fenced: bool, arguments: Words<'_>) -> Terms<'_> {
     let predecessor = match (kind, is_fenced) {
         (Kind::Acquire, true) => {
             (terms.hint, terms.window, terms.counter_ttl) = (number(2), number(3), number(4));
-            5
+            6
         }
         (Kind::Confirm, _) => {
             terms.counter_ttl = number(2);

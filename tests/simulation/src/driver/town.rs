@@ -26,8 +26,6 @@ pub(super) struct Town {
     pub(super) served: Vec<Served>,
     /// Nothing goes wrong any more.
     pub(super) is_calm: bool,
-    /// Releases may be answered with errors too.
-    pub(super) refuses_releases: bool,
     pub(super) trace: Option<Vec<String>>,
     pub(super) counts: BTreeMap<&'static str, u64>,
 }
@@ -129,7 +127,6 @@ impl Town {
             made: 0,
             served: Vec::new(),
             is_calm: true,
-            refuses_releases: false,
             trace: is_traced.then(Vec::new),
             counts: BTreeMap::new(),
         }

@@ -16,6 +16,7 @@ pub(crate) struct Patch {
 const ENDS: &str = "redlock-core/src/redis_node/serve/ends.rs";
 const INBOX: &str = "redlock-core/src/redis_node/inbox.rs";
 const POST: &str = "redlock-core/src/redis_node/lookout/post.rs";
+const ANSWERS: &str = "redlock-core/src/redis_node/serve/answers.rs";
 const CLUSTER: &str = "redlock-core/src/redis_node/cluster/mod.rs";
 const ROLL: &str = "redlock-core/src/redis_node/lookout/roll.rs";
 const SCOUT: &str = "redlock-core/src/redis_node/cluster/scout.rs";
@@ -28,13 +29,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: SERVE,
             find: "        serve.ask();
-        for owed in owed {
+        serve.pay(owed);
 ",
             replace: "        serve.ask();
         if !owed.is_empty() {
             serve.push(Instant::now(), Purpose::Heartbeat);
         }
-        for owed in owed {
+        serve.pay(owed);
 ",
         }],
     },
@@ -104,7 +105,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "sent-again-behind-its-release",
         patches: &[Patch {
-            file: SERVE,
+            file: ANSWERS,
             find: "        if is_noscript(value) && !self.is_overtaken(operation) {
 ",
             replace: "        if is_noscript(value) {
@@ -114,7 +115,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "what-is-sent-again-keeps-its-place",
         patches: &[Patch {
-            file: SERVE,
+            file: ANSWERS,
             find: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
 ",
@@ -135,7 +136,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-callers-write-is-heard-of-behind-its-answer",
         patches: &[Patch {
-            file: SERVE,
+            file: ANSWERS,
             find: "                    // An answer may be to what a caller wrote by itself.
                     self.hear_of_written();
                     self.answer_all()?;
@@ -174,7 +175,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-replica-s-refusal-is-an-answer",
         patches: &[Patch {
-            file: SERVE,
+            file: ANSWERS,
             find: "        if self.leaves_a_replica && is_of_replica(value) {
 ",
             replace: "        if self.leaves_a_replica && is_of_replica(value) && self.in_flight.len() > 1_000_000 {
@@ -239,5 +240,29 @@ pub(crate) const MUTANTS: &[Mutant] = &[
 ",
             },
         ],
+    },
+    Mutant {
+        name: "a-refused-release-is-served",
+        patches: &[Patch {
+            file: ANSWERS,
+            find: "                    if let Some(owed) = Owed::for_release(&operation, route) {
+                        self.owe(owed, error);
+                    }
+",
+            replace: "                    let _ = route;
+",
+        }],
+    },
+    Mutant {
+        name: "a-refused-release-is-tried-once-more",
+        patches: &[Patch {
+            file: ANSWERS,
+            find: "                if let Some(error) = &refusal {
+                    self.owe(owed, error);
+                    self.inbox.pulse.ails(error);
+                }
+",
+            replace: "",
+        }],
     },
 ];
