@@ -60,10 +60,10 @@ mod renew;
 mod request;
 mod resource;
 mod round;
-mod slot;
 #[doc(hidden)]
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod slot;
 #[cfg(test)]
 mod still_clock;
 mod timekeeper;

@@ -119,7 +119,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             find: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_back(in_flight);
 ",
-            replace: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            replace:
+                "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
             self.in_flight.push_front(in_flight);
 ",
         }],
@@ -152,33 +153,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             find: "                Some(waited) if waited >= self.options.dead_after => {
 ",
             replace: "                Some(waited) if waited > self.options.dead_after * 1000 => {
-",
-        }],
-    },
-    Mutant {
-        name: "no-heartbeat",
-        patches: &[Patch {
-            file: WATCHDOG,
-            find: "        if idle < self.options.heartbeat {
-            return Some(self.options.heartbeat.saturating_sub(idle));
-        }
-        if self.warden.is_some() {
-            return Some(self.options.heartbeat);
-        }
-",
-            replace: "        if idle < self.options.heartbeat * 1000 {
-            return Some(self.options.heartbeat);
-        }
-",
-        }],
-    },
-    Mutant {
-        name: "a-replica-s-refusal-is-an-answer",
-        patches: &[Patch {
-            file: ANSWERS,
-            find: "        if self.leaves_a_replica && is_of_replica(value) {
-",
-            replace: "        if self.leaves_a_replica && is_of_replica(value) && self.in_flight.len() > 1_000_000 {
 ",
         }],
     },
@@ -221,25 +195,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "        drop(parked);
 ",
         }],
-    },
-    Mutant {
-        name: "a-retracted-acquisition-is-handed-on",
-        patches: &[
-            Patch {
-                file: CLUSTER,
-                find: "        Want::Acquire { .. } => !reply.is_retracted(),
-",
-                replace: "        Want::Acquire { .. } => !reply.is_retracted() || true,
-",
-            },
-            Patch {
-                file: INBOX,
-                find: "        let is_late = route.hops > 0
-",
-                replace: "        let is_late = route.hops > 100
-",
-            },
-        ],
     },
     Mutant {
         name: "a-refused-release-is-served",
