@@ -1,5 +1,7 @@
 //! What one attempt put on the nodes, and its removal.
 
+mod acquisition;
+
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +16,9 @@ use crate::operation::{Operation, Want};
 use crate::possession::{Electorate, Finding, Possession};
 use crate::quorum::majority;
 use crate::resource::Resource;
-use crate::round::{Goal, MOST_NODES, Round, Seats, bit, seats_in};
+use crate::round::{Goal, MOST_NODES, Round, bit, seats_in};
 use crate::token::OwnerToken;
+use acquisition::Acquisition;
 
 /// One owner token on a set of nodes: from the moment that the acquisition is sent until its
 /// release is. Dropping it sends the release, so there is no way out of an attempt or a lease that
@@ -51,46 +54,6 @@ struct State {
     /// The last round in which a majority proved that the lock is ours, and the seats that counted
     /// in it: an extension, where there was one since the acquisition.
     proof: Option<(Arc<Round>, u64)>,
-}
-
-/// What the nodes said to the acquisition.
-#[derive(Clone)]
-enum Acquisition {
-    /// Stragglers are still being counted in here.
-    Open(Arc<Round>),
-    /// They all have answered, and a later round is the proof that counts: a lease that is renewed
-    /// for hours need not keep the votes.
-    Settled(Seats),
-}
-
-impl Acquisition {
-    fn seats(&self) -> Seats {
-        match self {
-            Self::Open(round) => round.seats(),
-            Self::Settled(seats) => *seats,
-        }
-    }
-
-    fn retract(&self) {
-        match self {
-            Self::Open(round) => round.retract(),
-            // Every node has answered, so nothing is on its way.
-            Self::Settled(_) => {}
-        }
-    }
-
-    /// Whether a refusal named `own`, as far as the votes are still there.
-    fn names(&self, own: &OwnerToken) -> bool {
-        matches!(self, Self::Open(round) if round.names(own))
-    }
-
-    fn settle(&mut self) {
-        if let Self::Open(round) = self
-            && round.is_complete()
-        {
-            *self = Self::Settled(round.seats());
-        }
-    }
 }
 
 fn anothers_perhaps() -> NodeError {

@@ -183,7 +183,11 @@ impl Inbox {
             state.is_connected = true;
             // Whoever waits for it to settle wants to hear how the quarantine turns out.
             state.is_settled |= quarantine.is_none();
-            state.quarantine = quarantine;
+            // A server that was refused stays refused until the guard says otherwise.
+            state.quarantine = quarantine.map(|looked_at| match &state.gate {
+                Gate::Closed(error) if error.kind() == NodeErrorKind::Refused => error.clone(),
+                _ => looked_at,
+            });
             state.suspicion = None;
             state.set_gate();
             state.direct = Some(Direct {

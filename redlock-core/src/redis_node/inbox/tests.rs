@@ -190,6 +190,23 @@ fn leaving_a_suspicion_does_not_end_a_quarantine() {
 }
 
 #[test]
+fn a_server_that_was_refused_stays_refused_until_its_guard_says_otherwise() {
+    let (inbox, socket) = calm(Ok(0));
+    inbox.close(
+        &NodeError::unsent(NodeErrorKind::Refused, "a twin"),
+        Vec::new(),
+    );
+    let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "is being looked at");
+    inbox.open(&writer(&socket), &TONGUE, Some(looked_at));
+    let NodeStatus::Abstaining(reason) = inbox.status() else {
+        panic!("it votes");
+    };
+    assert_eq!(reason.kind(), NodeErrorKind::Refused);
+    inbox.quarantine(None, true);
+    assert!(matches!(inbox.status(), NodeStatus::Voting));
+}
+
+#[test]
 fn a_lone_caller_writes_nothing_to_a_node_in_quarantine() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     let error = NodeError::unsent(NodeErrorKind::Quarantined, "flushed");
