@@ -190,16 +190,16 @@ impl Refused {
         self.started
     }
 
-    /// Whether the nodes that voted so far are split, and nobody is known to have a majority. A lock
-    /// that is held is one holder's on all of them, however few they are.
+    /// Whether the nodes that voted so far name different holders, and no holder is known to have a
+    /// majority. If all of them name one holder, the lock is held, however few nodes voted.
     pub(crate) fn is_spoilt(&self) -> bool {
         let most = most_of_one_holder(&self.acquisition.answers());
         let voted = seats_in(self.acquisition.voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// The nodes that can tell when the lock is free, where somebody has it: all that have not failed,
-    /// be it that their votes are still out, so that one that fails later is made up for.
+    /// Watches for the lock to be free, if another client has it. All nodes are asked that have not
+    /// failed, also those whose votes are still out. So the others suffice if one fails later.
     pub(crate) fn watch(&self) -> Option<Vigil> {
         let tally = self.acquisition.tally();
         let may_vote = tally.configured - tally.failed;

@@ -82,9 +82,10 @@ impl Claim {
         seats_in(self.lock().acquisition.seats().granted)
     }
 
-    /// Sends the acquisition to all nodes at once. A grant that comes after `in_time`, when the lease
-    /// is made already, is one that proves nothing yet. With `counters` comes where they should stand at least. Keys
-    /// of `predecessor`, a claim that is over, give way. Also returns the acquisition's votes.
+    /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
+    /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
+    /// the fencing counters, and the least that they should stand at. The keys of `predecessor`, a claim
+    /// that is over, give way.
     pub(crate) fn stake(
         nodes: &NodeSet,
         keys: Resource,

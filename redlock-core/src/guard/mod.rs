@@ -25,22 +25,23 @@
 //! * A write counts only for a moment, by the node's own clock. Otherwise a client that was paused
 //!   between check and write, or a network that was, could open a node that forgot meanwhile.
 //! * A restart in between breaks the connection, and the write with it.
-//! * A whole fleet of processes that boots on a new set: the first to find a majority blank, and no
-//!   node in use, marks all that it reaches as being opened, and opens them once they are. Another
-//!   one that had the same idea loses the compare-and-set and finds marked nodes, with which it goes
-//!   on. So where a node votes, a majority was marked before, and blank nodes beside such as are
-//!   being opened were not in use: a process that stands still meanwhile closes nothing.
-//! * A blank node beside one that is in use is what a restarted node looks like. Another process may
-//!   be opening what this one has not looked at since, so it waits for a [grace](GRACE) before it
-//!   calls the node that.
-//! * A node that is first reached after its set was opened counts as restarted: it may have been
-//!   opened, have granted, and have forgotten, all unseen.
-//! * Who saw a node in use does not take it for new, whoever does: it sits out a quarantine by its
-//!   own clock, and writes that down where the others are still opening the set.
-//! * An operator's word that no lock is held ends what was seen before it, also on clients'
-//!   own clocks, and nothing that is seen along with it or later. It is replaced by a marker that
-//!   says so; that one is new to whoever has not seen it or the word itself. Of what was seen before,
-//!   the node's answer was older than the word, as a node answers in order.
+//! * A new set is opened in two steps. A client that finds a majority blank and no node in use marks
+//!   all nodes that it reaches as being opened. When they are marked, it opens them. If two clients do
+//!   this at the same time, one of them loses the compare-and-set, finds the nodes marked, and goes on
+//!   with them. So if a node votes, a majority was marked before. If the only nodes are blank or being
+//!   opened, the set was not in use. If a client stands still between the steps, another one goes on.
+//! * A blank node beside a node that is in use looks like a restarted node. Another client may be
+//!   opening the set at this moment. So the client waits for a [grace](GRACE) before it takes the node
+//!   for restarted.
+//! * A node that is first reached after its set was opened counts as restarted. It may have been
+//!   opened, have granted and have forgotten before this client reached it.
+//! * A client that saw a node in use never takes it for new, even if another client does. It waits for
+//!   a quarantine on its own clock. If the set is still being opened, it writes the quarantine.
+//! * An operator's word says that no lock is held. It ends what a client saw before the word, also on
+//!   the client's own clock. It does not end what the client sees in the same answer or later. The
+//!   first client that finds the word replaces it with a marker that says so. A client that did not
+//!   see the word heeds that marker once. A node answers in order, so what a client saw before is older
+//!   than the word.
 //!
 //! # Whose clock stepped
 //! A step of a node's clock is one against this host's. Where all connected nodes moved alike, and
@@ -53,11 +54,11 @@
 //! [`RestartGuard::Strict`] closes both.
 //!
 //! # Clients of different settings
-//! What they say of themselves is in the marker's second version. The longest `max_ttl`
-//! is how long every quarantine lasts, no set is opened as new where one client is strict, and no
-//! client renews a restarted node's marker where another does not trust the node. What was opened or
-//! renewed before that was said counts for a stricter client only once its own quarantine has passed
-//! since; until then it writes one.
+//! Each client writes its settings into the marker's second version. Every quarantine lasts for the
+//! longest `max_ttl`. If one client is strict, no set is opened as new. If one client does not trust a
+//! node, no client renews the marker of that node when it restarted. A node may have been opened or
+//! renewed before a stricter client said so. Then that client waits for its own quarantine, counted
+//! from the opening, and writes it.
 
 mod agreement;
 mod check;

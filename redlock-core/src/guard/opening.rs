@@ -1,9 +1,9 @@
 //! How a set that nobody used before is opened.
 //!
-//! First all of its nodes that are reached get a marker that says so, under which nobody votes; only
-//! then is it replaced by one under which they do. So where a node is open, a majority has a marker,
-//! and a set of blank nodes and such as are being opened was not in use: whoever comes by goes on
-//! with it, however long the one that began stood still.
+//! There are two steps. First all nodes that are reached get a marker that says `opening`; a node does
+//! not vote under it. When all of them have that marker and are a majority, each gets one under which it
+//! votes. So if a node is open, a majority was marked. If all nodes are blank or being opened, the set
+//! was not in use, and any client may go on with the opening at any later time.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Action, Check, GRACE, Sentry};
 pub(super) const AT_ONCE: Duration = Duration::from_millis(25);
 /// When to look again at a node that another process may be opening.
 pub(super) const SOON: Duration = Duration::from_millis(250);
-/// When to look again at a set of which no majority is reachable.
+/// When to look again if no majority of the set is reachable.
 const LATER: Duration = Duration::from_millis(500);
 /// How long a node that is being opened is in quarantine for clients that do not know better. A
 /// quarantine that they saw they sit out, so it is short.

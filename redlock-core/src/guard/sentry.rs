@@ -43,7 +43,7 @@ pub struct Sentry {
     pub(super) said: Settings,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
-    /// The marker under which the node was last seen in use, by whomever.
+    /// The marker under which the node was last seen in use by any client.
     seen_under: Option<Marker>,
     /// The marker under which the node last voted, in this epoch.
     voted_under: Option<Marker>,
@@ -250,7 +250,7 @@ impl Sentry {
                 self.write(check, until, Cause::Kept, Cause::Kept.to_string())
             }
             Some(_) => self.forgot(check, Cause::Restarted),
-            // Something else was seen along with it; whoever comes by writes it down.
+            // Something else was seen in the same answer. The next client to come writes it down.
             None if self.word == Some(Word::Given) => self.hold(check, self.left(check)),
             None if is_marked => self.forgot(check, Cause::Garbled),
             None if had_marker => {

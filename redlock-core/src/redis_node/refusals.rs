@@ -1,7 +1,6 @@
 //! Whether a server that is connected answers acquisitions with errors, one after the other.
 //!
-//! Nothing is decided by it: each acquisition is sent all the same. It is for whoever asks whether the
-//! node votes.
+//! No vote depends on it: each acquisition is sent all the same. It shows whether the node votes.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -15,7 +15,7 @@ impl Inbox {
         self.lock().owed.iter().any(|owed| owed.until > now)
     }
 
-    /// Up to so many releases that are owed, the oldest first. They are owed no more.
+    /// Takes out at most `most` of the releases that are owed, the oldest first.
     pub(in crate::redis_node) fn take_debts(&self, most: usize, now: Instant) -> Vec<Owed> {
         let mut state = self.lock();
         let most = most.min(state.owed.len());

@@ -1,4 +1,4 @@
-//! How the node is, for whoever looks after it.
+//! The status and the figures of a node.
 
 use tokio::time::Instant;
 

@@ -20,7 +20,7 @@ const BATCH: usize = 128;
 pub(super) struct Debts {
     /// When the next batch goes out; `None` where one is under way, or nothing is owed.
     pub(super) pay_at: Option<Instant>,
-    /// Doubles with each batch of which nothing was served.
+    /// Doubles with each batch if the server served none of its releases.
     pause: Duration,
     /// Owed, and sent.
     under_way: usize,
