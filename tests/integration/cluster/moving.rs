@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_core::{AcquireError, Lease, Released, Request, Resource, RetryLimit};
-use redlock_tests::RedisCluster;
+use redlock_tests::{RedisCluster, eventually};
 use tokio::time::timeout;
 
 use crate::cluster::fixture::{SOON, client, connect, once};
@@ -207,6 +207,52 @@ async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
     let lease = client().acquire(&set, &kept(&name)).await.unwrap();
     cluster.close_slot(slot, 0, 3).await;
     extend_soon(&lease).await;
+    assert_eq!(lease.release().await, Released::Confirmed);
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+/// Servers of one Cluster may call a master by its address or by its host's name.
+#[tokio::test]
+async fn a_master_that_is_called_by_another_name_keeps_its_connection() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let name = cluster.name_at(0, "account");
+    let lease = client().acquire(&set, &kept(&name)).await.unwrap();
+    let connections = set[0].vitals().connections;
+    for server in cluster.servers() {
+        server.command(["CONFIG", "SET", "cluster-announce-hostname", "localhost"]);
+    }
+    for server in cluster.servers() {
+        let preferred = "cluster-preferred-endpoint-type";
+        server.command(["CONFIG", "SET", preferred, "hostname"]);
+        eventually("the names of all hosts", SOON, async || {
+            let slots = format!("{:?}", server.command(["CLUSTER", "SLOTS"]));
+            let count = slots.matches("localhost").count();
+            (count == 3).then_some(()).ok_or(slots)
+        })
+        .await;
+    }
+    let slot = cluster.slot_of(&name);
+    let asked = || {
+        let servers = cluster.servers().iter();
+        let count = |server: &redlock_tests::RedisNode| server.info("cmdstat_cluster|slots");
+        servers.map(count).collect::<Vec<_>>()
+    };
+    for (from, to) in [(0, 1), (1, 0)] {
+        cluster.open_slot(slot, from, to);
+        cluster.move_keys(slot, from, to);
+        cluster.close_slot(slot, from, to).await;
+        let before = asked();
+        // It is sent away, so the map is learned.
+        extend_soon(&lease).await;
+        eventually("the map to be learned", SOON, async || {
+            let now = asked();
+            (now != before).then_some(()).ok_or(format!("{now:?}"))
+        })
+        .await;
+    }
+    assert_eq!(set[0].lanes(), 3);
+    assert_eq!(set[0].vitals().connections, connections);
     assert_eq!(lease.release().await, Released::Confirmed);
     cluster.assert_no_lock_keys(SOON).await;
 }

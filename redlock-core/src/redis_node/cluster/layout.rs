@@ -25,6 +25,8 @@ pub(super) struct Range {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) master: Server,
+    /// The Cluster's own name of the master, which it keeps whatever its address.
+    pub(super) id: Option<String>,
 }
 
 /// How the Cluster is.
@@ -88,13 +90,16 @@ impl Layout {
                 }
                 masters.push(master_at.clone());
             }
-            if let Some(Value::Bulk(id)) = master.get(2) {
-                layout.ids.insert(String::from_utf8_lossy(id).into_owned());
-            }
+            let id = match master.get(2) {
+                Some(Value::Bulk(id)) => Some(String::from_utf8_lossy(id).into_owned()),
+                _ => None,
+            };
+            layout.ids.extend(id.clone());
             layout.ranges.push(Range {
                 first,
                 last,
                 master: master_at,
+                id,
             });
             for replica in replicas {
                 let Value::Array(replica) = replica else {

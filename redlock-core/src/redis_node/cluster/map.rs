@@ -9,7 +9,7 @@ use crate::slot::SLOTS;
 
 use super::super::address::Server;
 use super::Shard;
-use super::layout::Layout;
+use super::layout::{Layout, Range};
 
 /// Nobody's slot.
 const NONE: u16 = u16::MAX;
@@ -23,6 +23,8 @@ pub(super) struct Map {
     /// By slot, an index into `shards`. Empty before anything is known.
     owners: Box<[u16]>,
     pub(super) shards: Vec<Arc<Shard>>,
+    /// What each of them is called.
+    names: Vec<Names>,
     /// How many slots each of them has.
     counts: Vec<u16>,
     /// The Cluster's own names of its masters.
@@ -31,15 +33,39 @@ pub(super) struct Map {
     pub(super) replicas: Vec<Server>,
 }
 
+/// How one master is called. Servers of a Cluster may call it by different addresses: some by a host
+/// name, a seed by what it was asked as.
+#[derive(Clone)]
+struct Names {
+    /// The Cluster's own.
+    id: Option<String>,
+    /// Each leads to the one link that there is.
+    addresses: Vec<Server>,
+    /// How many connections the link had made when the Cluster last called its server so.
+    connections: u64,
+}
+
+/// So many addresses of a master are remembered.
+const MOST_ADDRESSES: usize = 4;
+
 impl Map {
-    /// Each master comes from `shard_at`.
-    pub(super) fn of(layout: Layout, mut shard_at: impl FnMut(&Server) -> Arc<Shard>) -> Self {
+    /// Each master is that of `old` with the same id, or else comes from `shard_at`.
+    pub(super) fn of(
+        layout: Layout,
+        old: &Self,
+        mut shard_at: impl FnMut(&Server) -> Arc<Shard>,
+    ) -> Self {
         let mut owners = vec![NONE; usize::from(SLOTS)].into_boxed_slice();
-        let (mut shards, mut counts): (Vec<Arc<Shard>>, Vec<u16>) = Default::default();
+        let (mut shards, mut names): (Vec<Arc<Shard>>, Vec<Names>) = Default::default();
+        let mut counts: Vec<u16> = Vec::new();
         for range in &layout.ranges {
-            let known = shards.iter().position(|it| it.server == range.master);
+            let known = names.iter().position(|it| it.are_of(range));
             let index = known.unwrap_or_else(|| {
-                shards.push(shard_at(&range.master));
+                let (shard, called) = old
+                    .under_another_address(range, &layout)
+                    .unwrap_or_else(|| old.named(range, &layout, shard_at(&range.master)));
+                shards.push(shard);
+                names.push(called);
                 counts.push(0);
                 shards.len() - 1
             });
@@ -57,6 +83,7 @@ impl Map {
         Self {
             owners,
             shards,
+            names,
             counts,
             ids: layout.ids,
             replicas: layout.replicas,
@@ -68,8 +95,46 @@ impl Map {
         self.shards.get(usize::from(index))
     }
 
+    /// The master that is called `server`.
     pub(super) fn shard_at(&self, server: &Server) -> Option<&Arc<Shard>> {
-        self.shards.iter().find(|shard| shard.server == *server)
+        let mut names = self.names.iter();
+        let index = names.position(|names| names.addresses.contains(server))?;
+        self.shards.get(index)
+    }
+
+    /// The master with the id of `range`, where it is connected to under an address that it has not got
+    /// in `layout`, and nobody else has. Two links to one server would have two orders of what is sent.
+    ///
+    /// The server may have moved, and another one have its address since. Then its connection broke.
+    fn under_another_address(&self, range: &Range, layout: &Layout) -> Option<(Arc<Shard>, Names)> {
+        let index = self.names.iter().position(|it| it.id == range.id)?;
+        let (shard, names) = (&self.shards[index], &self.names[index]);
+        let has_its_address = |other: &Range| other.master == shard.server;
+        let is_free = range.id.is_some() && !layout.ranges.iter().any(has_its_address);
+        // The first one was made because the Cluster had just called it so.
+        let is_the_same = shard.link.vitals().connections <= names.connections.max(1)
+            && matches!(shard.link.inbox.status(), NodeStatus::Voting);
+        (is_free && is_the_same).then(|| {
+            let connections = names.connections;
+            let names = names.and(range, layout, connections);
+            (Arc::clone(shard), names)
+        })
+    }
+
+    /// `shard`, which has the address of `range`.
+    fn named(&self, range: &Range, layout: &Layout, shard: Arc<Shard>) -> (Arc<Shard>, Names) {
+        let connections = shard.link.vitals().connections;
+        let before = self
+            .names
+            .iter()
+            .find(|it| range.id.is_some() && it.id == range.id);
+        let none = Names {
+            id: range.id.clone(),
+            addresses: Vec::new(),
+            connections,
+        };
+        let names = before.unwrap_or(&none).and(range, layout, connections);
+        (shard, names)
     }
 
     pub(super) fn status(&self) -> NodeStatus {
@@ -101,5 +166,26 @@ impl Map {
             kind.unwrap_or(NodeErrorKind::NotConnected),
             text,
         ))
+    }
+}
+
+impl Names {
+    fn are_of(&self, range: &Range) -> bool {
+        self.addresses.contains(&range.master) || range.id.is_some() && self.id == range.id
+    }
+
+    /// These and the address of `range`, without those that are another's in `layout`.
+    fn and(&self, range: &Range, layout: &Layout, connections: u64) -> Self {
+        let is_anothers = |address: &&Server| {
+            let mut ranges = layout.ranges.iter();
+            ranges.any(|other| other.master == **address && other.id != range.id)
+        };
+        let known = self.addresses.iter().filter(|it| **it != range.master);
+        let known = known.filter(|it| !is_anothers(it)).take(MOST_ADDRESSES - 1);
+        Self {
+            id: range.id.clone(),
+            addresses: [&range.master].into_iter().chain(known).cloned().collect(),
+            connections,
+        }
     }
 }

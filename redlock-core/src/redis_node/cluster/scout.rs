@@ -169,9 +169,10 @@ impl Shared {
     pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
         let mut guests = self.lock().guests.clone();
-        let new = Map::of(layout, |server| {
+        let new = Map::of(layout, &old, |server| {
+            let known = old.shards.iter().find(|it| it.server == *server);
             let guest = guests.iter().position(|(guest, _)| guest.server == *server);
-            match (old.shard_at(server), guest) {
+            match (known, guest) {
                 (Some(shard), _) => Arc::clone(shard),
                 (None, Some(index)) => guests.swap_remove(index).0,
                 (None, None) => self.start_shard(server),
@@ -179,11 +180,14 @@ impl Shared {
         });
         let (staying, leaving): (Vec<_>, Vec<_>) =
             guests.into_iter().partition(|(guest, since)| {
-                since.elapsed() < GUEST_STAYS && !new.replicas.contains(&guest.server)
+                since.elapsed() < GUEST_STAYS
+                    && !new.replicas.contains(&guest.server)
+                    && new.shard_at(&guest.server).is_none()
             });
         let leaving = leaving.into_iter().map(|(guest, _)| guest);
         let replaced = old.shards.iter();
-        let replaced = replaced.filter(|it| new.shard_at(&it.server).is_none());
+        let stays = |shard: &Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
+        let replaced = replaced.filter(|shard| !stays(shard));
         let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
         {
             // At once: whoever reads the sums finds each master in one of them.

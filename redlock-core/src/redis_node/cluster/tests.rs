@@ -32,6 +32,7 @@ fn layout(port: u16) -> Layout {
         first,
         last,
         master,
+        id: None,
     }];
     Layout {
         ranges,
