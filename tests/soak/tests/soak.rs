@@ -70,6 +70,34 @@ fn a_short_soak_finds_nothing_and_does_something_of_everything() {
     }
 }
 
+/// What a minute brings about on any machine, so that nothing is waited for behind it.
+const SOMETHING_OF_A_THROTTLED_MINUTE: [(&str, u64); 8] = [
+    ("acquisitions", 50),
+    ("with a fencing token", 30),
+    ("refused: contended", 1),
+    ("extensions", 1),
+    ("fault: stood still", 10),
+    ("fault: writes answered NOREPLICAS", 1),
+    ("fault: writes answered OOM", 1),
+    ("fault: scripts answered NOPERM", 1),
+];
+
+#[test]
+fn a_minute_of_throttling_costs_no_lease_and_no_key() {
+    let options = "--seconds 60 --processes 2 --nodes 3 --throttle any";
+    let (code, output) = soak(options, &[]);
+    assert_eq!(code, Some(0), "{output}");
+    for (name, least) in SOMETHING_OF_A_THROTTLED_MINUTE {
+        assert!(
+            row(&output, name) >= least,
+            "too little of `{name}`:\n{output}"
+        );
+    }
+    for name in ["false losses", "keys leaked", "fencing violations", "overlaps"] {
+        assert_eq!(row(&output, name), 0, "{output}");
+    }
+}
+
 /// Removes what a soak keeps of a violation.
 fn clean_up(output: &str) {
     let kept = output
