@@ -36,6 +36,8 @@ pub struct Verdict {
     /// The node's clock is so many ms ahead of what the fleet's clocks show in the median, which is
     /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
     pub apart_ms: Option<i64>,
+    /// When to check again, at the latest, if the node may vote.
+    pub look_again: Option<Duration>,
 }
 
 /// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use crate::environment::Moment;
 use crate::fencing::median;
 use crate::operation::HINT_WINDOW;
 use crate::quorum::majority;
+use crate::timekeeper::wake;
 
-use super::clock::{Reading, micros};
+use super::clock::{Gain, Look, Reading, Track, micros, slewed};
 use super::settings::Settings;
 use super::steps::{Readings, Whose, whose_step};
 use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
@@ -49,6 +51,25 @@ struct Seat {
     clock: Readings,
     /// By how much its clock is ahead of the client's, while it is connected.
     offset_us: Option<i128>,
+    /// What its clock gained, while it is connected.
+    gain: Option<Gain>,
+    /// How its clock moved.
+    track: Track,
+    /// The task that asks it.
+    waker: Option<Waker>,
+}
+
+/// What a node's clock gained, beside the clocks of the other nodes, in µs.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// All others gained at least this beyond the drift allowance.
+    pub(super) gained: i128,
+    /// The node gained more than the others by this at least.
+    pub(super) beyond: i128,
+    /// The same if the others did not move since they were asked.
+    pub(super) beyond_then: i128,
+    /// When the one was asked that has not been asked for the longest time.
+    pub(super) asked: Option<Moment>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -154,6 +175,9 @@ impl Fleet {
             settings: Settings::default(),
             clock: Readings::default(),
             offset_us: None,
+            gain: None,
+            track: Track::default(),
+            waker: None,
         });
         state.seats.len() - 1
     }
@@ -179,16 +203,80 @@ impl Fleet {
         self.doubts.load(Ordering::Relaxed)
     }
 
+    /// Wants all nodes to be looked at.
+    pub(super) fn doubt(&self) {
+        self.doubts.fetch_add(1, Ordering::Relaxed);
+        let wakers: Vec<Waker> = {
+            let seats = &self.lock().seats;
+            seats.iter().filter_map(|seat| seat.waker.clone()).collect()
+        };
+        wakers.into_iter().for_each(wake);
+    }
+
+    /// Wakes the task that asks `seat` whenever [`doubts`](Self::doubts) goes up.
+    pub(super) fn wake(&self, seat: usize, waker: Waker) {
+        let before = self.lock().seats[seat].waker.replace(waker);
+        drop(before);
+    }
+
     /// Records a look at the clock of `seat`.
-    pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, stepped: Option<i128>) {
+    pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, look: Look) {
+        if !look.is_sharp && look.stepped.is_none() {
+            return;
+        }
+        let longest = self.quarantine();
         {
             let seat = &mut self.lock().seats[seat];
-            seat.clock.note(check.asked, check.answered, stepped);
+            seat.gain = Some(look.gain);
+            if look.stepped.is_some() {
+                seat.track = Track::default();
+            }
+            seat.track.add(check, longest);
+            seat.clock.note(check.asked, check.answered, look.stepped);
             seat.offset_us = Some(Reading::of(check).offset_us);
         }
-        if stepped.is_some() {
-            self.doubts.fetch_add(1, Ordering::Relaxed);
+        if look.stepped.is_some() {
+            self.doubt();
         }
+    }
+
+    /// The clock of `seat` is another one now.
+    pub(super) fn forget_clock(&self, seat: usize) {
+        self.lock().seats[seat].track = Track::default();
+    }
+
+    /// Compares what the clock of `seat` gained by `now` with how the clocks of the other connected nodes
+    /// moved.
+    pub(super) fn compare(&self, seat: usize, now: Moment) -> Comparison {
+        let longest = self.quarantine();
+        let state = self.lock();
+        let others = state.seats.iter().enumerate();
+        let others = others.filter(|(index, it)| *index != seat && it.gain.is_some());
+        let others: Vec<&Seat> = others.map(|(_, other)| other).collect();
+        let gains = others.iter().filter_map(|it| it.gain);
+        let mut compared = Comparison {
+            gained: gains.map(|gain| gain.at_least.max(0)).min().unwrap_or(0),
+            asked: others.iter().filter_map(|it| it.track.asked()).min(),
+            ..Comparison::default()
+        };
+        let needed = majority(self.size) - 1;
+        for (start, gained) in state.seats[seat].track.gains(longest) {
+            let moves = others.iter().filter_map(|other| {
+                let moved = other.track.moved_since(start.answered)?;
+                // Since it was last read, it may have been slewed.
+                let unread = other.track.asked().map(|asked| now.saturating_since(asked));
+                Some((moved, moved + slewed(unread.unwrap_or_default())))
+            });
+            let moves: Vec<(i128, i128)> = moves.collect();
+            if moves.len() < needed {
+                continue;
+            }
+            let least = |of: fn(&(i128, i128)) -> i128| moves.iter().map(of).min().unwrap_or(0);
+            let (moved, may_have_moved) = (least(|it| it.0), least(|it| it.1));
+            compared.beyond_then = compared.beyond_then.max(gained - moved);
+            compared.beyond = compared.beyond.max(gained - may_have_moved);
+        }
+        compared
     }
 
     /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
@@ -225,6 +313,7 @@ impl Fleet {
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
         seat.offset_us = None;
+        seat.gain = None;
     }
 
     /// Records that `seat` is blank at `now`, and says what its set makes of that.

@@ -48,6 +48,13 @@
 //! they are a majority, it was this host that stood still: its leases are given up, and no node is
 //! closed to anybody else.
 //!
+//! # Clocks that run too fast
+//! A clock that runs faster than the drift allowance covers drops keys early, and so do small steps. Such
+//! a node votes no until the allowance has made up for what its clock gained, or no lock can be held any
+//! more that was granted before. No marker is written for it. If the gain is more than [`CLOCK_WINDOW`],
+//! a new epoch begins, as with a step. If all nodes gained alike, this host's clock runs slow: no node is
+//! closed, and leases are given up for each [`CLOCK_WINDOW`] that it lost.
+//!
 //! # What it cannot tell
 //! A set of which a majority lost its memory, and nobody is left who saw its markers, looks new.
 //! Neither is a flush noticed that falls within the few seconds in which its set is first opened.
@@ -67,6 +74,7 @@ mod fleet;
 mod marker;
 mod note;
 mod opening;
+mod pace;
 mod quarantine;
 mod sentry;
 mod settings;
@@ -80,7 +88,8 @@ pub use fleet::Fleet;
 pub use marker::{Marker, marker_key};
 pub use sentry::{Sentry, SentryOptions};
 
-/// A node's clock that moves against the client's by more than this between two checks has stepped.
+/// A node's clock that moves against the client's by more than this between two checks, and by more
+/// than a slew moves it, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
 /// How long a blank node beside marked ones may be one that another process is about to open.

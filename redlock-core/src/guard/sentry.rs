@@ -1,6 +1,7 @@
 //! One node's guard: what each check of it means.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use crate::environment::Moment;
@@ -8,6 +9,7 @@ use crate::environment::Moment;
 use super::clock::NodeClock;
 use super::note::{Cause, Found, Note, held};
 use super::opening::{AT_ONCE, SOON};
+use super::pace::{Pace, Step};
 use super::quarantine::Word;
 use super::settings::Settings;
 use super::steps::Whose;
@@ -56,6 +58,7 @@ pub struct Sentry {
     /// A step whose quarantine is not on the node yet.
     pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
+    pace: Pace,
     /// Whose clock that is, as far as the server tells.
     run_id: Option<String>,
 }
@@ -105,6 +108,7 @@ impl Sentry {
             suspicion: None,
             unwritten: None,
             clock: NodeClock::default(),
+            pace: Pace::default(),
             run_id: None,
         }
     }
@@ -116,15 +120,19 @@ impl Sentry {
         self.blank_since = None;
     }
 
+    /// Wakes a task whenever [`Fleet::doubts`] goes up.
+    pub fn wake_on_doubt(&self, waker: Waker) {
+        self.fleet.wake(self.seat, waker);
+    }
+
     /// What a check comes to. The node must do nothing else than what the newest verdict says.
     pub fn check(&mut self, check: &Check<'_>) -> Verdict {
         let process = self.recognize(check);
-        let (stepped, is_sharp) = self.clock.read(check);
-        if is_sharp || stepped.is_some() {
-            self.fleet.note_clock(self.seat, check, stepped);
-        }
+        let look = self.clock.read(check, self.fleet.quarantine());
+        let stepped = look.stepped;
+        self.fleet.note_clock(self.seat, check, look);
         let twin = self.fleet.twin(self.seat, check.run_id);
-        let action = match twin {
+        let mut action = match twin {
             Some(twin) => {
                 self.unreachable();
                 Action::Refuse {
@@ -141,13 +149,19 @@ impl Sentry {
             None if self.fleet.guard() == RestartGuard::Off => Action::Vote,
             None => self.guard(check, process, stepped),
         };
+        let mut pace = Step::default();
+        if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
+            pace = self.pace.judge(&self.fleet, self.seat, check, look);
+            action = pace.action.unwrap_or(action);
+        }
         let found = check.marker.and_then(Found::parse);
         let is_opened = |found: &&Found| found.cause() != Some(Cause::Opening);
         if let Some(found) = found.as_ref().filter(is_opened) {
             self.seen_under = Some(found.marker.clone());
         }
         let marker = found.map(|found| found.marker);
-        let is_new_epoch = stepped.is_some() && self.voted_under.is_some()
+        let is_wrong = stepped.is_some() || pace.is_new_epoch;
+        let is_new_epoch = is_wrong && self.voted_under.is_some()
             || self
                 .voted_under
                 .as_ref()
@@ -171,6 +185,7 @@ impl Sentry {
             disagreement,
             stepped_ms: stepped.map(millis),
             apart_ms: self.fleet.apart(self.seat).map(millis),
+            look_again: pace.look_again,
         }
     }
 
@@ -185,6 +200,7 @@ impl Sentry {
         };
         if process == Process::Another && !self.options.trust_aof {
             self.clock = NodeClock::default();
+            self.fleet.forget_clock(self.seat);
         }
         if let Some(run_id) = check.run_id {
             self.run_id = Some(run_id.to_owned());

@@ -1,6 +1,7 @@
 //! A node's guard as its driver has it: the check on the wire, and what it came to.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -59,6 +60,7 @@ pub(super) struct Warden {
     /// The reason for not voting as the log had it last, without figures.
     logged: String,
     warned: Vec<String>,
+    waker: Option<Waker>,
     logged_clock: LoggedClock,
     /// Other processes have other settings, and the log says so.
     disagreement: Option<String>,
@@ -113,6 +115,7 @@ impl Warden {
             is_voting: false,
             logged: String::new(),
             warned: Vec::new(),
+            waker: None,
             logged_clock: LoggedClock::default(),
             disagreement: None,
         }
@@ -151,6 +154,14 @@ impl Warden {
         self.fleet.doubts() != self.doubts
     }
 
+    /// The task that asks, which is to be woken where another node's check wants this one to be asked.
+    pub(super) fn wake(&mut self, waker: &Waker) {
+        if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
+            self.waker = Some(waker.clone());
+            self.sentry.wake_on_doubt(waker.clone());
+        }
+    }
+
     /// The bytes of the next check.
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.fleet.doubts();
@@ -187,6 +198,7 @@ impl Warden {
         let answered = self.clock.now();
         let round_trip = answered.saturating_since(self.asked);
         let mut clock = self.compare_with_wall(time, round_trip);
+        let doubts = self.fleet.doubts();
         let verdict = self.sentry.check(&Check {
             run_id: self.run_id.as_deref(),
             marker,
@@ -206,6 +218,8 @@ impl Warden {
             }
             self.disagreement = verdict.disagreement;
         }
+        // The others are to be asked, and this node when its verdict says.
+        self.doubts += self.fleet.doubts() - doubts;
         clock.is_apart = self.compare_with_others(verdict.apart_ms);
         if let Some(ms) = verdict.stepped_ms {
             log!(
@@ -220,7 +234,7 @@ impl Warden {
             quarantine: None,
             is_settled: true,
             is_new_epoch: verdict.is_new_epoch,
-            look_again: None,
+            look_again: verdict.look_again,
             clock,
         };
         match verdict.action {

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How long a server may take to load its data and open its port, or to shut down.
 const START_STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -210,11 +210,25 @@ impl RedisNode {
         self.jump_clock(-micros(by));
     }
 
+    /// Lets the server's wall clock run faster by `ppm` parts in a million, as under a time service that
+    /// slews it, or slower if that is negative. It runs so until it is told otherwise.
+    pub fn slew_clock(&self, ppm: i64) {
+        self.slew_clock_at(SystemTime::now(), ppm);
+    }
+
+    /// The same from `at` on, so that several servers begin at once.
+    pub fn slew_clock_at(&self, at: SystemTime, ppm: i64) {
+        self.clock().slew(at, ppm);
+    }
+
     fn jump_clock(&self, micros: i64) {
+        self.clock().jump(micros);
+    }
+
+    fn clock(&self) -> MutexGuard<'_, MovableClock> {
         let clock = self.clock.as_ref();
         let clock = clock.expect("the node was started with `movable_clock()`");
-        let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
-        clock.jump(micros);
+        clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the process exists; a frozen one does.

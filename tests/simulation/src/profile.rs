@@ -28,16 +28,22 @@ pub enum Profile {
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
     /// counters expire; then everybody comes again. All want fencing tokens.
     Misset,
+    /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes run faster than
+    /// the drift allows, from before the first lock on: the guard has to keep them from voting. Or the
+    /// clock of one client runs slower than the drift allows. Then its leases last too long and nobody is
+    /// excluded, but no node may be closed to it.
+    Slewed,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
+        Self::Slewed,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -122,6 +128,10 @@ pub struct Settings {
     pub misset: usize,
     /// By how much, in µs.
     pub misset_by: i64,
+    /// Nodes whose clocks run too fast, from the last one on. None: the first client's runs too slow.
+    pub fast: usize,
+    /// By how much, in parts of a million.
+    pub slew: i64,
     /// Acquisitions of a free lock in 10 000 that find a copy of their process to be quicker, with the
     /// same owner token.
     pub copies: u64,
@@ -163,6 +173,8 @@ impl Settings {
     /// What `profile` comes to with these random numbers.
     pub fn draw(profile: Profile, random: &mut Random) -> Self {
         let nodes = match random.below(20) {
+            // A single node has nothing to be compared with.
+            0 if profile == Profile::Slewed => 3,
             0 => 1,
             1 => 2,
             2 => 4,
@@ -192,17 +204,19 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty | Profile::Misset => {
+            Profile::Faulty | Profile::Misset | Profile::Slewed => {
                 (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
             }
             // A counter that is lost is made good for by the clocks: they are within the window here.
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
+        let is_slewed = profile == Profile::Slewed;
         let is_guarded = random.below(2) == 0 || profile == Profile::Misset;
         let (guard, trusts_disks) = match profile {
             Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
             Profile::Forgetful => (RestartGuard::Standard, false),
+            Profile::Slewed => (RestartGuard::Standard, is_guarded),
             // To a guard, clocks of any speed look like clocks that step all the time.
             Profile::Wild => (RestartGuard::Off, false),
             _ if is_guarded => (RestartGuard::Standard, true),
@@ -216,10 +230,19 @@ impl Settings {
             Profile::Misset => ((nodes - 1) / 2, random.pick(&[DAY, -DAY])),
             _ => (0, 0),
         };
+        let (fast, slew) = if is_slewed {
+            let fast = random.pick(&[0, 1, (nodes - 1) / 2]).min((nodes - 1) / 2);
+            // Noticed beside the drift that is there already.
+            (fast, random.pick(&[25_000, 50_000, 83_333]))
+        } else {
+            (0, 0)
+        };
         Self {
             profile,
             misset,
             misset_by,
+            fast,
+            slew,
             guard,
             trusts_disks,
             nodes,
@@ -243,7 +266,7 @@ impl Settings {
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
-            dead: random.index(nodes.div_ceil(2)),
+            dead: random.index(nodes.div_ceil(2)).min((nodes - 1) / 2 - fast),
             crowd,
             reports: Reports {
                 lost: random.pick(&[0, 0, 2000, 10_000]),
@@ -264,12 +287,24 @@ impl Settings {
         let is_wild = self.profile == Profile::Wild;
         Rules {
             nodes: self.nodes,
-            exclusion: !is_wild,
+            exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
             leftovers: !is_wild,
             handover: self.crowd.handover,
             most_ahead: (self.profile == Profile::Misset && self.misset < self.nodes)
                 .then_some(Duration::from_secs(3)),
         }
+    }
+
+    /// By how many parts of a million the clock of the node at `seat` runs too fast.
+    pub fn slew_of_node(&self, seat: usize) -> i64 {
+        let is_fast = seat >= self.nodes - self.fast;
+        if is_fast { self.slew } else { 0 }
+    }
+
+    /// By how many parts of a million the clock of client `id` runs too slow.
+    pub fn loss_of_client(&self, id: usize) -> i64 {
+        let is_slow = self.fast == 0 && id == 0;
+        if is_slow { self.slew } else { 0 }
     }
 
     /// How far a right clock of a node is off, in µs. A guard compares those of the nodes: where they

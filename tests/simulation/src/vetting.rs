@@ -2,7 +2,8 @@
 //! fed with what the server answers.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
+use std::task::Wake;
 use std::time::Duration;
 
 use redlock_core::Clock as _;
@@ -14,6 +15,17 @@ use crate::wire::{Request, Wire};
 
 /// A node that votes is looked at so often.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
+/// Looks at a node as the checks of another one want that.
+struct Doubts(Weak<Link>);
+
+impl Wake for Doubts {
+    fn wake(self: Arc<Self>) {
+        if let Some(link) = self.0.upgrade() {
+            link.later(Duration::ZERO, Link::look_now);
+        }
+    }
+}
 
 impl Link {
     /// Asks the server for its time and marker.
@@ -31,6 +43,7 @@ impl Link {
 
     /// The server has answered.
     pub(crate) fn judge(&self, wire: &Arc<Wire>, marked: &Marked) {
+        wire.checked();
         let Some(sentry) = &self.sentry else {
             self.open(wire, Gate::Voting);
             return;
@@ -64,7 +77,7 @@ impl Link {
         let next = match verdict.action {
             Action::Vote => {
                 self.open(wire, Gate::Voting);
-                LOOKS_EVERY
+                verdict.look_again.unwrap_or(LOOKS_EVERY)
             }
             Action::Write {
                 expected,
@@ -90,12 +103,29 @@ impl Link {
                 LOOKS_EVERY
             }
         };
-        let wire = Arc::clone(wire);
+        let (wire, checks) = (Arc::clone(wire), wire.checks());
         self.later(next, move |link| {
-            if link.is_current(&wire) {
+            // Unless it was wanted before.
+            if link.is_current(&wire) && wire.checks() == checks {
                 link.ask(&wire, None);
             }
         });
+    }
+
+    /// Another node's check wants this one to be looked at, unless that is under way.
+    fn look_now(&self) {
+        let wire = self.lock().wire.clone();
+        if let Some(wire) = wire.filter(|wire| wire.checks().is_some()) {
+            self.ask(&wire, None);
+        }
+    }
+
+    /// Has the fleet's doubts wake this link.
+    pub(crate) fn heed_doubts(&self, me: &Weak<Self>) {
+        if let Some(sentry) = &self.sentry {
+            let sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
+            sentry.wake_on_doubt(Arc::new(Doubts(Weak::clone(me))).into());
+        }
     }
 
     /// It does not vote. Releases are for every node.

@@ -42,6 +42,9 @@ struct Queues {
     held_until: Duration,
     /// When the last check was sent, on the client's clock.
     asked: Option<Moment>,
+    /// How many checks were sent, and how many were answered.
+    checks: u64,
+    checked: u64,
 }
 
 impl Wire {
@@ -58,7 +61,21 @@ impl Wire {
     }
 
     pub(crate) fn asked_at(&self, now: Moment) {
-        self.lock().asked = Some(now);
+        let mut queues = self.lock();
+        queues.asked = Some(now);
+        queues.checks += 1;
+    }
+
+    /// The last check was answered.
+    pub(crate) fn checked(&self) {
+        let mut queues = self.lock();
+        queues.checked = queues.checks;
+    }
+
+    /// How many checks were sent; `None` if the answer to the last one is not there yet.
+    pub(crate) fn checks(&self) -> Option<u64> {
+        let queues = self.lock();
+        (queues.checks == queues.checked).then_some(queues.checks)
     }
 
     /// When the last check was sent. There is one at a time.

@@ -124,6 +124,7 @@ mod in_small {
             (Profile::Forgetful, 150),
             (Profile::Wild, 150),
             (Profile::Misset, 20),
+            (Profile::Slewed, 60),
         ] {
             let coverage = all_hold(profile, seeds);
             assert_covers(
@@ -179,6 +180,13 @@ mod in_full {
             OFTEN,
             &["acquired_fenced", "mended", "apart", "probed"],
         );
+    }
+
+    #[test]
+    fn nodes_that_run_too_fast_do_not_vote_and_a_host_that_runs_too_slow_closes_none() {
+        let coverage = all_hold(Profile::Slewed, 1500);
+        assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY].concat());
+        assert_covers(&coverage, OFTEN, &["quarantined", "forgotten"]);
     }
 
     #[test]

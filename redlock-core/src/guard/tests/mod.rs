@@ -4,6 +4,8 @@ mod agreement;
 mod apart;
 mod model;
 mod opening;
+mod pace;
+mod rates;
 mod steps;
 mod table;
 
@@ -135,6 +137,22 @@ impl Bench {
     /// For how much longer the marker keeps the node from voting.
     pub(super) fn left(&self) -> Duration {
         self.read().until().saturating_sub(self.time)
+    }
+}
+
+/// Three nodes of one set that vote.
+pub(super) fn three() -> [Bench; 3] {
+    let fleet = fleet(RestartGuard::Standard, 3);
+    let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
+        .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
+    let [a, b, c] = &mut nodes;
+    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
+    nodes
+}
+
+pub(super) fn pass(nodes: &mut [Bench; 3], span: Duration) {
+    for node in nodes {
+        node.pass(span);
     }
 }
 

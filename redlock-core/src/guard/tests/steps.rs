@@ -4,7 +4,10 @@ use super::*;
 
 #[test]
 fn a_step_in_either_direction_is_a_quarantine_and_an_epoch() {
-    for (ahead, by, hint) in [(true, 700, "700 ms ahead"), (false, 5_000, "5000 ms back")] {
+    for (ahead, by, hint) in [
+        (true, 1_100, "1100 ms ahead"),
+        (false, 5_000, "5000 ms back"),
+    ] {
         let mut a = Bench::voting();
         a.pass(ms(10_000));
         if ahead {
@@ -49,12 +52,8 @@ fn what_moves_slowly_or_may_be_the_network_is_no_step() {
     a.time += ms(540);
     assert_eq!(a.check().action, Action::Vote, "300 ppm of half an hour");
     a.round_trip = ms(2_000);
-    a.time += ms(1_400);
-    assert_eq!(
-        a.check().action,
-        Action::Vote,
-        "half a second and half a round trip"
-    );
+    a.time += ms(990);
+    assert_eq!(a.check().action, Action::Vote, "half a round trip");
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn a_slow_answer_does_not_hide_a_step_from_the_next_one() {
     let mut a = Bench::voting();
     a.time += ms(1_400);
     a.round_trip = ms(2_000);
-    assert_eq!(a.check().action, Action::Vote);
+    assert_eq!(a.check().stepped_ms, None);
     a.round_trip = Duration::ZERO;
     assert!(a.check().stepped_ms.is_some());
 }
@@ -109,22 +108,6 @@ fn a_host_that_comes_back_empty_and_with_another_time_is_quarantined() {
     assert!(a.check().is_new_epoch);
     assert!(matches!(a.settle(), Action::Hold { .. }));
     assert_eq!(a.left(), QUARANTINE);
-}
-
-/// Three nodes of one set that vote.
-fn three() -> [Bench; 3] {
-    let fleet = fleet(RestartGuard::Standard, 3);
-    let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
-        .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
-    let [a, b, c] = &mut nodes;
-    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
-    nodes
-}
-
-fn pass(nodes: &mut [Bench; 3], span: Duration) {
-    for node in nodes {
-        node.pass(span);
-    }
 }
 
 #[test]

@@ -16,6 +16,9 @@ impl Serve<'_> {
     /// True where something is to be written.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
         let mut has_work = false;
+        if let Some(warden) = &mut self.warden {
+            warden.wake(context.waker());
+        }
         let now = Instant::now();
         let waited = self.waited(now);
         if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {

@@ -134,6 +134,7 @@ impl Link {
             reports: settings.reports,
             watches: Mutex::default(),
         });
+        link.heed_doubts(&link.me);
         link.connect_after(Duration::ZERO);
         link
     }

@@ -10,6 +10,7 @@ const FLEET: &str = "redlock-core/src/guard/fleet.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const NOTICE: &str = "redlock-core/src/notice.rs";
 const VOTES: &str = "redlock-core/src/votes.rs";
+const PACE: &str = "redlock-core/src/guard/pace.rs";
 const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
@@ -171,5 +172,37 @@ pub(crate) const NODES: &[Mutant] = &[
         }],
         profile: "forgetful",
         breaks: Invariant::Unvouched,
+    },
+    Mutant {
+        name: "rates-not-compared",
+        patches: &[Patch {
+            file: PACE,
+            find: "step.action = self.gained.map(|it| hold(it, look_again, check));",
+            replace: "step.action = None;",
+        }],
+        profile: "slewed",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-slow-answer-opens-a-fast-node",
+        patches: &[Patch {
+            file: PACE,
+            find: "if look.is_sharp {",
+            replace: "if !look.is_sharp {
+            self.gained = None;
+        } else {",
+        }],
+        profile: "slewed",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "own-slew-closes-nodes",
+        patches: &[Patch {
+            file: FLEET,
+            find: "compared.beyond = compared.beyond.max(gained - may_have_moved);",
+            replace: "compared.beyond = compared.beyond.max(gained);",
+        }],
+        profile: "slewed",
+        breaks: Invariant::Liveness,
     },
 ];
