@@ -105,7 +105,9 @@ async fn a_slew_of_this_host_closes_no_server() {
             clock.ahead_us
         });
         let ahead = ahead.min().expect("there are nodes");
-        (ahead > 400_000).then_some(()).ok_or_else(|| format!("{ahead} µs"))
+        (ahead > 400_000)
+            .then_some(())
+            .ok_or_else(|| format!("{ahead} µs"))
     })
     .await;
     for node in &set.nodes {

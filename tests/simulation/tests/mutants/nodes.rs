@@ -184,18 +184,6 @@ pub(crate) const NODES: &[Mutant] = &[
         breaks: Invariant::Exclusion,
     },
     Mutant {
-        name: "a-slow-answer-opens-a-fast-node",
-        patches: &[Patch {
-            file: PACE,
-            find: "if look.is_sharp {",
-            replace: "if !look.is_sharp {
-            self.gained = None;
-        } else {",
-        }],
-        profile: "slewed",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
         name: "own-slew-closes-nodes",
         patches: &[Patch {
             file: FLEET,
