@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use redlock_benches::{Group, Suite, hand_over, hot_key, hot_key_processes, tuning, work};
+use redlock_benches::{Group, Suite, hand_over, hot_key, hot_key_processes, shares, tuning, work};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
 fn main() -> ExitCode {
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Group::HotKey,
         Group::HotKeyProcesses,
         Group::HandOver,
+        Group::Shares,
         Group::Tuning,
     ];
     if !suite.wants_any(&groups) {
@@ -25,9 +26,10 @@ fn main() -> ExitCode {
         .map(|_| RedisNode::start_blocking(NodeOptions::default()))
         .collect();
     let urls = nodes.urls();
-    for (group, measure) in groups
-        .into_iter()
-        .zip([hot_key, hot_key_processes, hand_over, tuning])
+    for (group, measure) in
+        groups
+            .into_iter()
+            .zip([hot_key, hot_key_processes, hand_over, shares, tuning])
     {
         suite.measure(group, Some(&nodes), |plan, report| {
             measure(plan, &nodes, &urls, report);

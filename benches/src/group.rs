@@ -13,6 +13,8 @@ pub enum Group {
     HotKeyProcesses,
     /// How long a released key takes to reach the other process.
     HandOver,
+    /// What each of four processes gets of a key that all want.
+    Shares,
     /// What a pair allocates.
     Allocations,
     /// What the attribute costs.
@@ -27,12 +29,13 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
         Self::HotKeyProcesses,
         Self::HandOver,
+        Self::Shares,
         Self::Allocations,
         Self::Wrapper,
         Self::WrapperAllocations,
@@ -48,6 +51,7 @@ impl Group {
             Self::HotKey => "hot-key",
             Self::HotKeyProcesses => "hot-key-processes",
             Self::HandOver => "hand-over",
+            Self::Shares => "shares",
             Self::Allocations => "allocations",
             Self::Wrapper => "wrapper",
             Self::WrapperAllocations => "wrapper-allocations",
@@ -64,6 +68,7 @@ impl Group {
             Self::HotKey => "One hot key, 64 tasks in one process, 3 nodes",
             Self::HotKeyProcesses => "One hot key, 2 processes of 32 tasks, 3 nodes",
             Self::HandOver => "One key held for 20 ms, 2 processes of one task, 3 nodes",
+            Self::Shares => "One hot key, 4 processes, 3 nodes",
             Self::Allocations => "Allocations of lock and release, 3 nodes",
             Self::Wrapper => "A call under a lock on in-process nodes",
             Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",

@@ -42,8 +42,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    allocations, frozen, hand_over, hot_key, hot_key_processes, renewal, tuning, uncontended,
-    wrapper, wrapper_allocations,
+    allocations, frozen, hand_over, hot_key, hot_key_processes, renewal, shares, tuning,
+    uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

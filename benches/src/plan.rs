@@ -40,6 +40,8 @@ pub struct Plan {
     pub hot: Duration,
     /// The measured part of one turn on a key that is held for a while.
     pub held: Duration,
+    /// The measured part of one turn of four processes.
+    pub shares: Duration,
     /// What precedes each of them unmeasured.
     pub warm_up: Duration,
     /// For how long leases are watched that renew themselves.
@@ -97,10 +99,10 @@ impl Plan {
     pub fn for_mode(mode: Mode) -> Self {
         // A short run has as many rounds as a full one: the machine's moods last for seconds, and
         // many short turns meet each of them with every contender.
-        let [run, hot, held, warm_up, renewal, connect_timeout] = match mode {
-            Mode::Smoke => [25, 25, 120, 5, 50, 100],
-            Mode::Short => [50, 120, 160, 15, 11_000, 100],
-            Mode::Full => [650, 1_200, 1_000, 150, 60_000, 500],
+        let [run, hot, held, shares, warm_up, renewal, connect_timeout] = match mode {
+            Mode::Smoke => [25, 25, 120, 120, 5, 50, 100],
+            Mode::Short => [50, 120, 160, 4_000, 15, 11_000, 100],
+            Mode::Full => [650, 1_200, 1_000, 8_000, 150, 60_000, 500],
         }
         .map(Duration::from_millis);
         Self {
@@ -109,6 +111,7 @@ impl Plan {
             run,
             hot,
             held,
+            shares,
             warm_up,
             renewal,
             connect_timeout,
@@ -124,6 +127,7 @@ impl Plan {
             Group::Renewal | Group::WrapperAllocations => 1,
             // A count hardly differs between rounds.
             Group::Allocations => self.rounds.min(3),
+            Group::Shares => self.rounds.min(3),
             _ => self.rounds,
         }
     }

@@ -10,7 +10,7 @@ mod wrapper;
 use tokio::runtime::{Builder, Runtime};
 
 pub use allocations::allocations;
-pub use contended::{hand_over, hot_key, hot_key_processes, tuning};
+pub use contended::{hand_over, hot_key, hot_key_processes, shares, tuning};
 pub use frozen::frozen;
 pub use renewal::renewal;
 pub use uncontended::uncontended;

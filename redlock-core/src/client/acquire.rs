@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::attempt::{Outcome, Refused, attempt};
+use crate::environment::Moment;
 use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
 use crate::fencing::counter_keys;
 use crate::handover::Inheritance;
@@ -79,7 +80,7 @@ impl Client {
             let refused =
                 match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
                     Outcome::Acquired(claim, terms) => {
-                        let tenure = turn.hold(terms.deadline, &claim.token);
+                        let tenure = turn.hold(&terms, &claim.token);
                         return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
                     }
                     Outcome::Refused(refused) => refused,
@@ -122,55 +123,77 @@ impl ClientShared {
                 }
             },
         };
-        self.take_break(&mut turn, rounds, patience).await;
+        self.take_break(&mut turn, rounds, None, patience).await;
         Ok((turn, inheritance))
     }
 
     /// Gives other processes their chance: asks the nodes for so many rounds whether one of them has
     /// come, for no longer than an attempt may take, nor than the caller has. If so, it is its time,
-    /// and this waits for the lock to be free like anybody who was refused.
+    /// and this waits for the lock to be free like anybody who was refused, and lets those go first then
+    /// who had it longer ago. The next attempt is due at `next`, or when the patience says.
     async fn take_break(
         self: &Arc<Self>,
         turn: &mut Turn,
-        rounds: u32,
+        mut rounds: u32,
+        mut next: Option<Moment>,
         patience: &mut Patience<'_>,
     ) {
-        if rounds == 0 {
-            return;
-        }
         let environment = &self.environment;
-        let clock = &*environment.clock;
+        while rounds > 0 {
+            let Some(seats) = self.comes_another(turn, rounds, patience).await else {
+                return;
+            };
+            turn.met_rivals();
+            let due = next.or_else(|| patience.next_attempt(environment));
+            let Some(due) = due.filter(|due| *due > environment.now()) else {
+                return;
+            };
+            next = Some(due);
+            let Place { keys, nodes } = turn.place();
+            let vigil = Vigil::begin(&environment.clock, nodes, keys, seats);
+            if !turn.pause(due, pin!(vigil.free())).await {
+                return;
+            }
+            rounds = turn.comes_free(due);
+        }
+    }
+
+    /// Asks the nodes for so many rounds whether another process has come. If so, the nodes that can
+    /// tell when it has gone.
+    async fn comes_another(
+        &self,
+        turn: &mut Turn,
+        rounds: u32,
+        patience: &Patience<'_>,
+    ) -> Option<u64> {
+        let clock = &*self.environment.clock;
         let until = clock.now().saturating_add(self.node_timeout);
         // The caller's own attempt has to have its time.
         let until = patience
             .last_attempt()
             .map_or(until, |last| until.min(last));
         let Place { keys, nodes } = turn.place().clone();
-        let token = self.tokens.fresh(&*environment.entropy);
-        let question = Arc::new(Operation::new(keys.clone(), token, Want::Inspect));
+        let token = self.tokens.fresh(&*self.environment.entropy);
+        let question = Arc::new(Operation::new(keys, token, Want::Inspect));
         for left in (0..rounds).rev() {
             let timeout = until.saturating_since(clock.now());
             if timeout.is_zero() {
-                break;
+                turn.gives_way(self.node_timeout, 0);
+                return None;
             }
             turn.gives_way(timeout, left + 1);
             let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
             before(clock, until, round.decided()).await;
             let tally = round.tally();
             let is_taken = tally.configured - tally.held < majority(tally.configured);
-            if tally.is_free_of_us() && !is_taken {
-                continue;
+            if !tally.is_free_of_us() || is_taken {
+                turn.gives_way(timeout, 0);
+                return is_taken.then_some(!round.failed_seats());
             }
-            turn.gives_way(timeout, 0);
-            if is_taken && let Some(until) = patience.next_attempt(environment) {
-                turn.met_rivals();
-                let seats = !round.failed_seats();
-                let vigil = Vigil::begin(&environment.clock, &nodes, &keys, seats);
-                turn.pause(until, pin!(vigil.free())).await;
-            }
-            return;
         }
+        turn.nobody_came();
         turn.gives_way(self.node_timeout, 0);
+        None
     }
 
     /// Waits for the next attempt, or concludes.
@@ -195,7 +218,7 @@ impl ClientShared {
         };
         let ended = environment.now();
         let vigil = refused.watch();
-        {
+        let came_free = {
             let free = pin!(async {
                 let Some(vigil) = &vigil else {
                     return std::future::pending().await;
@@ -206,7 +229,12 @@ impl ClientShared {
                 environment.clock.sleep_until(heeds_from).await;
                 vigil.free().await;
             });
-            turn.pause(next, free).await;
+            turn.pause(next, free).await
+        };
+        if came_free {
+            let rounds = turn.comes_free(next);
+            self.take_break(&mut turn, rounds, Some(next), patience)
+                .await;
         }
         if turn.attempt(self.node_timeout) {
             return Ok((turn, None));
@@ -229,7 +257,7 @@ impl ClientShared {
     ) -> Lease {
         let terms = left.terms(self.environment.now());
         let claim = left.take_over();
-        let tenure = turn.hold(terms.deadline, &claim.token);
+        let tenure = turn.hold(&terms, &claim.token);
         Lease::new(self, claim, request, patience, terms, tenure)
     }
 

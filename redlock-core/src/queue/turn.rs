@@ -10,11 +10,12 @@ use crate::client::ClientShared;
 use crate::environment::Moment;
 use crate::error::AcquireError;
 use crate::handover::Inheritance;
+use crate::lease::Terms;
 use crate::race::before;
 use crate::timekeeper::wake;
 use crate::token::OwnerToken;
 
-use super::cohort::{Cohort, LULL};
+use super::cohort::{Cohort, mark};
 use super::line::{IsWanted, Line, Quiet};
 use super::{Legacy, Otherwise, Place};
 
@@ -82,8 +83,9 @@ impl Turn {
 
     /// Says what the nodes said to an attempt, for those who want to know.
     pub(crate) fn refused(&mut self, began: Moment, error: AcquireError) {
-        if matches!(error, AcquireError::Contended(_)) {
-            self.met_rivals();
+        if let AcquireError::Contended(contended) = &error {
+            let who = contended.holding.owner().map(mark);
+            self.tenure.cohort.met_rivals(who);
         }
         let error = Arc::new(error);
         if let Some((concerned, _before)) = self.change(|line| line.refused(began, error)) {
@@ -91,41 +93,56 @@ impl Turn {
         }
     }
 
-    /// Says that others have the lock.
+    /// Says that others have the lock, who came in a break.
     pub(crate) fn met_rivals(&mut self) {
-        self.tenure.cohort.met_rivals();
+        self.tenure.cohort.met_rivals(None);
+    }
+
+    /// Says that nobody came in a break.
+    pub(crate) fn nobody_came(&mut self) {
+        self.tenure.cohort.nobody_came();
+    }
+
+    /// Says that another one's lock has come free. How long a break is now for those who had it longer
+    /// ago; none once the next attempt is `due` anyway.
+    pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
+        let rounds = self.tenure.cohort.comes_free();
+        if due <= self.client.environment.now() {
+            return 0;
+        }
+        rounds
     }
 
     /// Waits until `until`, until `free` completes, or until somebody else in line wants the nodes
-    /// to be asked.
-    pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>)
+    /// to be asked. Whether `free` completed.
+    pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>) -> bool
     where
         F: Future<Output = ()>,
     {
         let due = until.saturating_add(self.client.grace());
         let wanted = poll_fn(|context| {
             if free.as_mut().poll(context).is_ready() {
-                return Poll::Ready(());
+                return Poll::Ready(true);
             }
             let mut own = Some(context.waker().clone());
             match self.change(|line| line.pause(due, &mut own)) {
                 // Or it is somebody else's turn by now.
-                None | Some(Err(IsWanted)) => Poll::Ready(()),
+                None | Some(Err(IsWanted)) => Poll::Ready(false),
                 Some(Ok(())) => Poll::Pending,
             }
         });
         let clock = &*self.client.environment.clock;
-        before(clock, until, wanted).await;
+        before(clock, until, wanted).await.unwrap_or(false)
     }
 
-    /// Says that the lock was acquired, and is valid until `until`. What is returned is for the lease
-    /// to keep.
-    pub(crate) fn hold(mut self, until: Moment, token: &OwnerToken) -> Tenure {
-        let token = token.clone();
+    /// Says that the lock was acquired on these terms. What is returned is for the lease to keep.
+    pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> Tenure {
+        let (until, token) = (terms.deadline, token.clone());
         let concerned = self.change(|line| line.hold(until, token));
         concerned.into_iter().flatten().for_each(wake);
         let cohort = &mut self.tenure.cohort;
-        cohort.holds(self.client.environment.now());
+        let took = terms.granted_at.saturating_since(terms.acquired_at);
+        cohort.holds(self.client.environment.now(), took);
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         Tenure {
             ticket,
@@ -157,7 +174,7 @@ impl Turn {
         let now = self.client.environment.now();
         let alone = cohort.is_alone(&self.client.handover, now);
         let otherwise = alone.map_or(Otherwise::Forget, |(rounds, cohort)| {
-            let until = now.saturating_add(LULL);
+            let until = now.saturating_add(cohort.lull());
             Otherwise::Keep(Quiet {
                 until,
                 rounds,

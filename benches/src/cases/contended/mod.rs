@@ -2,6 +2,7 @@
 
 mod hand_over;
 mod hot;
+mod shares;
 mod tuning;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio::runtime::Runtime;
 
 pub use hand_over::hand_over;
 pub use hot::{hot_key, hot_key_processes};
+pub use shares::shares;
 pub use tuning::tuning;
 
 use super::{Flavor, runtime};
@@ -118,7 +120,12 @@ impl<'a> Team<'a> {
 
     /// Those of two other ones.
     fn apart(nodes: &'a Nodes, urls: &[String]) -> Self {
-        let crew = Crew::start(2, urls);
+        Self::of(2, nodes, urls)
+    }
+
+    /// Those of so many other ones.
+    fn of(processes: usize, nodes: &'a Nodes, urls: &[String]) -> Self {
+        let crew = Crew::start(processes, urls);
         Self::new(
             Processes::Others(crew),
             runtime(Flavor::CurrentThread),

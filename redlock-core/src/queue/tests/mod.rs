@@ -7,6 +7,7 @@ mod one_node_less;
 mod sharing;
 mod slow_nodes;
 mod standing;
+mod taking_turns;
 
 use std::future::Future;
 use std::pin::Pin;
