@@ -211,7 +211,6 @@ impl Settings {
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
-        let is_slewed = profile == Profile::Slewed;
         let is_guarded = random.below(2) == 0 || profile == Profile::Misset;
         let (guard, trusts_disks) = match profile {
             Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
@@ -230,13 +229,7 @@ impl Settings {
             Profile::Misset => ((nodes - 1) / 2, random.pick(&[DAY, -DAY])),
             _ => (0, 0),
         };
-        let (fast, slew) = if is_slewed {
-            let fast = random.pick(&[0, 1, (nodes - 1) / 2]).min((nodes - 1) / 2);
-            // Noticed beside the drift that is there already.
-            (fast, random.pick(&[25_000, 50_000, 83_333]))
-        } else {
-            (0, 0)
-        };
+        let (fast, slew) = slews(profile, nodes, random);
         Self {
             profile,
             misset,
@@ -327,6 +320,17 @@ impl Settings {
         settings.max_waiters_per_lock = self.crowd.most_waiters;
         settings
     }
+}
+
+/// How many nodes run too fast, and by how many parts of a million they do, or a client runs too slow.
+fn slews(profile: Profile, nodes: usize, random: &mut Random) -> (usize, i64) {
+    if profile != Profile::Slewed {
+        return (0, 0);
+    }
+    let minority = (nodes - 1) / 2;
+    let fast = random.pick(&[0, 1, minority]).min(minority);
+    // Enough to be noticed beside the drift that is there already.
+    (fast, random.pick(&[25_000, 50_000, 83_333]))
 }
 
 impl Crowd {
