@@ -125,9 +125,8 @@ impl Plan {
     pub fn rounds_of(&self, group: Group) -> usize {
         match group {
             Group::Renewal | Group::WrapperAllocations => 1,
-            // A count hardly differs between rounds.
-            Group::Allocations => self.rounds.min(3),
-            Group::Shares => self.rounds.min(3),
+            // A count hardly differs between rounds, and shares are measured for seconds.
+            Group::Allocations | Group::Shares => self.rounds.min(3),
             _ => self.rounds,
         }
     }

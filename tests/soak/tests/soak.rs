@@ -93,7 +93,12 @@ fn a_minute_of_throttling_costs_no_lease_and_no_key() {
             "too little of `{name}`:\n{output}"
         );
     }
-    for name in ["false losses", "keys leaked", "fencing violations", "overlaps"] {
+    for name in [
+        "false losses",
+        "keys leaked",
+        "fencing violations",
+        "overlaps",
+    ] {
         assert_eq!(row(&output, name), 0, "{output}");
     }
 }

@@ -62,15 +62,15 @@ pub fn shares(plan: &Plan, nodes: &Nodes, urls: &[String], report: &mut Report) 
         one(&plan, scene, &mut team, report, &mut table);
     }
     drop(team);
-    let proxied = runtime(Flavor::MultiThread);
-    let proxies = proxied.block_on(async {
-        let mut proxies = Vec::new();
-        for node in nodes.iter() {
+    let network = runtime(Flavor::MultiThread);
+    let proxies = network.block_on(async {
+        let mut started = Vec::new();
+        for node in nodes {
             let proxy = Proxy::start(node).await;
             proxy.delay(Duration::from_millis(6));
-            proxies.push(proxy);
+            started.push(proxy);
         }
-        proxies
+        started
     });
     let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
     let mut team = Team::of(PROCESSES, nodes, &urls);
