@@ -261,17 +261,17 @@ impl Fleet {
         };
         let needed = majority(self.size) - 1;
         for (start, gained) in state.seats[seat].track.gains(longest) {
-            let moves = others.iter().filter_map(|other| {
+            let movements = others.iter().filter_map(|other| {
                 let moved = other.track.moved_since(start.answered)?;
                 // Since it was last read, it may have been slewed.
                 let unread = other.track.asked().map(|asked| now.saturating_since(asked));
                 Some((moved, moved + slewed(unread.unwrap_or_default())))
             });
-            let moves: Vec<(i128, i128)> = moves.collect();
-            if moves.len() < needed {
+            let movements: Vec<(i128, i128)> = movements.collect();
+            if movements.len() < needed {
                 continue;
             }
-            let least = |of: fn(&(i128, i128)) -> i128| moves.iter().map(of).min().unwrap_or(0);
+            let least = |of: fn(&(i128, i128)) -> i128| movements.iter().map(of).min().unwrap_or(0);
             let (moved, may_have_moved) = (least(|it| it.0), least(|it| it.1));
             compared.beyond_then = compared.beyond_then.max(gained - moved);
             compared.beyond = compared.beyond.max(gained - may_have_moved);

@@ -275,7 +275,11 @@ fn leg(most: i64) -> impl Strategy<Value = Leg> {
 
 fn advance(a: &mut Bench, by_us: i64) {
     let by = Duration::from_micros(by_us.unsigned_abs());
-    a.time = if by_us < 0 { a.time - by } else { a.time + by };
+    if by_us < 0 {
+        a.time -= by;
+    } else {
+        a.time += by;
+    }
 }
 
 proptest! {
@@ -299,8 +303,8 @@ proptest! {
                 for (then, shown) in &seen {
                     // The longest ttl of a key set then that is gone by now.
                     let ttl = a.time.saturating_sub(*shown).min(MAX_TTL);
-                    let lease = ttl - ttl / 100;
-                    let held_for = now - *then;
+                    let lease = ttl.saturating_sub(ttl / 100);
+                    let held_for = now.saturating_sub(*then);
                     prop_assert!(
                         held_for + ms(2) + ms(1) / 100 >= lease,
                         "of {ttl:?} after {held_for:?}",
