@@ -95,7 +95,7 @@ async fn a_slew_of_this_host_closes_no_server() {
     let nodes = movable(3).await;
     let set = Set::attentive(nodes.urls()).await.voting().await;
     let at = SystemTime::now() + Duration::from_secs(1);
-    for node in nodes.iter() {
+    for node in &nodes {
         node.slew_clock_at(at, 83_333);
     }
     eventually("the servers to be far ahead", SOON, || async {
