@@ -30,74 +30,53 @@
 //! # }
 //! ```
 
-mod attempt;
-mod caught;
-mod claim;
 mod client;
-mod environment;
+mod env;
 mod error;
-mod extend;
-mod fencing;
-pub mod guard;
-mod handover;
-mod hold;
-mod io_thread;
-mod join;
 mod lease;
-mod leave;
 mod memory;
+mod model;
 mod node;
-mod notice;
-mod observe;
-mod operation;
-mod patience;
-mod possession;
-mod queue;
 mod quorum;
-mod race;
-mod redis_node;
-mod renew;
-mod request;
-mod resource;
-mod round;
+mod redis;
+#[doc(hidden)]
+pub mod restart_check;
 #[doc(hidden)]
 #[cfg(feature = "simulation")]
 pub mod simulation;
-mod slot;
-#[cfg(test)]
-mod still_clock;
-mod timekeeper;
-mod token;
-mod vigil;
-mod votes;
+mod waiting;
 
-#[doc(hidden)]
-pub use caught::caught;
 pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet, Settings};
-pub use environment::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+#[doc(hidden)]
+pub use env::caught::caught;
+pub use env::io_thread::IoThread;
+pub use env::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
     AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
     Unavailable,
 };
-pub use fencing::FencingToken;
-pub use handover::Handover;
-pub use hold::{Held, OnLost};
-pub use io_thread::IoThread;
+pub use lease::release::Released;
+pub use lease::run::{Held, OnLost};
 pub use lease::{Lease, LeaseHandle};
-pub use leave::Released;
 pub use memory::MemoryNode;
+pub use model::request::{
+    MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl,
+};
+pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
+pub use model::token::OwnerToken;
+pub use node::observe::{ObserveAnswers, ObserveExtensions};
+pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
     NodeErrorKind, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
 };
-pub use observe::{ObserveAnswers, ObserveExtensions};
-pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
+pub use quorum::fencing::FencingToken;
 pub use quorum::majority;
-pub use redis_node::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
-pub use request::{MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl};
-pub use resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
-pub use token::OwnerToken;
+pub use redis::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
+#[doc(inline)]
+pub use restart_check as guard;
+pub use waiting::handover::Handover;
 /// For tests on real nodes.
 #[doc(hidden)]
-pub use vigil::Vigil;
-pub use vigil::{Sighting, Watch};
+pub use waiting::wakeup::Vigil;
+pub use waiting::wakeup::{Sighting, Watch};

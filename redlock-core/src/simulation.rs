@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::redis_node::scripts;
+use crate::redis::scripts;
 
 /// The network of a simulated process.
 pub trait Network: Send + Sync {

@@ -10,7 +10,7 @@ use redlock_core::{
 };
 
 use crate::config::HttpSettings;
-use crate::site::Site;
+use crate::registry::site::Site;
 
 /// Why a function did not run, or did not end, under its lock.
 ///

@@ -47,16 +47,9 @@ macro_rules! log {
 }
 
 mod acquire;
-mod call;
-mod chain;
-mod check_config;
-mod check_sites;
-mod cluster;
+mod attribute;
 mod config;
 mod error;
-mod from_lock_error;
-mod from_skip;
-mod held;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
 mod init;
@@ -64,18 +57,8 @@ mod init;
 pub mod inspect;
 mod lease;
 mod lock;
-mod name;
-mod overrides;
-mod overview;
 mod parameters;
-mod record;
-mod reentrancy;
 mod registry;
-mod scope;
-mod shutdown;
-mod shutdown_report;
-mod signal;
-mod site;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -87,22 +70,22 @@ pub use redlock_core::{
 };
 pub use redlock_macros::redlock;
 
-pub use chain::{assert_held, current_lease as current, is_held};
+pub use attribute::from_lock_error::FromLockError;
+pub use attribute::from_skip::FromSkip;
 pub use config::{Config, ConfigError, PoolUrl, SiteConfig};
 pub use error::{LockError, LockErrorKind};
-pub use from_lock_error::FromLockError;
-pub use from_skip::FromSkip;
-pub use held::HeldLease;
 pub use init::{InitError, Redlock, init};
+pub use lease::chain::{assert_held, current_lease as current, is_held};
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
-pub use overview::{PoolHealth, SiteParameters, SiteReport, Votes};
 pub use parameters::{MinValidity, OnCancel, Wait};
 pub use registry::Registry;
-pub use scope::Entered;
-pub use shutdown::shutdown_signal;
-pub use shutdown_report::ShutdownReport;
-pub use site::{Site, sites};
+pub use registry::health::{PoolHealth, SiteParameters, SiteReport, Votes};
+pub use registry::held::HeldLease;
+pub use registry::scope::Entered;
+pub use registry::shutdown::shutdown_signal;
+pub use registry::shutdown_report::ShutdownReport;
+pub use registry::site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
 /// notice, together with the macro of the very same version.
@@ -113,9 +96,9 @@ pub mod __private {
     // A crate without `std` has no path to it.
     pub use std::format;
 
-    pub use crate::call::{Call, Held};
-    pub use crate::name::resource;
-    pub use crate::site::{Registration, Site};
+    pub use crate::attribute::call::{Call, Held};
+    pub use crate::attribute::name::resource;
+    pub use crate::registry::site::{Registration, Site};
     pub use crate::{
         FromLockError, FromSkip, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal,
         Resource, Wait,

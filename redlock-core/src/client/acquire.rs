@@ -4,24 +4,24 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::attempt::{Outcome, Refused, attempt};
-use crate::environment::Moment;
+use crate::env::Moment;
+use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
-use crate::fencing::counter_keys;
-use crate::handover::Inheritance;
 use crate::lease::Lease;
+use crate::model::request::Request;
+use crate::model::resource::Resource;
+use crate::node::hash_slot::check_slots;
+use crate::node::operation::{Operation, Want};
 use crate::node::{Holding, Node, Remaining};
-use crate::operation::{Operation, Want};
-use crate::patience::Patience;
-use crate::queue::{Arrival, Ended, Place, Queued, Turn, Verdict};
+use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
-use crate::race::before;
-use crate::request::Request;
-use crate::resource::Resource;
-use crate::round::{Goal, MOST_NODES, Round};
-use crate::slot::check_slots;
-use crate::vigil::Vigil;
+use crate::quorum::round::{Goal, MOST_NODES, Round};
+use crate::waiting::budget::Patience;
+use crate::waiting::handover::Inheritance;
+use crate::waiting::wakeup::Vigil;
+use crate::waiting::{Arrival, Ended, Place, Queued, Turn, Verdict};
 
+use super::attempt::{Outcome, Refused, attempt};
 use super::{Client, ClientShared, NodeSet};
 
 impl Client {

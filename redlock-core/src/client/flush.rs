@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::env::timeout::before;
+use crate::model::resource::Resource;
+use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, Node, Reply};
-use crate::operation::{Operation, Want};
-use crate::race::before;
-use crate::resource::Resource;
-use crate::round::{Goal, MOST_NODES, Round};
+use crate::quorum::round::{Goal, MOST_NODES, Round};
 
 use super::{Client, NodeSet};
 

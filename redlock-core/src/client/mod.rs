@@ -1,20 +1,21 @@
 //! A client of the nodes: acquires leases.
 
 mod acquire;
+mod attempt;
 mod flush;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::environment::{Environment, Moment};
-use crate::handover::Handover;
+use crate::env::timeout::before;
+use crate::env::{Environment, Moment};
+use crate::lease::renew::Renewals;
+use crate::model::token::TokenSource;
 use crate::node::Node;
-use crate::queue::{Limits, Lines};
-use crate::race::before;
-use crate::renew::Renewals;
-use crate::round::Round;
-use crate::token::TokenSource;
+use crate::quorum::round::Round;
+use crate::waiting::handover::Handover;
+use crate::waiting::{Limits, Lines};
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::caught::caught;
-use crate::environment::{Clock, Moment};
+use crate::env::caught::caught;
+use crate::env::timers::wake;
+use crate::env::{Clock, Moment};
+use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
-use crate::operation::{Operation, Want};
-use crate::timekeeper::wake;
-use crate::vigil::Watch;
+use crate::waiting::wakeup::Watch;
 use store::Store;
 use trouble::Trouble;
 

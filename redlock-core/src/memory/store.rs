@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::environment::Moment;
-use crate::fencing::apart;
+use crate::env::Moment;
 use crate::memory::trouble::Trouble;
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::{Answer, Holding, Remaining};
-use crate::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
-use crate::resource::Resource;
-use crate::token::OwnerToken;
-use crate::vigil::Sighting;
+use crate::quorum::fencing::apart;
+use crate::waiting::wakeup::Sighting;
 
 /// What a server would keep.
 #[derive(Clone, Default)]

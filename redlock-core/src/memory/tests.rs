@@ -4,13 +4,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::environment::Entropy;
+use crate::env::Entropy;
+use crate::env::still_clock::still_clock;
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::operation::Want;
 use crate::node::{NodeErrorKind, ask};
-use crate::operation::Want;
-use crate::resource::Resource;
-use crate::round::{Goal, Round};
-use crate::still_clock::still_clock;
-use crate::token::OwnerToken;
+use crate::quorum::round::{Goal, Round};
 
 const TTL: Duration = Duration::from_secs(10);
 

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Document;
 use super::text::utc;
-use crate::held::HeldLease;
-use crate::overview::{PoolHealth, SiteReport};
 use crate::parameters::{MinValidity, OnCancel, Wait};
 use crate::registry::Registry;
+use crate::registry::health::{PoolHealth, SiteReport};
+use crate::registry::held::HeldLease;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
     // Strings, numbers and maps with names: nothing of it can fail.
@@ -203,7 +203,7 @@ impl From<HeldLease> for Lease {
         Self {
             resource: lease.resource.to_string(),
             names: names.map(|name| Resource::from(name).to_string()).collect(),
-            site: lease.site.map(crate::site::Site::site_name),
+            site: lease.site.map(crate::registry::site::Site::site_name),
             since: utc(lease.since),
             held_ms: ms(lease.held_for),
             validity_ms: ms(lease.validity),

@@ -6,10 +6,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::{NodeStatus, NodeVitals};
 
 use super::text::{Millis, Offset, Span, lives, tries, when};
-use crate::held::HeldLease;
-use crate::overview::{PoolHealth, SiteReport};
 use crate::registry::Registry;
-use crate::site::Site;
+use crate::registry::health::{PoolHealth, SiteReport};
+use crate::registry::held::HeldLease;
+use crate::registry::site::Site;
 
 const STYLE: &str = include_str!("style.css");
 

@@ -96,8 +96,8 @@ pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
 use crate::init::{InitError, Plan};
+use crate::registry::shutdown_report::ShutdownReport;
 use crate::registry::{Pool, Registry};
-use crate::shutdown_report::ShutdownReport;
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::{Journal, Recorder};
 

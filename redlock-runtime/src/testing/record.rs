@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
-use crate::site::Site;
+use crate::registry::site::Site;
 
 /// Every acquisition of one registry, in the order in which they began.
 #[derive(Default)]

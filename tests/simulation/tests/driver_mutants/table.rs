@@ -13,15 +13,15 @@ pub(crate) struct Patch {
     pub(crate) replace: &'static str,
 }
 
-const ENDS: &str = "redlock-core/src/redis_node/serve/ends.rs";
-const INBOX: &str = "redlock-core/src/redis_node/inbox.rs";
-const POST: &str = "redlock-core/src/redis_node/lookout/post.rs";
-const ANSWERS: &str = "redlock-core/src/redis_node/serve/answers.rs";
-const CLUSTER: &str = "redlock-core/src/redis_node/cluster/mod.rs";
-const ROLL: &str = "redlock-core/src/redis_node/lookout/roll.rs";
-const SCOUT: &str = "redlock-core/src/redis_node/cluster/scout.rs";
-const SERVE: &str = "redlock-core/src/redis_node/serve.rs";
-const WATCHDOG: &str = "redlock-core/src/redis_node/serve/watchdog.rs";
+const ENDS: &str = "redlock-core/src/redis/server/serve/ends.rs";
+const INBOX: &str = "redlock-core/src/redis/server/inbox/mod.rs";
+const POST: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
+const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
+const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
+const ROLL: &str = "redlock-core/src/redis/tracking/keys.rs";
+const SCOUT: &str = "redlock-core/src/redis/cluster/refresh.rs";
+const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
+const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {

@@ -4,14 +4,14 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ATTEMPT: &str = "redlock-core/src/attempt.rs";
-const FENCING: &str = "redlock-core/src/fencing.rs";
-const FLEET: &str = "redlock-core/src/guard/fleet.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const FENCING: &str = "redlock-core/src/quorum/fencing.rs";
+const FLEET: &str = "redlock-core/src/restart_check/fleet.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const NOTICE: &str = "redlock-core/src/notice.rs";
-const VOTES: &str = "redlock-core/src/votes.rs";
-const PACE: &str = "redlock-core/src/guard/pace.rs";
-const SENTRY: &str = "redlock-core/src/guard/sentry.rs";
+const NOTICE: &str = "redlock-core/src/lease/events.rs";
+const VOTES: &str = "redlock-core/src/quorum/votes.rs";
+const PACE: &str = "redlock-core/src/restart_check/pace.rs";
+const SENTRY: &str = "redlock-core/src/restart_check/sentry.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: MEMORY,

@@ -5,14 +5,14 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ATTEMPT: &str = "redlock-core/src/attempt.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLIENT: &str = "redlock-core/src/client/mod.rs";
-const LEASE: &str = "redlock-core/src/lease.rs";
-const NOTICE: &str = "redlock-core/src/notice.rs";
+const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const NOTICE: &str = "redlock-core/src/lease/events.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
-const PATIENCE: &str = "redlock-core/src/patience.rs";
-const POSSESSION: &str = "redlock-core/src/possession.rs";
-const RENEW: &str = "redlock-core/src/renew.rs";
+const PATIENCE: &str = "redlock-core/src/waiting/budget.rs";
+const POSSESSION: &str = "redlock-core/src/quorum/extension_proof.rs";
+const RENEW: &str = "redlock-core/src/lease/renew.rs";
 
 pub(crate) const PROOF: &[Mutant] = &[
     Mutant {

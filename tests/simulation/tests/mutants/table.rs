@@ -21,15 +21,15 @@ pub(crate) struct Patch {
 /// So many seeds have to do: several times as many as the mutant needs that hides best.
 pub(crate) const SEEDS: u64 = 30_000;
 
-const ATTEMPT: &str = "redlock-core/src/attempt.rs";
-const CLAIM: &str = "redlock-core/src/claim.rs";
-const EXTEND: &str = "redlock-core/src/extend.rs";
-const LEASE: &str = "redlock-core/src/lease.rs";
-const LEAVE: &str = "redlock-core/src/leave.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const EXTEND: &str = "redlock-core/src/lease/extend.rs";
+const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const LEAVE: &str = "redlock-core/src/lease/release.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const POSSESSION: &str = "redlock-core/src/possession.rs";
-const QUORUM: &str = "redlock-core/src/quorum.rs";
-const REQUEST: &str = "redlock-core/src/request.rs";
+const POSSESSION: &str = "redlock-core/src/quorum/extension_proof.rs";
+const QUORUM: &str = "redlock-core/src/quorum/mod.rs";
+const REQUEST: &str = "redlock-core/src/model/request.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 

@@ -6,17 +6,17 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ACQUIRE: &str = "redlock-core/src/client/acquire.rs";
-const ATTEMPT: &str = "redlock-core/src/attempt.rs";
-const CLAIM: &str = "redlock-core/src/claim.rs";
-const HANDOVER: &str = "redlock-core/src/handover.rs";
-const LEASE: &str = "redlock-core/src/lease.rs";
-const LEAVE: &str = "redlock-core/src/leave.rs";
-const LINE: &str = "redlock-core/src/queue/line.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const HANDOVER: &str = "redlock-core/src/waiting/handover.rs";
+const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const LEAVE: &str = "redlock-core/src/lease/release.rs";
+const LINE: &str = "redlock-core/src/waiting/line.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const PATIENCE: &str = "redlock-core/src/patience.rs";
-const TURN: &str = "redlock-core/src/queue/turn.rs";
-const VIGIL: &str = "redlock-core/src/vigil.rs";
-const WAIT: &str = "redlock-core/src/queue/wait.rs";
+const PATIENCE: &str = "redlock-core/src/waiting/budget.rs";
+const TURN: &str = "redlock-core/src/waiting/turn.rs";
+const VIGIL: &str = "redlock-core/src/waiting/wakeup/mod.rs";
+const WAIT: &str = "redlock-core/src/waiting/queued.rs";
 
 pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
@@ -251,7 +251,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             if let Some(vigil) = refused.watch() {
                 let until = environment.now().saturating_add(timeout);
                 let free = pin!(vigil.free());
-                let free = crate::race::before(&*environment.clock, until, free).await;
+                let free = crate::env::timeout::before(&*environment.clock, until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
                     let tenure = turn.hold(terms.deadline, &claim.token);

@@ -176,7 +176,7 @@ fn indent_of_function(line: &str) -> Option<usize> {
     let mut words = text.split(' ').skip_while(|word| {
         matches!(
             *word,
-            "pub" | "pub(crate)" | "pub(super)" | "const" | "async"
+            "pub" | "pub(crate)" | "pub(super)" | "pub(in" | "crate::redis)" | "const" | "async"
         )
     });
     (words.next() == Some("fn")).then_some(line.len() - text.len())

@@ -1,0 +1,376 @@
+//! One attempt: ask all nodes at once, decide at a majority.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
+use crate::lease::Terms;
+use crate::lease::events::third_left;
+use crate::model::request::{Request, drift};
+use crate::model::resource::Resource;
+use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, Holding, Remaining, Reply};
+use crate::quorum::claim::Claim;
+use crate::quorum::fencing::{Ballot, FencingToken, Hint, counter_keys};
+use crate::quorum::round::{Goal, Round, forget_stale, seats_in};
+use crate::quorum::{Tally, majority};
+use crate::waiting::budget::{Patience, attempt_time};
+use crate::waiting::handover::Inheritance;
+use crate::waiting::wakeup::Vigil;
+
+use super::{ClientShared, NodeSet};
+
+pub(crate) enum Outcome {
+    Acquired(Arc<Claim>, Terms),
+    Refused(Box<Refused>),
+}
+
+/// An attempt that failed. Its release is on the way to every node.
+pub(crate) struct Refused {
+    client: Arc<ClientShared>,
+    claim: Arc<Claim>,
+    acquisition: Arc<Round>,
+    release: Option<Arc<Round>>,
+    started: Moment,
+    /// A majority granted, but only this much validity was left.
+    too_late: Option<TooLate>,
+    /// A majority granted, but did not come to stand at one fencing token.
+    disagreement: Option<Votes>,
+    timeout: Duration,
+}
+
+type Votes = Vec<Option<Answer>>;
+
+/// What became of the counters of a majority.
+#[derive(Default)]
+struct Agreement {
+    token: Option<FencingToken>,
+    /// Where no majority came to stand at one token: what each node said last.
+    disagreement: Option<Votes>,
+}
+
+/// Asks for `request` once. What is left of a lease before gives way to it. Dropping this future drops
+/// the claim, which sends the release to every node, and what is left of the one before, likewise.
+pub(crate) async fn attempt(
+    client: &Arc<ClientShared>,
+    nodes: &NodeSet,
+    request: &Request,
+    keys: &Resource,
+    timeout: Duration,
+    inheritance: Option<Box<Inheritance>>,
+) -> Outcome {
+    let environment = &client.environment;
+    // The clock starts before the first byte is sent: from here on a node may be counting.
+    let started = environment.now();
+    let token = client.tokens.fresh(&*environment.entropy);
+    let counters = request.fencing.then(|| {
+        let keys = counter_keys(keys, &client.key_prefix);
+        (keys, Hint::of(nodes, || environment.clock.wall()))
+    });
+    let until = started.saturating_add(timeout);
+    // Stragglers count for as long as the first keys last for certain, however little time the
+    // caller has.
+    let straggles_until = started.saturating_add(attempt_time(client.node_timeout, request.ttl));
+    let in_time = (Arc::clone(&environment.clock), straggles_until);
+    let predecessor = inheritance.as_ref().map(|left| left.give_way());
+    let ttl = request.ttl;
+    let (claim, acquisition) = Claim::stake(
+        nodes,
+        keys.clone(),
+        token,
+        ttl,
+        in_time,
+        counters,
+        predecessor,
+    );
+    before(&*environment.clock, until, acquisition.decided()).await;
+    if let Some(left) = inheritance {
+        // Behind the acquisition on the same connection, where its answer is still out.
+        left.superseded(nodes, acquisition.granted_seats());
+    }
+    let agreement = if request.fencing && acquisition.tally().is_won() {
+        match agreed(&claim, &acquisition) {
+            Some(agreement) => agreement,
+            // Boxed: it is rare, and would be a large part of every acquisition's future.
+            None => Box::pin(agree(client, &claim, &acquisition, until)).await,
+        }
+    } else {
+        Agreement::default()
+    };
+
+    // The votes first and the clock behind them: a client that was paused between request and
+    // reply, or between these two lines, sees here that its lock may be gone already.
+    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+    let now = environment.now();
+    let deadline = started
+        .saturating_add(request.ttl)
+        .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+    let left = deadline.saturating_since(now);
+    if is_won && !left.is_zero() && left >= request.min_validity {
+        acquisition.admit_late();
+        let terms = Terms {
+            acquired_at: started,
+            granted_at: now,
+            deadline,
+            expiring: third_left(started, deadline),
+            fencing_token: agreement.token,
+        };
+        return Outcome::Acquired(claim, terms);
+    }
+    let release = claim.release();
+    Outcome::Refused(Box::new(Refused {
+        client: Arc::clone(client),
+        claim,
+        acquisition,
+        release,
+        started,
+        too_late: is_won.then_some(TooLate::Validity(left)),
+        disagreement: agreement.disagreement,
+        timeout,
+    }))
+}
+
+/// The fencing token at which the counters of a majority stand already, as they usually do.
+fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
+    let votes = acquisition.answers_now(&claim.nodes);
+    let Ballot { token, below } = Ballot::of(&votes)?;
+    below.is_empty().then_some(Agreement {
+        token: Some(token),
+        disagreement: None,
+    })
+}
+
+/// Takes the counters of a majority to one fencing token, by a second round. A node that drops out
+/// meanwhile is replaced by another one that granted.
+async fn agree(
+    client: &ClientShared,
+    claim: &Claim,
+    acquisition: &Round,
+    until: Moment,
+) -> Agreement {
+    let clock = &*client.environment.clock;
+    let mut votes = acquisition.answers();
+    loop {
+        // A counter that may be lost is no ground to stand on.
+        forget_stale(&mut votes, &claim.nodes);
+        let Some(Ballot { token, below }) = Ballot::of(&votes) else {
+            break;
+        };
+        if below.is_empty() {
+            return Agreement {
+                token: Some(token),
+                disagreement: None,
+            };
+        }
+        let round = claim.confirm(token.as_u64(), &below);
+        before(clock, until, round.decided()).await;
+        let mut answers = round.answers();
+        for seat in below {
+            votes[seat] = answers[seat].take().map(|answer| match answer {
+                Answer::Granted { epoch, .. } => Answer::Granted {
+                    counter: Some(token.as_u64()),
+                    epoch,
+                },
+                other => other,
+            });
+        }
+    }
+    // Also where nodes granted without a counter: no fencing token can rest on these.
+    Agreement {
+        token: None,
+        disagreement: Some(votes),
+    }
+}
+
+impl Refused {
+    /// When the attempt began.
+    pub(crate) fn began(&self) -> Moment {
+        self.started
+    }
+
+    /// Whether the nodes that voted so far name different holders, and no holder is known to have a
+    /// majority. If all of them name one holder, the lock is held, however few nodes voted.
+    pub(crate) fn is_spoilt(&self) -> bool {
+        let most = most_of_one_holder(&self.acquisition.answers());
+        let voted = seats_in(self.acquisition.voted_seats());
+        most < voted && most < majority(self.claim.nodes.len())
+    }
+
+    /// Watches for the lock to be free, if another client has it. All nodes are asked that have not
+    /// failed, also those whose votes are still out. So the others suffice if one fails later.
+    pub(crate) fn watch(&self) -> Option<Vigil> {
+        let tally = self.acquisition.tally();
+        let may_vote = tally.configured - tally.failed;
+        let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
+        is_worth_it.then(|| {
+            let Claim { nodes, keys, .. } = &*self.claim;
+            let clock = &self.client.environment.clock;
+            Vigil::behind(clock, nodes, keys, &self.acquisition)
+        })
+    }
+
+    /// What the nodes have said so far, for other callers.
+    pub(crate) fn so_far(&self) -> AcquireError {
+        let waited = self.client.environment.now().saturating_since(self.started);
+        let votes = match &self.disagreement {
+            Some(votes) => votes.clone(),
+            None => self.acquisition.answers_now(&self.claim.nodes),
+        };
+        self.error(votes, None, waited, (1, waited))
+    }
+
+    /// Whether the votes are spread so that nobody has the lock, nor can have won it by them. Waits
+    /// for the votes that this takes, within the attempt's timeout.
+    pub(crate) async fn is_split(&self) -> bool {
+        let acquisition = &self.acquisition;
+        let needed = majority(self.claim.nodes.len());
+        if most_of_one_holder(&acquisition.answers()) >= needed {
+            return false;
+        }
+        acquisition.set_goal(Goal::All);
+        let until = self.started.saturating_add(self.timeout);
+        before(
+            &*self.client.environment.clock,
+            until,
+            acquisition.decided(),
+        )
+        .await;
+        // Who did not answer may have granted it to anyone.
+        let tally = acquisition.tally();
+        let unknown = tally.pending() + tally.failed;
+        tally.is_contended() && most_of_one_holder(&acquisition.answers()) + unknown < needed
+    }
+
+    /// The error for the caller, once no further attempt follows. Waits until the nodes that
+    /// granted the attempt have undone it, and asks one that refused how long the holder has
+    /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;
+    /// neither beyond the caller's own bound.
+    ///
+    /// Dropping this future loses the error and nothing else.
+    pub(crate) async fn conclude(self: Box<Self>, patience: &Patience<'_>) -> AcquireError {
+        let attempts = patience.attempts;
+        let environment = &self.client.environment;
+        let clock = &*environment.clock;
+        let bounded = |from: Moment| {
+            let until = from.saturating_add(self.timeout);
+            patience.end.map_or(until, |end| until.min(end))
+        };
+
+        // An attempt is decided as soon as it is lost; why it is lost may take another vote.
+        let acquisition = &self.acquisition;
+        acquisition.set_goal(Goal::Verdict);
+        before(clock, bounded(self.started), acquisition.decided()).await;
+        let elapsed = environment.now().saturating_since(self.started);
+        let inspection = self.inspect();
+        let undone = pin!(async {
+            if let Some(round) = &self.release {
+                // Those that granted, and not those that hang: they would take the whole timeout.
+                round.set_goal(Goal::Seats(acquisition.granted_seats()));
+                round.decided().await;
+            }
+            if let Some(round) = &inspection {
+                round.decided().await;
+            }
+        });
+        before(clock, bounded(environment.now()), undone).await;
+
+        let waited = environment.now().saturating_since(patience.began);
+        let votes = match self.disagreement.clone() {
+            Some(votes) => votes,
+            None => self.acquisition.answers_now(&self.claim.nodes),
+        };
+        let inspected = inspection.and_then(|round| first_answer(&round));
+        self.error(votes, inspected, elapsed, (attempts, waited))
+    }
+
+    /// What `votes` come to, and what a node said that was asked for the holder's time, for a caller
+    /// who made so many attempts in such a time.
+    fn error(
+        &self,
+        votes: Votes,
+        inspected: Option<Answer>,
+        elapsed: Duration,
+        (attempts, waited): (u32, Duration),
+    ) -> AcquireError {
+        let is_disputed = self.disagreement.is_some();
+        let tally = Tally::of(&votes);
+        if self.too_late.is_none() && !is_disputed && tally.is_contended() {
+            let mut holding = self.first_holding().unwrap_or_default();
+            // That the key is no string at all is known already, and says more.
+            if holding.remaining == Remaining::Unknown
+                && let Some(Answer::Held(inspected)) = inspected
+            {
+                holding.remaining = inspected.remaining;
+            }
+            return AcquireError::Contended(Contended {
+                holding,
+                attempts,
+                waited,
+                crowd: 0,
+            });
+        }
+        let names = self.claim.nodes.iter().map(|node| node.name());
+        AcquireError::Unavailable(Unavailable {
+            granted: tally.granted,
+            needed: majority(tally.configured),
+            nodes: NodeReport::of_round(names, votes, elapsed),
+            // The votes of a majority may have come between the attempt's end and here.
+            too_late: self
+                .too_late
+                .or_else(|| tally.is_won().then_some(TooLate::Timeout(self.timeout))),
+            attempts,
+            waited,
+        })
+    }
+
+    /// Asks a node that refused for the holder's remaining time. The question goes out behind the
+    /// release, so the answer costs no round trip of its own.
+    fn inspect(&self) -> Option<Arc<Round>> {
+        let seat = self
+            .acquisition
+            .answers()
+            .iter()
+            .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
+        let operation = Operation::new(
+            self.claim.keys.clone(),
+            self.claim.token.clone(),
+            Want::Inspect,
+        );
+        let round = Round::new(1, Goal::All);
+        self.claim.nodes[seat].submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+        Some(round)
+    }
+
+    fn first_holding(&self) -> Option<Holding> {
+        self.acquisition
+            .answers()
+            .into_iter()
+            .find_map(|answer| match answer {
+                Some(Answer::Held(holding)) => Some(holding),
+                _ => None,
+            })
+    }
+}
+
+/// How many nodes one and the same holder may have, as far as they said: one that is not named may be
+/// any.
+fn most_of_one_holder(answers: &[Option<Answer>]) -> usize {
+    let holdings = answers.iter().filter_map(|answer| match answer {
+        Some(Answer::Held(holding)) => Some(holding),
+        _ => None,
+    });
+    let same = |holding: &Holding| {
+        let same = holdings
+            .clone()
+            .filter(|other| other.may_be_the_same(holding));
+        same.count()
+    };
+    holdings.clone().map(same).max().unwrap_or(0)
+}
+
+fn first_answer(round: &Round) -> Option<Answer> {
+    round.answers().into_iter().next().flatten()
+}

@@ -1,0 +1,208 @@
+//! The thread that owns every connection and timer of the library.
+//!
+//! Connections must not belong to whichever runtime called first: a `#[tokio::test]` ends its
+//! runtime with the test, actix has one a worker, and a lease may be dropped after its runtime
+//! ended. So there is one runtime of the library's own, on a thread of its own.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::SysRng;
+use rand::{Rng as _, TryRng as _};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::caught::unless_it_panics;
+use super::timers::{Timekeeper, Timer};
+use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+
+/// A handle to the library's I/O thread. The thread ends when the last clone (each node, clock
+/// and sleep holds one) is gone.
+#[derive(Clone)]
+pub struct IoThread {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    handle: Handle,
+    timekeeper: Arc<Timekeeper>,
+    /// Dropping the sender is what ends the thread.
+    _alive: oneshot::Sender<()>,
+    /// In the place of the system's clock and randomness.
+    #[cfg(feature = "simulation")]
+    simulated: Option<Environment>,
+}
+
+impl IoThread {
+    /// Starts a thread named `redlock-io` with a tokio runtime of its own.
+    ///
+    /// # Errors
+    /// When the operating system refuses the runtime's descriptors or the thread.
+    pub fn start() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let handle = runtime.handle().clone();
+        let timekeeper = Timekeeper::new(|| Moment::from_origin(since_boot()));
+        let (alive, ended) = oneshot::channel::<()>();
+        let keeper = Arc::clone(&timekeeper);
+        let keeping = async move {
+            let what = "the keeper of timers";
+            while unless_it_panics(what, Arc::clone(&keeper).run())
+                .await
+                .is_none()
+            {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        std::thread::Builder::new()
+            .name("redlock-io".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::spawn(keeping);
+                    // Resolves with an error once the sender is dropped; nothing is ever sent.
+                    let _ = ended.await;
+                });
+            })?;
+        let shared = Shared {
+            handle,
+            timekeeper,
+            _alive: alive,
+            #[cfg(feature = "simulation")]
+            simulated: None,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// No thread, but the runtime of `handle`, with its own idea of time and chance.
+    #[doc(hidden)]
+    #[cfg(feature = "simulation")]
+    pub fn simulated(handle: Handle, environment: Environment) -> Self {
+        let shared = Shared {
+            handle,
+            timekeeper: Timekeeper::new(|| Moment::from_origin(since_boot())),
+            _alive: oneshot::channel().0,
+            simulated: Some(environment),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The handle of the thread's tokio runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.shared.handle
+    }
+
+    /// The production environment: the boot clock, the operating system's randomness, and this thread
+    /// for background work.
+    pub fn environment(&self) -> Environment {
+        #[cfg(feature = "simulation")]
+        if let Some(environment) = &self.shared.simulated {
+            return environment.clone();
+        }
+        Environment {
+            clock: Arc::new(BootClock { io: self.clone() }),
+            entropy: Arc::new(SystemEntropy),
+            spawner: Arc::new(self.clone()),
+        }
+    }
+}
+
+impl std::fmt::Debug for IoThread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IoThread").finish_non_exhaustive()
+    }
+}
+
+impl AsRef<Timekeeper> for IoThread {
+    fn as_ref(&self) -> &Timekeeper {
+        &self.shared.timekeeper
+    }
+}
+
+impl Spawn for IoThread {
+    fn spawn(&self, task: Task) {
+        self.shared.handle.spawn(task);
+    }
+}
+
+struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    /// From the kernel, each time: what is kept in the process's memory is copied with it, and two
+    /// processes from one snapshot of a machine would draw the same owner tokens.
+    fn fill(&self, bytes: &mut [u8]) {
+        if SysRng.try_fill_bytes(bytes).is_err() {
+            // No kernel that is in use fails so. A guess is worse than a token that a clone may have.
+            rand::rng().fill_bytes(bytes);
+        }
+    }
+}
+
+/// Time since boot, suspended time included, with timers on the library's thread.
+struct BootClock {
+    io: IoThread,
+}
+
+impl Clock for BootClock {
+    fn now(&self) -> Moment {
+        Moment::from_origin(since_boot())
+    }
+
+    fn wall(&self) -> Duration {
+        let now = std::time::SystemTime::now();
+        // A host that thinks it is before 1970 has no hint to give.
+        now.duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        // It keeps the thread alive: without that nobody would wake the sleeper.
+        Timer::new(self.io.clone(), at).into()
+    }
+}
+
+/// `std::time::Instant` stops while the host is suspended; `CLOCK_BOOTTIME` does not.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn since_boot() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    // Both parts are non-negative on this clock.
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// Elsewhere the standard library's monotonic clock has to do. macOS and Windows stop it, or not,
+/// by version; the README says so.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn since_boot() -> Duration {
+    static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    ORIGIN.get_or_init(std::time::Instant::now).elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_works_on_any_executor_and_outlives_the_last_handle() {
+        let io = IoThread::start().unwrap();
+        let clock = io.environment().clock;
+        let before = clock.now();
+        let sleep = clock.sleep_until(before.saturating_add(Duration::from_millis(5)));
+        drop((io, clock));
+        // A runtime without timers of its own: the sleep must bring its own.
+        let bare = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        bare.block_on(sleep);
+        assert!(
+            Moment::from_origin(since_boot()) >= before.saturating_add(Duration::from_millis(5))
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! The seams to the outside world: time, randomness, and where background work runs.
+//!
+//! Core reads no global clock, draws from no global generator and spawns on no ambient runtime;
+//! it asks the [`Environment`] that its client was given. Production hands in the boot clock, a
+//! CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]); a test hands in
+//! its own, one clock a client if it likes, and may skew each.
+
+pub(crate) mod caught;
+pub(crate) mod io_thread;
+#[cfg(test)]
+pub(crate) mod still_clock;
+pub(crate) mod timeout;
+pub(crate) mod timers;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use io_thread::IoThread;
+use timers::Timer;
+
+/// A point on one [`Clock`]: the time since an origin that only that clock knows, in whole
+/// nanoseconds. The far end of time is some 584 years behind the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// The moment that lies `since` after the clock's origin, or the far end of time.
+    pub const fn from_origin(since: Duration) -> Self {
+        Self(nanos(since))
+    }
+
+    /// The time from the clock's origin to this moment.
+    pub const fn since_origin(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+
+    /// The time from `earlier` to this moment; zero where `earlier` is not earlier.
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This moment moved on by `by`; the far end of time where that would overflow.
+    #[must_use]
+    pub const fn saturating_add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(by)))
+    }
+
+    /// This moment moved back by `by`; the origin where that would be before it.
+    #[must_use]
+    pub const fn saturating_sub(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(by)))
+    }
+}
+
+/// As a word: a lease has several moments, and there may be many leases.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "checked in the line before"
+)]
+const fn nanos(span: Duration) -> u64 {
+    let nanos = span.as_nanos();
+    if nanos > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        nanos as u64
+    }
+}
+
+/// A sleep that a [`Clock`] handed out. Dropping it forgets the timer.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Sleep(Kind);
+
+enum Kind {
+    /// On the library's thread: every wait of a production client, so it allocates nothing.
+    Timer(Timer<IoThread>),
+    Other(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+impl Sleep {
+    /// A sleep that is over when `future` is.
+    pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Kind::Other(Box::pin(future)))
+    }
+}
+
+impl From<Timer<IoThread>> for Sleep {
+    fn from(timer: Timer<IoThread>) -> Self {
+        Self(Kind::Timer(timer))
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Kind::Timer(timer) => Pin::new(timer).poll(context),
+            Kind::Other(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep").finish_non_exhaustive()
+    }
+}
+
+/// Background work that a [`Spawn`] runs to its end.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A monotonic clock. It must also count while the host is suspended: a lease that lived through
+/// a suspended laptop or a migrated virtual machine has to be seen as expired.
+pub trait Clock: Send + Sync + 'static {
+    /// The current moment. Never goes back.
+    fn now(&self) -> Moment;
+
+    /// The time since the Unix epoch, as far as the host knows it. It may jump, so it is used for
+    /// nothing but hints.
+    fn wall(&self) -> Duration;
+
+    /// A future that completes once [`now`](Self::now) has reached `at`, or a little later.
+    /// It must work on any executor, and may be dropped at any time.
+    fn sleep_until(&self, at: Moment) -> Sleep;
+}
+
+/// A source of unpredictable bytes: owner tokens are capabilities.
+pub trait Entropy: Send + Sync + 'static {
+    /// Fills `bytes` from a cryptographically secure generator (or, in a simulation, a seeded one).
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// Where background work runs. It must outlive the caller's own runtime.
+pub trait Spawn: Send + Sync + 'static {
+    /// Runs `task` to its end, detached from the caller.
+    fn spawn(&self, task: Task);
+}
+
+/// What a client of the nodes needs from the outside world.
+#[derive(Clone)]
+pub struct Environment {
+    /// Deadlines, validity and waits are counted on this clock.
+    pub clock: Arc<dyn Clock>,
+    /// Owner tokens and retry jitter come from here.
+    pub entropy: Arc<dyn Entropy>,
+    /// Stragglers and renewals are followed here.
+    pub spawner: Arc<dyn Spawn>,
+}
+
+impl Environment {
+    /// The current moment on this environment's clock.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// A random duration in `[delay / 2, delay]`. Two clients that collided draw different ones,
+    /// which is what settles an even split of the votes.
+    pub(crate) fn jittered(&self, delay: Duration) -> Duration {
+        let mut bytes = [0; 8];
+        self.entropy.fill(&mut bytes);
+        let half = delay / 2;
+        let spread = u64::try_from(delay.saturating_sub(half).as_nanos()).unwrap_or(u64::MAX);
+        // The modulo's bias is below 2^-20 for any delay under a week.
+        let extra = u64::from_le_bytes(bytes) % spread.saturating_add(1);
+        half + Duration::from_nanos(extra)
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(u8);
+    impl Entropy for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn jitter_stays_between_half_and_whole_and_survives_zero() {
+        let io = crate::IoThread::start().unwrap();
+        for byte in [0, 1, 0x7f, 0xff] {
+            let environment = Environment {
+                entropy: Arc::new(Fixed(byte)),
+                ..io.environment()
+            };
+            for delay in [0, 1, 3, 200, 60_000].map(Duration::from_millis) {
+                let drawn = environment.jittered(delay);
+                assert!(
+                    drawn >= delay / 2 && drawn <= delay,
+                    "{drawn:?} of {delay:?}"
+                );
+            }
+        }
+    }
+}

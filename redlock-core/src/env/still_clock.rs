@@ -1,0 +1,59 @@
+//! A clock that a test owns.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use super::{Clock, Moment, Sleep};
+
+/// Stands still until it is told otherwise.
+#[derive(Default)]
+pub(crate) struct StillClock {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    now: Duration,
+    sleeping: Vec<Waker>,
+}
+
+/// As the test has it, and as the code under test does.
+pub(crate) fn still_clock() -> (Arc<StillClock>, Arc<dyn Clock>) {
+    let clock = Arc::new(StillClock::default());
+    (Arc::clone(&clock), clock)
+}
+
+impl StillClock {
+    /// Moves on, and wakes whoever sleeps.
+    pub(crate) fn advance(&self, by: Duration) {
+        let sleeping = {
+            let mut state = self.state.lock().unwrap();
+            state.now += by;
+            std::mem::take(&mut state.sleeping)
+        };
+        sleeping.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Clock for StillClock {
+    fn now(&self) -> Moment {
+        Moment::from_origin(self.state.lock().unwrap().now)
+    }
+
+    fn wall(&self) -> Duration {
+        self.state.lock().unwrap().now
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        let state = Arc::clone(&self.state);
+        Sleep::new(std::future::poll_fn(move |context| {
+            let mut state = state.lock().unwrap();
+            if Moment::from_origin(state.now) >= at {
+                return Poll::Ready(());
+            }
+            state.sleeping.push(context.waker().clone());
+            Poll::Pending
+        }))
+    }
+}

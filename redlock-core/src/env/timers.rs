@@ -1,0 +1,211 @@
+//! All timers of the library in one place.
+//!
+//! Nearly every timer is dropped before it fires: it bounds an answer that comes. A timer of
+//! tokio's would wake the thread that owns it up each time that one is set from another thread.
+//! Here one task sleeps until the earliest moment, and setting a later one costs an entry in a map.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::Moment;
+use super::caught::caught;
+
+/// The task's own timer stops while the host is suspended, and the moments do not; so it looks at
+/// least so often while anybody sleeps.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+/// Reads the clock that the moments are of.
+type Now = fn() -> Moment;
+
+pub(crate) struct Timekeeper {
+    now: Now,
+    state: Mutex<State>,
+    /// Tells the task that somebody wants to be woken before it would look.
+    earlier: Notify,
+}
+
+struct State {
+    sleepers: BTreeMap<(Moment, u64), Waker>,
+    next_id: u64,
+    /// When the task will look; `None` while nobody sleeps.
+    looks_at: Option<Moment>,
+}
+
+impl Timekeeper {
+    pub(crate) fn new(now: Now) -> Arc<Self> {
+        let state = State {
+            sleepers: BTreeMap::new(),
+            next_id: 0,
+            looks_at: None,
+        };
+        Arc::new(Self {
+            now,
+            state: Mutex::new(state),
+            earlier: Notify::new(),
+        })
+    }
+
+    /// Wakes whoever is due, for as long as it is polled. To be run by one task, with tokio's timer.
+    pub(crate) async fn run(self: Arc<Self>) {
+        loop {
+            let now = (self.now)();
+            let (due, next) = {
+                let mut state = self.lock();
+                let later = state.sleepers.split_off(&(now, u64::MAX));
+                let due = std::mem::replace(&mut state.sleepers, later);
+                state.looks_at = state.sleepers.keys().next().map(|(at, _)| *at);
+                (due, state.looks_at)
+            };
+            // Outside of the lock: a waker may run anything.
+            due.into_values().for_each(wake);
+            match next {
+                None => self.earlier.notified().await,
+                Some(next) => {
+                    let nap = next.saturating_since(now).min(LONGEST_NAP);
+                    let mut nap = pin!(tokio::time::sleep(nap));
+                    let mut earlier = pin!(self.earlier.notified());
+                    poll_fn(|context| {
+                        if earlier.as_mut().poll(context).is_ready() {
+                            return Poll::Ready(());
+                        }
+                        nap.as_mut().poll(context)
+                    })
+                    .await;
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes a caller. What its executor makes of it is its own affair: a panic there must not end the
+/// task that all others rely on.
+pub(crate) fn wake(waker: Waker) {
+    caught("a waker", || waker.wake());
+}
+
+/// Completes when its moment has come. Dropping it takes it out of the keeper's map. It holds the
+/// keeper by way of `K`: whatever has to stay for as long as anybody sleeps.
+pub(crate) struct Timer<K: AsRef<Timekeeper>> {
+    keeper: K,
+    at: Moment,
+    /// Its place in the map, once it has one.
+    id: Option<u64>,
+}
+
+impl<K: AsRef<Timekeeper>> Timer<K> {
+    pub(crate) fn new(keeper: K, at: Moment) -> Self {
+        let id = None;
+        Self { keeper, at, id }
+    }
+}
+
+impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let keeper = this.keeper.as_ref();
+        if (keeper.now)() >= this.at {
+            return Poll::Ready(());
+        }
+        // Dropped outside of the lock: it may be the last of its task.
+        let mut replaced = None;
+        let is_earlier = {
+            let mut state = keeper.lock();
+            let id = *this.id.get_or_insert_with(|| {
+                state.next_id += 1;
+                state.next_id
+            });
+            let waker = context.waker();
+            state
+                .sleepers
+                .entry((this.at, id))
+                .and_modify(|known| {
+                    if !known.will_wake(waker) {
+                        replaced = Some(std::mem::replace(known, waker.clone()));
+                    }
+                })
+                .or_insert_with(|| waker.clone());
+            let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
+            if is_earlier {
+                state.looks_at = Some(this.at);
+            }
+            is_earlier
+        };
+        drop(replaced);
+        if is_earlier {
+            keeper.earlier.notify_one();
+        }
+        Poll::Pending
+    }
+}
+
+impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            // The waker is dropped outside of the lock: it may be the last of its task.
+            let _waker = self.keeper.as_ref().lock().sleepers.remove(&(self.at, id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Tokio's clock, which a test has paused: it moves on when all tasks wait, and not before.
+    fn paused() -> Moment {
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        Moment::from_origin(BEGAN.get_or_init(Instant::now).elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn timers_fire_in_their_order_whatever_the_order_they_were_set_in() {
+        let keeper = Timekeeper::new(paused);
+        tokio::spawn(Arc::clone(&keeper).run());
+        let (fired, mut order) = tokio::sync::mpsc::unbounded_channel();
+        for ms in [40, 10, 30, 0, 20] {
+            let at = paused().saturating_add(Duration::from_millis(ms));
+            let (timer, fired) = (Timer::new(Arc::clone(&keeper), at), fired.clone());
+            tokio::spawn(async move {
+                timer.await;
+                fired.send(ms).unwrap();
+            });
+        }
+        drop(fired);
+        let mut heard = Vec::new();
+        while let Some(ms) = order.recv().await {
+            heard.push(ms);
+        }
+        assert_eq!(heard, [0, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn a_timer_that_is_dropped_is_forgotten() {
+        let keeper = Timekeeper::new(|| Moment::from_origin(Duration::ZERO));
+        let at = Moment::from_origin(Duration::from_secs(1));
+        let mut timer = Box::pin(Timer::new(Arc::clone(&keeper), at));
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..3 {
+            assert!(timer.as_mut().poll(&mut context).is_pending());
+        }
+        assert_eq!(keeper.lock().sleepers.len(), 1);
+        drop(timer);
+        assert!(keeper.lock().sleepers.is_empty());
+    }
+}

@@ -1,0 +1,128 @@
+//! Extension: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that
+//! the lock is ours, nodes where the key is gone are given it again.
+
+use std::time::Duration;
+
+use crate::env::Moment;
+use crate::env::caught::{caught, log};
+use crate::env::timeout::before;
+use crate::error::{ExtendError, NodeReport, Over, Unavailable};
+use crate::model::request::{check_ttl, drift};
+use crate::quorum::claim::Extension;
+use crate::quorum::extension_proof::Finding;
+use crate::quorum::majority;
+use crate::quorum::round::Decided;
+
+use super::LeaseHandle;
+
+/// An extension under way.
+pub(crate) struct Extending {
+    ttl: Duration,
+    started: Moment,
+    extension: Extension,
+}
+
+impl Extending {
+    /// Completes when the votes that are there suffice.
+    pub(crate) fn decided(&self) -> Decided<'_> {
+        self.extension.round.decided()
+    }
+}
+
+impl LeaseHandle {
+    /// Lets the lock live for at least `ttl` from now. Succeeds when a majority still held our
+    /// token and said yes before the old validity ended, which proves that nobody else held the
+    /// resource in between. Never shortens the lease.
+    ///
+    /// # Errors
+    /// [`ExtendError::Over`] where the lease is over, or turns out to be: too many nodes no longer
+    /// hold our token. [`ExtendError::Unavailable`] where no majority answered: the old deadline
+    /// still stands, and another try may succeed. [`ExtendError::Invalid`] for a ttl outside the
+    /// limits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the old deadline standing here, although the nodes may keep the
+    /// keys for longer. The release deletes them all the same.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
+        let shared = &self.shared;
+        let until = shared.now().saturating_add(shared.client.node_timeout);
+        self.extend_until(ttl, until).await
+    }
+
+    /// The same, waiting for the nodes until `until`.
+    pub(crate) async fn extend_until(
+        &self,
+        ttl: Duration,
+        until: Moment,
+    ) -> Result<(), ExtendError> {
+        let extending = self.begin_extension(ttl)?;
+        let until = until.min(self.shared.deadline());
+        before(self.shared.clock(), until, extending.decided()).await;
+        self.end_extension(&extending)
+    }
+
+    /// Sends an extension.
+    pub(crate) fn begin_extension(&self, ttl: Duration) -> Result<Extending, ExtendError> {
+        let shared = &self.shared;
+        check_ttl(ttl, shared.clock_drift_factor)?;
+        if let Some(over) = self.over() {
+            return Err(ExtendError::Over(over));
+        }
+        // The clock first: from the sending on a node may be counting.
+        let started = shared.now();
+        Ok(Extending {
+            ttl,
+            started,
+            extension: shared.claim.extend(ttl),
+        })
+    }
+
+    /// What the votes of an extension come to, those that are there by now.
+    pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
+        let outcome = self.count_extension(extending);
+        if let Some(observer) = self.shared.observer.get() {
+            caught("an observer of extensions", || {
+                observer.extended(outcome.as_ref().copied());
+            });
+        }
+        if outcome.is_ok() {
+            log!(
+                debug,
+                resource = %self.resource(), token = self.token_id(),
+                ttl_ms = extending.ttl.as_millis(), "extended",
+            );
+        }
+        outcome
+    }
+
+    fn count_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
+        let shared = &self.shared;
+        let (ttl, started) = (extending.ttl, extending.started);
+        let (extension, round) = (&extending.extension, &extending.extension.round);
+        match shared.claim.judge(extension) {
+            Finding::Proved => {
+                let new_drift = drift(ttl, shared.clock_drift_factor);
+                let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
+                self.prolong(started, deadline).map_err(ExtendError::Over)?;
+                shared.claim.restore(extension, ttl);
+                return Ok(());
+            }
+            Finding::Lost => self.mark(Over::Taken),
+            Finding::Open => {}
+        }
+        if let Some(over) = self.over() {
+            return Err(ExtendError::Over(over));
+        }
+        let tally = round.tally();
+        let elapsed = shared.now().saturating_since(started);
+        let names = shared.claim.nodes.iter().map(|node| node.name());
+        Err(ExtendError::Unavailable(Unavailable {
+            granted: tally.granted,
+            needed: majority(tally.configured),
+            nodes: NodeReport::of_round(names, round.answers_now(&shared.claim.nodes), elapsed),
+            too_late: None,
+            attempts: 1,
+            waited: elapsed,
+        }))
+    }
+}

@@ -1,0 +1,105 @@
+//! Joining: a call below the holder of a lock shares its lease.
+
+use std::pin::pin;
+
+use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::error::{Brief, ExtendError, Invalid, TooLate, Unavailable};
+use crate::model::request::{Request, drift};
+use crate::waiting::budget::Patience;
+
+use super::{Lease, LeaseHandle};
+
+impl LeaseHandle {
+    /// Another holder of the same lock, for a call below this one: the key is released when the
+    /// last of them has gone. Nothing is sent. `None` once the lease is over.
+    pub fn join(&self) -> Option<Lease> {
+        if self.over().is_some() || !self.shared.add_holder() {
+            return None;
+        }
+        Some(Lease::of(self.clone()))
+    }
+
+    /// Tells leases apart; those that joined one lock have the same.
+    pub fn lock_id(&self) -> usize {
+        std::sync::Arc::as_ptr(&self.shared).addr()
+    }
+}
+
+impl Lease {
+    /// Sees to it that a lease that was joined serves `request`: that it lasts about as long as one
+    /// acquired now would, extended where it does not, and that it is renewed as the request says
+    /// for as long as this holder stays. Its `min_hold` counts from here. No message is sent while nine tenths of what the request's
+    /// ttl would give are left. Whether the lock is of the right kind is for the caller to know.
+    ///
+    /// # Errors
+    /// Those of [`extend`](LeaseHandle::extend). One that found no majority is tried again as the
+    /// request says.
+    ///
+    /// # Cancellation
+    /// As for [`extend`](LeaseHandle::extend); the lease stays joined until it is dropped.
+    pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
+        request.check()?;
+        let environment = &self.shared.client.environment.clone();
+        let whole = request
+            .ttl
+            .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+        // The keys have to be there for as long as they are to be kept at least.
+        let kept = request.min_hold.min(whole);
+        let wanted = (whole / 10 * 9).max(request.min_validity).max(kept);
+        // The lease counts with the drift that it was acquired with.
+        let most = request
+            .ttl
+            .saturating_sub(drift(request.ttl, self.shared.clock_drift_factor));
+        if request.min_validity >= most {
+            return Err(ExtendError::Invalid(Invalid::new(format!(
+                "`min_validity` of {} is not below the ttl less the drift that the lease above counts \
+                 with, {}; give both the same `clock_drift_factor`",
+                Brief(request.min_validity),
+                Brief(most),
+            ))));
+        }
+        if self.validity() < wanted {
+            let mut patience =
+                Patience::new(environment, &request.retry, self.shared.client.node_timeout);
+            loop {
+                let timeout = patience.begin_attempt(environment, request.ttl);
+                let until = environment.now().saturating_add(timeout);
+                let failed = match self.try_to_cover(request, until).await {
+                    Ok(()) => break,
+                    Err(ExtendError::Unavailable(failed)) => failed,
+                    Err(other) => return Err(other),
+                };
+                let Some(next) = patience.next_attempt(environment) else {
+                    return Err(ExtendError::Unavailable(Unavailable {
+                        attempts: patience.attempts,
+                        waited: environment.now().saturating_since(patience.began),
+                        ..failed
+                    }));
+                };
+                // A lease that is over is no better later.
+                before(&*environment.clock, next, pin!(self.lost())).await;
+            }
+        }
+        self.shared.keep_for(request.min_hold);
+        self.renew(request, environment.now());
+        Ok(())
+    }
+
+    async fn try_to_cover(&self, request: &Request, until: Moment) -> Result<(), ExtendError> {
+        self.extend_until(request.ttl, until).await?;
+        let left = self.validity();
+        if left >= request.min_validity {
+            return Ok(());
+        }
+        let configured = self.nodes().len();
+        Err(ExtendError::Unavailable(Unavailable {
+            granted: configured,
+            needed: crate::quorum::majority(configured),
+            nodes: Vec::new(),
+            too_late: Some(TooLate::Validity(left)),
+            attempts: 1,
+            waited: std::time::Duration::ZERO,
+        }))
+    }
+}

@@ -1,0 +1,383 @@
+//! A lease: the lock as its holder has it.
+
+pub(crate) mod events;
+mod extend;
+mod join;
+pub(crate) mod release;
+pub(crate) mod renew;
+pub(crate) mod run;
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::Notify;
+
+use crate::client::{ClientShared, NodeSet};
+use crate::env::{Clock, Moment};
+use crate::error::Over;
+use crate::model::request::Request;
+use crate::model::resource::Resource;
+use crate::node::observe::ObserveExtensions;
+use crate::quorum::claim::Claim;
+use crate::quorum::fencing::FencingToken;
+use crate::quorum::round::bit;
+use crate::waiting::budget::Patience;
+use crate::waiting::{Place, Tenure, Turn};
+use events::third_left;
+use renew::Renewed;
+
+/// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
+/// until the next holder could win.
+///
+/// It dereferences to its [`LeaseHandle`], which is what code below the holder works with.
+pub struct Lease {
+    pub(crate) handle: LeaseHandle,
+    /// This one has left already, by `release`.
+    pub(crate) has_left: bool,
+    /// Where this holder has the lease renewed.
+    pub(crate) renewed: Option<Renewed>,
+}
+
+/// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a
+/// handle of it is inert.
+#[derive(Clone)]
+pub struct LeaseHandle {
+    pub(crate) shared: Arc<LeaseShared>,
+    /// The tenure that this handle belongs to. After a release or a hand-off the shared state is
+    /// of a later generation, and nothing that this handle does has any effect.
+    pub(crate) generation: u64,
+}
+
+pub(crate) struct LeaseShared {
+    pub(crate) client: Arc<ClientShared>,
+    pub(crate) claim: Arc<Claim>,
+    resource: Resource,
+    /// Of the request.
+    pub(crate) ttl: Duration,
+    pub(crate) clock_drift_factor: f64,
+    pub(crate) acquired_at: Moment,
+    /// How long its first holder waited for it, and how often it asked the nodes.
+    waited: Duration,
+    attempts: u32,
+    pub(crate) fencing_token: Option<FencingToken>,
+    pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
+    /// How many [`Lease`]s share the lock; the last one to leave releases it.
+    pub(crate) joined: AtomicUsize,
+    /// One of them was cut off in the middle and wants the keys to stay until their ttl.
+    pub(crate) is_left_to_expire: AtomicBool,
+    state: Mutex<State>,
+    /// Tells whoever waits in `lost` or holds a body that `state` changed.
+    pub(crate) changed: Notify,
+}
+
+/// On what terms a lease is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// When the attempt began, or when it was taken over.
+    pub(crate) acquired_at: Moment,
+    /// When the votes were in.
+    pub(crate) granted_at: Moment,
+    pub(crate) deadline: Moment,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    pub(crate) fencing_token: Option<FencingToken>,
+}
+
+pub(crate) struct State {
+    pub(crate) generation: u64,
+    pub(crate) deadline: Moment,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    /// The process is about to end.
+    pub(crate) is_winding_down: bool,
+    /// A release before this leaves the keys until then.
+    pub(crate) kept_until: Moment,
+    pub(crate) over: Option<Over>,
+    pub(crate) extensions: u32,
+    /// The turn of this lease's line, until the lease is over.
+    pub(crate) tenure: Option<Tenure>,
+}
+
+impl Lease {
+    pub(crate) fn new(
+        client: &Arc<ClientShared>,
+        claim: Arc<Claim>,
+        request: &Request,
+        patience: &Patience<'_>,
+        terms: Terms,
+        tenure: Tenure,
+    ) -> Self {
+        let shared = LeaseShared {
+            client: Arc::clone(client),
+            claim,
+            resource: request.resource.clone(),
+            ttl: request.ttl,
+            clock_drift_factor: request.clock_drift_factor,
+            acquired_at: terms.acquired_at,
+            waited: terms.granted_at.saturating_since(patience.began),
+            attempts: patience.attempts,
+            fencing_token: terms.fencing_token,
+            observer: OnceLock::new(),
+            joined: AtomicUsize::new(1),
+            is_left_to_expire: AtomicBool::new(false),
+            state: Mutex::new(State {
+                generation: 0,
+                deadline: terms.deadline,
+                expiring: terms.expiring,
+                is_winding_down: false,
+                kept_until: terms.acquired_at.saturating_add(request.min_hold),
+                over: None,
+                extensions: 0,
+                tenure: Some(tenure),
+            }),
+            changed: Notify::new(),
+        };
+        let handle = LeaseHandle {
+            shared: Arc::new(shared),
+            generation: 0,
+        };
+        let mut lease = Self::of(handle);
+        lease.renew(request, terms.acquired_at);
+        lease
+    }
+
+    /// One more holder, who is counted already.
+    pub(crate) fn of(handle: LeaseHandle) -> Self {
+        Self {
+            handle,
+            has_left: false,
+            renewed: None,
+        }
+    }
+
+    /// A handle to keep or pass on.
+    pub fn handle(&self) -> LeaseHandle {
+        self.handle.clone()
+    }
+}
+
+impl Deref for Lease {
+    type Target = LeaseHandle;
+
+    fn deref(&self) -> &LeaseHandle {
+        &self.handle
+    }
+}
+
+impl LeaseHandle {
+    /// What is locked, without the key prefix.
+    pub fn resource(&self) -> &Resource {
+        &self.shared.resource
+    }
+
+    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    pub fn validity(&self) -> Duration {
+        let state = self.shared.lock();
+        match self.over_in(&state) {
+            Some(_) => Duration::ZERO,
+            None => state.deadline.saturating_since(self.shared.now()),
+        }
+    }
+
+    /// How long it has been since the winning attempt began.
+    pub fn held_for(&self) -> Duration {
+        self.shared.now().saturating_since(self.shared.acquired_at)
+    }
+
+    /// When the winning attempt began, by this host's wall clock as it is now.
+    pub fn held_since(&self) -> SystemTime {
+        let since = self.shared.clock().wall().saturating_sub(self.held_for());
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// The ttl that the lock was asked for with. An extension may have had another one.
+    pub fn ttl(&self) -> Duration {
+        self.shared.ttl
+    }
+
+    /// How often the lease was extended, renewals included.
+    pub fn extensions(&self) -> u32 {
+        self.shared.lock().extensions
+    }
+
+    /// How many holders share the lock: one, and those that [joined](Self::join) it. Zero once all
+    /// have left.
+    pub fn holders(&self) -> usize {
+        self.shared.joined.load(Ordering::Acquire)
+    }
+
+    /// How many callers of this client stand in line for the lock.
+    pub fn waiting(&self) -> usize {
+        self.shared.client.lines.waiting_at(&self.shared.place())
+    }
+
+    /// The fencing token that came with the lock, where one was asked for. Hand it to the store
+    /// with every write; it stays the same when the lease is extended.
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.shared.fencing_token
+    }
+
+    /// A few digits of the owner token, for logs.
+    pub fn token_id(&self) -> &str {
+        self.shared.claim.token.short_id()
+    }
+
+    /// How long the caller waited for the lock that it was acquired for, in line and for the nodes.
+    pub fn waited(&self) -> Duration {
+        self.shared.waited
+    }
+
+    /// How often that caller asked the nodes; not at all where the lock was handed over as it was.
+    pub fn attempts(&self) -> u32 {
+        self.shared.attempts
+    }
+
+    /// How many nodes have granted the lock by now, stragglers included. Those that were given it back
+    /// later do not count.
+    pub fn votes(&self) -> usize {
+        self.shared.claim.votes()
+    }
+
+    /// Has `observer` told of every extension from now on, also of those by the renewal. A lock has one
+    /// observer; where it has one, this does nothing.
+    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
+        let _ = self.shared.observer.set(observer);
+    }
+
+    /// Why the lease is over, or `None` while it is valid.
+    pub fn over(&self) -> Option<Over> {
+        let state = self.shared.lock();
+        self.over_in(&state)
+            .or_else(|| (self.shared.now() >= state.deadline).then_some(Over::Expired))
+    }
+
+    /// The nodes that the lock was acquired on, a majority of which granted it.
+    pub fn nodes(&self) -> &NodeSet {
+        &self.shared.claim.nodes
+    }
+
+    /// The nodes that the lock does not rest on, by name: they did not grant it, or may have forgotten
+    /// it since, and the last extension could not count on them. Where there is none, the lock outlives
+    /// the restart of any one of its nodes. None is named while the answers may still be coming, and
+    /// once the lease is over.
+    pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
+        let shared = &self.shared;
+        let timeout = shared.client.node_timeout.min(shared.ttl / 4);
+        let is_settled = self.over().is_none() && self.held_for() >= timeout;
+        let vouching = if is_settled {
+            shared.claim.vouching()
+        } else {
+            u64::MAX
+        };
+        let nodes = shared.claim.nodes.iter().enumerate();
+        nodes
+            .filter(move |(seat, _)| vouching & bit(*seat) == 0)
+            .map(|(_, node)| node.name())
+    }
+
+    /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
+    /// ask the nodes.
+    pub(crate) fn mark(&self, over: Over) {
+        let _turn = {
+            let mut state = self.shared.lock();
+            if self.over_in(&state).is_some() {
+                return;
+            }
+            state.over = Some(over);
+            self.shared.turn(&mut state)
+        };
+        self.shared.changed.notify_waiters();
+    }
+
+    /// Moves the deadline on, never back. `Err` where the lease is over by now.
+    /// It counts from `granted` on.
+    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), Over> {
+        {
+            let mut state = self.shared.lock();
+            if let Some(over) = self.over_in(&state) {
+                return Err(over);
+            }
+            if self.shared.now() >= state.deadline {
+                return Err(Over::Expired);
+            }
+            state.extensions = state.extensions.saturating_add(1);
+            if deadline > state.deadline {
+                state.deadline = deadline;
+                state.expiring = third_left(granted, deadline);
+                if let Some(tenure) = &state.tenure {
+                    let lines = &self.shared.client.lines;
+                    lines.prolong(&self.shared.place(), tenure, deadline);
+                }
+            }
+        }
+        self.shared.changed.notify_waiters();
+        Ok(())
+    }
+
+    pub(crate) fn over_in(&self, state: &State) -> Option<Over> {
+        if state.generation == self.generation {
+            state.over
+        } else {
+            Some(state.over.unwrap_or(Over::Released))
+        }
+    }
+}
+
+impl LeaseShared {
+    /// Counts one more holder, unless the last one has left.
+    pub(crate) fn add_holder(&self) -> bool {
+        let add = |holders| (holders > 0).then_some(holders + 1);
+        let (order, reading) = (Ordering::AcqRel, Ordering::Acquire);
+        self.joined.fetch_update(order, reading, add).is_ok()
+    }
+
+    /// Takes the turn of the line out of the lease.
+    pub(crate) fn turn(&self, state: &mut State) -> Option<Turn> {
+        let tenure = state.tenure.take()?;
+        Some(Turn::of(&self.client, self.place(), tenure))
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            keys: self.claim.keys.clone(),
+            nodes: Arc::clone(&self.claim.nodes),
+        }
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.client.environment.clock
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.clock().now()
+    }
+
+    pub(crate) fn deadline(&self) -> Moment {
+        self.lock().deadline
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseHandle")
+            .field("resource", &self.shared.resource)
+            .field("token", &self.shared.claim.token)
+            .field("validity", &self.validity())
+            .field("over", &self.over())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.handle).finish()
+    }
+}

@@ -1,0 +1,196 @@
+//! The end of a lease: who leaves last, and what is sent then.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::error::Over;
+use crate::quorum::round::Round;
+use crate::waiting::Turn;
+use crate::waiting::handover::Inheritance;
+
+use super::{Lease, LeaseHandle, LeaseShared};
+
+/// How a release went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// A majority of the nodes is known not to hold the key: a next holder could win now.
+    Confirmed,
+    /// The release was sent, but no majority confirmed it within the node timeout. A node that
+    /// cannot be reached frees itself at the ttl.
+    Unconfirmed,
+    /// There was nothing to do: others who joined still hold the lock, or it was released before.
+    NotLast,
+    /// The next caller of this process that waited for it has the lock now.
+    HandedOver,
+    /// The keys stay: until their ttl, because another one who joined
+    /// [abandoned](Lease::abandon) the lease, or until they were held for
+    /// [`min_hold`](crate::Request::min_hold).
+    LeftToExpire,
+}
+
+/// What the last one to leave sent.
+enum End {
+    Released(Arc<Round>),
+    HandedOver,
+    /// The keys stay for a time, a shorter one than they had where that was sent.
+    Kept(Option<Arc<Round>>),
+}
+
+impl Lease {
+    /// Releases the lock on every node, unless others who joined still hold it, and waits until a
+    /// majority of the configured nodes is known not to hold the key; at most the node timeout.
+    /// Never an error: what could not be delivered is repeated after reconnection and bounded by
+    /// the ttl.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll, or when the future is dropped before it. Dropping
+    /// the future later gives up the waiting only.
+    pub async fn release(mut self) -> Released {
+        let sent = self.leave();
+        self.settled(sent).await
+    }
+
+    /// Releases the lock as though nothing had ever run under it: [`min_hold`](crate::Request::min_hold) does
+    /// not count.
+    ///
+    /// # Cancellation
+    /// As for [`release`](Self::release).
+    pub async fn discard(self) -> Released {
+        self.shared.lock().kept_until = self.shared.acquired_at;
+        self.release().await
+    }
+
+    /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
+    /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
+    /// holder that was cut off in the middle, when what it has sent may still be at work.
+    pub fn abandon(mut self) {
+        // Before this one has left, so that the last one sees it.
+        let shared = &self.handle.shared;
+        shared.is_left_to_expire.store(true, Ordering::Release);
+        self.leave();
+    }
+
+    /// What was sent, where this was the last one to leave.
+    fn leave(&mut self) -> Option<End> {
+        if std::mem::replace(&mut self.has_left, true) {
+            return None;
+        }
+        let shared = &self.handle.shared;
+        // The renewal stops before the release is sent.
+        drop(self.renewed.take());
+        if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return None;
+        }
+        self.handle.end(Over::Released)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl LeaseHandle {
+    /// Ends the lease for everybody who joined and sends the release. For a process that is about
+    /// to end, and a lease that has no body to wait for.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll; dropping the future then gives up the waiting only.
+    pub async fn surrender(&self) -> Released {
+        let sent = self.end(Over::Revoked);
+        self.settled(sent).await
+    }
+
+    /// Waits until a majority is free of us, where a release was sent.
+    async fn settled(&self, sent: Option<End>) -> Released {
+        let client = &self.shared.client;
+        match sent {
+            None => Released::NotLast,
+            Some(End::HandedOver) => Released::HandedOver,
+            Some(End::Kept(round)) => {
+                if let Some(round) = round {
+                    client.settle(&round, client.node_timeout).await;
+                }
+                Released::LeftToExpire
+            }
+            Some(End::Released(round)) => {
+                client.settle(&round, client.node_timeout).await;
+                if round.tally().is_free_of_us() {
+                    Released::Confirmed
+                } else {
+                    Released::Unconfirmed
+                }
+            }
+        }
+    }
+
+    /// Begins the next generation, which makes every handle of this one inert, and hands the lock
+    /// over, or sends the release, or what the keys are to live yet. Once only.
+    fn end(&self, over: Over) -> Option<End> {
+        let mut turn = self.begin_next_generation(over)?;
+        let claim = &self.shared.claim;
+        if self.shared.is_left_to_expire.load(Ordering::Acquire) {
+            claim.abandon();
+            return Some(End::Kept(None));
+        }
+        match self.shared.kept_for() {
+            Duration::ZERO => {
+                let left = Inheritance::of(&self.shared);
+                // Without a turn it was lost, or passed its deadline, and others are at it already.
+                let left = match turn.as_mut().filter(|_| over == Over::Released) {
+                    Some(turn) => turn.hand_over(left),
+                    None => Some(left),
+                };
+                let end = match left {
+                    None => Some(End::HandedOver),
+                    Some(left) => left.release().map(End::Released),
+                };
+                // Behind the release, as whoever is next asks the nodes.
+                if let Some(turn) = turn {
+                    turn.end();
+                }
+                end
+            }
+            kept => claim.shorten(kept).map(|sent| End::Kept(Some(sent))),
+        }
+    }
+
+    /// `None` where it was begun before.
+    #[expect(
+        clippy::option_option,
+        reason = "the first says whether, the second what was left"
+    )]
+    fn begin_next_generation(&self, over: Over) -> Option<Option<Turn>> {
+        let turn = {
+            let mut state = self.shared.lock();
+            if state.generation != self.generation {
+                return None;
+            }
+            state.generation += 1;
+            state.over.get_or_insert(over);
+            self.shared.turn(&mut state)
+        };
+        // Whoever renews the lease stops here, before the release is sent.
+        self.shared.changed.notify_waiters();
+        Some(turn)
+    }
+}
+
+impl LeaseShared {
+    /// Has a release before the lock was held for `min_hold` from now on leave the keys until then.
+    pub(crate) fn keep_for(&self, min_hold: Duration) {
+        let until = self.now().saturating_add(min_hold);
+        let mut state = self.lock();
+        state.kept_until = state.kept_until.max(until);
+    }
+
+    /// How long the keys are to stay behind a release now, in whole milliseconds.
+    fn kept_for(&self) -> Duration {
+        let kept_until = self.lock().kept_until;
+        let left = kept_until.saturating_since(self.now());
+        Duration::from_millis(u64::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,120 @@
+//! Running a body under a lease.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use crate::env::Moment;
+use crate::error::Over;
+
+use super::LeaseHandle;
+
+/// What happens to a body when its lease is lost or its validity ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnLost {
+    /// The body is not polled any more; the call ends with the loss.
+    #[default]
+    Cancel,
+    /// The body goes on without the lock.
+    Continue,
+}
+
+/// How a body ended.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Held<T> {
+    /// It returned while the lease was valid.
+    Done(T),
+    /// It returned, but in a poll that ran past the end of the lease.
+    Late(T, Over),
+    /// It was cancelled: not polled again once the lease was over.
+    Cancelled(Over),
+}
+
+impl LeaseHandle {
+    /// Polls `body` for as long as the lease is valid. The deadline is checked, on the client's
+    /// clock, before every poll.
+    ///
+    /// A lease that is called back for shutdown cancels the body under either policy.
+    ///
+    /// # Cancellation
+    /// Dropping the future stops polling the body; the lease stays as it is.
+    pub async fn hold<F: Future>(&self, mut body: Pin<&mut F>, on_lost: OnLost) -> Held<F::Output> {
+        // None begins without its lock, whatever it may do once it has begun.
+        if let Some(over) = self.over() {
+            return Held::Cancelled(over);
+        }
+        // Most bodies that do not have to wait need no timer.
+        let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
+        if let Poll::Ready(held) = begun.await {
+            return held;
+        }
+        loop {
+            // Armed from here on: a change that comes before the first poll of these counts too.
+            let mut changed = pin!(self.shared.changed.notified());
+            let (until, over) = self.watched();
+            // What happened before would otherwise never be heard of.
+            if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
+                return Held::Cancelled(over);
+            }
+            let mut deadline =
+                (on_lost == OnLost::Cancel).then(|| self.shared.clock().sleep_until(until));
+            let mut has_just_been_polled = true;
+            let ended = poll_fn(|context| {
+                if !std::mem::take(&mut has_just_been_polled)
+                    && let Poll::Ready(held) = self.poll_body(body.as_mut(), on_lost, context)
+                {
+                    return Poll::Ready(Some(held));
+                }
+                let deadline = deadline.as_mut().map(Pin::new);
+                let is_due = deadline.is_some_and(|deadline| deadline.poll(context).is_ready())
+                    || changed.as_mut().poll(context).is_ready();
+                if is_due {
+                    Poll::Ready(None)
+                } else {
+                    Poll::Pending
+                }
+            });
+            if let Some(held) = ended.await {
+                return held;
+            }
+            // Extended, lost, or called back: look again, with a fresh watch.
+            if let Some(over) = self.verdict(on_lost) {
+                return Held::Cancelled(over);
+            }
+        }
+    }
+
+    /// When the lease ends by itself, and why it is over already.
+    fn watched(&self) -> (Moment, Option<Over>) {
+        let state = self.shared.lock();
+        (state.deadline, self.over_in(&state))
+    }
+
+    fn poll_body<F: Future>(
+        &self,
+        body: Pin<&mut F>,
+        on_lost: OnLost,
+        context: &mut Context<'_>,
+    ) -> Poll<Held<F::Output>> {
+        if let Some(over) = self.verdict(on_lost) {
+            return Poll::Ready(Held::Cancelled(over));
+        }
+        body.poll(context).map(|output| match self.over() {
+            None => Held::Done(output),
+            Some(over) => Held::Late(output, over),
+        })
+    }
+
+    /// Why the body may not be polled any more, if it may not.
+    fn verdict(&self, on_lost: OnLost) -> Option<Over> {
+        self.over().filter(|over| on_lost.heeds(*over))
+    }
+}
+
+impl OnLost {
+    /// Whether a body stops for a lease that is over for this reason.
+    fn heeds(self, over: Over) -> bool {
+        self == Self::Cancel || over == Over::Revoked
+    }
+}

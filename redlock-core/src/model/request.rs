@@ -1,0 +1,250 @@
+//! What a caller asks for, checked before anything is sent.
+
+use std::time::Duration;
+
+use crate::error::{Brief, Invalid};
+
+use super::resource::Resource;
+
+/// The shortest ttl that a lock may have: below it the round trip and the drift are all of it.
+pub const MIN_TTL: Duration = Duration::from_millis(10);
+
+/// The longest ttl, whatever a client's own limit: what a node can count in its clock.
+const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// One acquisition, with everything decided.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What to lock; the client's key prefix comes before each name.
+    pub resource: Resource,
+    /// The auto-release time.
+    pub ttl: Duration,
+    /// What to do after an attempt that failed.
+    pub retry: Retry,
+    /// How many retries there are, beyond those of `retry`, for attempts that nobody won: callers
+    /// that come at the same moment may each get some of the votes, and nobody the lock.
+    pub split_retries: u32,
+    /// The drift allowed for is ttl × this + 2 ms.
+    pub clock_drift_factor: f64,
+    /// An acquisition that leaves less than this is given up and retried.
+    pub min_validity: Duration,
+    /// For how long the lease is renewed by itself.
+    pub renewal: Renewal,
+    /// A release before the lock was held for so long leaves the keys until then.
+    pub min_hold: Duration,
+    /// Whether to take a fencing token with the lock.
+    pub fencing: bool,
+}
+
+/// For how long a lease is renewed by itself: each time that a third of its validity has passed,
+/// until the lock has been held so long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// The ttl is final.
+    #[default]
+    Never,
+    /// Until the lock has been held for so long, counted from the attempt that won.
+    For(Duration),
+    /// For as long as its holder keeps it.
+    Unlimited,
+}
+
+impl From<Duration> for Renewal {
+    fn from(held: Duration) -> Self {
+        Self::For(held)
+    }
+}
+
+/// How often, and how long, to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// When to give up.
+    pub limit: RetryLimit,
+    /// Between attempts passes a random time between half of this and this.
+    pub delay: Duration,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RetryLimit {
+    /// After so many retries behind the first attempt.
+    Count(u32),
+    /// When so much time has passed since the first attempt began. A hard bound.
+    Wait(Duration),
+    /// Never.
+    Forever,
+}
+
+impl Request {
+    /// A request with the protocol's defaults: a ttl of 60 s, two retries about 200 ms apart, a
+    /// drift factor of 0.01.
+    pub fn new(resource: impl Into<Resource>) -> Self {
+        Self {
+            resource: resource.into(),
+            ttl: Duration::from_secs(60),
+            retry: Retry {
+                limit: RetryLimit::Count(2),
+                delay: Duration::from_millis(200),
+            },
+            split_retries: 0,
+            clock_drift_factor: 0.01,
+            min_validity: Duration::ZERO,
+            renewal: Renewal::Never,
+            min_hold: Duration::ZERO,
+            fencing: false,
+        }
+    }
+
+    /// The same request with another ttl.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// The same request with so many retries.
+    #[must_use]
+    pub fn retries(mut self, count: u32) -> Self {
+        self.retry.limit = RetryLimit::Count(count);
+        self
+    }
+
+    /// Checks every value against the limits of the protocol.
+    ///
+    /// # Errors
+    /// [`Invalid`], with the value, the limit and what to do.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.resource.check()?;
+        check_drift_factor(self.clock_drift_factor)?;
+        check_ttl(self.ttl, self.clock_drift_factor)?;
+        if self.retry.limit == RetryLimit::Wait(Duration::ZERO) {
+            return Err(Invalid::new(
+                "a wait of zero leaves no time to ask the nodes; to try just once, set the number \
+                 of retries to 0",
+            ));
+        }
+        let validity = self
+            .ttl
+            .saturating_sub(drift(self.ttl, self.clock_drift_factor));
+        if self.min_validity >= validity {
+            return Err(Invalid::new(format!(
+                "`min_validity` of {} is not below the ttl less its drift, {}; no acquisition could \
+                 ever succeed",
+                Brief(self.min_validity),
+                Brief(validity),
+            )));
+        }
+        if self.min_hold > self.ttl {
+            return Err(Invalid::new(format!(
+                "`min_hold` of {} is above the ttl of {}, after which the nodes free the lock by \
+                 themselves; raise the ttl",
+                Brief(self.min_hold),
+                Brief(self.ttl),
+            )));
+        }
+        if let Renewal::For(held) = self.renewal
+            && held < self.ttl
+        {
+            return Err(Invalid::new(format!(
+                "`max_hold` of {} is below the ttl of {}, which the lock is held for anyway; lower \
+                 the ttl, or leave `max_hold` out",
+                Brief(held),
+                Brief(self.ttl),
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The drift that a ttl has to allow for: the clocks of client and node may run apart by `factor`,
+/// and Redis expires to the millisecond (2 ms, as the Redis distributed-locks page has it).
+pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
+    ttl.mul_f64(factor) + Duration::from_millis(2)
+}
+
+/// Checks a drift factor.
+///
+/// # Errors
+/// [`Invalid`] unless it is a number from 0 up to, but not, 1.
+pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
+    if (0.0..1.0).contains(&factor) {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "`clock_drift_factor` of {factor} is not a number from 0 up to 1; the usual one is 0.01"
+    )))
+}
+
+/// Checks a ttl, given a drift factor that is in order.
+///
+/// # Errors
+/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above a year, or with a fraction of a
+/// millisecond, which a node cannot count.
+pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
+    if ttl < MIN_TTL {
+        return Err(Invalid::new(format!(
+            "the ttl of {} is below the 10 ms that a lock needs at least",
+            Brief(ttl)
+        )));
+    }
+    if ttl > LONGEST_TTL {
+        return Err(Invalid::new(
+            "the ttl is above a year; a lock that long is no lease",
+        ));
+    }
+    if !ttl.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(Invalid::new(format!(
+            "the ttl of {ttl:?} is not a whole number of milliseconds"
+        )));
+    }
+    if ttl <= drift(ttl, factor) {
+        return Err(Invalid::new(format!(
+            "the ttl of {} is not above its clock drift of {}; lower `clock_drift_factor` or raise \
+             the ttl",
+            Brief(ttl),
+            Brief(drift(ttl, factor)),
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(change: impl FnOnce(&mut Request)) -> String {
+        let mut request = Request::new("r");
+        change(&mut request);
+        request.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_values_are_refused_by_name() {
+        assert!(refusal(|r| r.ttl = Duration::ZERO).contains("10 ms"));
+        assert!(refusal(|r| r.ttl = Duration::from_millis(1)).contains("10 ms"));
+        assert!(refusal(|r| r.ttl = Duration::MAX).contains("year"));
+        assert!(refusal(|r| r.ttl = Duration::from_micros(10_500)).contains("whole number"));
+        assert!(refusal(|r| r.clock_drift_factor = 0.999_99).contains("drift"));
+        for factor in [f64::NAN, f64::INFINITY, -0.1, 1.0] {
+            assert!(refusal(|r| r.clock_drift_factor = factor).contains("clock_drift_factor"));
+        }
+        assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
+        let short = Renewal::For(Duration::from_secs(59));
+        assert!(refusal(|r| r.renewal = short).contains("max_hold"));
+        assert!(refusal(|r| r.min_hold = Duration::from_secs(61)).contains("min_hold"));
+        let no_wait = RetryLimit::Wait(Duration::ZERO);
+        assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
+        assert!(refusal(|r| r.resource = "".into()).contains("empty"));
+        assert!(Request::new("r").check().is_ok());
+    }
+
+    #[test]
+    fn drift_is_a_hundredth_of_the_ttl_and_2_ms() {
+        assert_eq!(
+            drift(Duration::from_secs(60), 0.01),
+            Duration::from_millis(602)
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a Redis Cluster keeps a key: its hash slot.
+//!
+//! The rule is the Redis Cluster specification's ("Key distribution model", "Hash tags").
+
+use crate::error::Invalid;
+use crate::model::resource::{Resource, Shown};
+
+use super::Node;
+
+/// How many there are.
+pub(crate) const SLOTS: u16 = 16_384;
+
+/// What a Redis Cluster hashes of `key` instead of the whole: what stands between its first `{` and
+/// the next `}`, unless that is nothing.
+pub(crate) fn hash_tag(key: &[u8]) -> Option<&[u8]> {
+    let open = key.iter().position(|byte| *byte == b'{')?;
+    let rest = &key[open + 1..];
+    let close = rest.iter().position(|byte| *byte == b'}')?;
+    (close > 0).then(|| &rest[..close])
+}
+
+/// The slot of `key`.
+pub(crate) fn slot_of(key: &[u8]) -> u16 {
+    crc16(hash_tag(key).unwrap_or(key)) % SLOTS
+}
+
+/// The slot of all of `keys`, which are checked to be in one. An operation is never on none.
+pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
+    keys.names().next().map_or(0, slot_of)
+}
+
+/// Whether `node` could have all of `keys`, and `counters`, in one of its slots: only then can one
+/// command reach them all.
+pub(crate) fn check_slots(
+    node: &dyn Node,
+    keys: &Resource,
+    counters: Option<&Resource>,
+) -> Result<(), Invalid> {
+    let slot = slot_of_all(keys);
+    if let Some(other) = keys.names().find(|key| slot_of(key) != slot) {
+        let first = keys.names().next().unwrap_or_default();
+        return Err(Invalid::new(format!(
+            "`{}` and `{}` are in different hash slots of the Redis Cluster `{}`, where no command \
+             reaches both; give them a part in braces in common, such as `{{account}}:1` and \
+             `{{account}}:2`",
+            Shown(first),
+            Shown(other),
+            node.name(),
+        )));
+    }
+    let stray = counters.filter(|counters| counters.names().any(|key| slot_of(key) != slot));
+    if stray.is_some() {
+        return Err(Invalid::new(format!(
+            "`{}` cannot have a fencing token on the Redis Cluster `{}`: because of a brace in its \
+             name, no counter can be in its hash slot; leave the braces out, or put a whole part of \
+             the name in braces",
+            Shown(keys.names().next().unwrap_or_default()),
+            node.name(),
+        )));
+    }
+    Ok(())
+}
+
+/// CRC-16/XMODEM: the polynomial 0x1021, most significant bit first, from zero.
+fn crc16(bytes: &[u8]) -> u16 {
+    const TABLE: [u16; 256] = table();
+    bytes.iter().fold(0, |crc, byte| {
+        let [high, low] = crc.to_be_bytes();
+        u16::from_be_bytes([low, 0]) ^ TABLE[usize::from(high ^ byte)]
+    })
+}
+
+const fn table() -> [u16; 256] {
+    let mut table = [0; 256];
+    let mut crc: u16 = 0;
+    let mut byte = 1;
+    // The entry of 2n + b follows from that of n, so each power of two from the one before.
+    table[0] = 0;
+    while byte < 256 {
+        crc = if byte == 1 {
+            0x1021
+        } else if crc & 0x8000 == 0 {
+            crc << 1
+        } else {
+            (crc << 1) ^ 0x1021
+        };
+        let mut rest = 0;
+        while rest < byte {
+            table[byte + rest] = crc ^ table[rest];
+            rest += 1;
+        }
+        byte *= 2;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quorum::fencing::counter_keys;
+
+    #[test]
+    fn slots_are_those_of_the_specification() {
+        // The check value of the specification, and what `CLUSTER KEYSLOT` answers.
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        for (key, slot) in [
+            (&b"foo"[..], 12_182),
+            (b"somekey", 11_058),
+            (b"foo{hash_tag}", 2515),
+            (b"bar{hash_tag}", 2515),
+            (b"redlock:fence:{a{x}", 1895),
+            (b"", 0),
+        ] {
+            assert_eq!(slot_of(key), slot, "{}", key.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn only_the_first_tag_counts_unless_it_is_empty() {
+        for (key, tag) in [
+            (&b"{user1000}.following"[..], Some(&b"user1000"[..])),
+            (b"foo{}{bar}", None),
+            (b"foo{{bar}}zap", Some(b"{bar")),
+            (b"foo{bar}{zap}", Some(b"bar")),
+            (b"foo{bar", None),
+            (b"foo}bar{", None),
+        ] {
+            assert_eq!(hash_tag(key), tag, "{}", key.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_counter_is_in_its_locks_slot_unless_a_stray_brace_keeps_it_out() {
+        let is_there = |name: &[u8], prefix: &[u8]| {
+            let key = Resource::from(name).with_prefix(prefix);
+            let counter = counter_keys(&key, prefix);
+            slot_of_all(&counter) == slot_of_all(&key)
+        };
+        for name in [&b"order:42"[..], b"{order}:42", b"a{b}c", b"x{", b"\xff"] {
+            assert!(is_there(name, b""), "{}", name.escape_ascii());
+            assert!(is_there(name, b"shop:"), "{}", name.escape_ascii());
+            assert!(is_there(name, b"{shop}:"), "{}", name.escape_ascii());
+        }
+        for name in [&b"a}b"[..], b"a{}b"] {
+            assert!(!is_there(name, b""), "{}", name.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What one attempt put on the nodes, and its removal.
+
+mod acquisition;
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::client::NodeSet;
+use crate::env::caught::log;
+use crate::env::{Clock, Moment};
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, NodeError, NodeErrorKind};
+use acquisition::Acquisition;
+
+use super::extension_proof::{Electorate, Finding, Possession};
+use super::fencing::Hint;
+use super::majority;
+use super::round::{Goal, MOST_NODES, Round, bit, seats_in};
+
+/// One owner token on a set of nodes: from the moment that the acquisition is sent until its
+/// release is. Dropping it sends the release, so there is no way out of an attempt or a lease that
+/// forgets the nodes.
+pub(crate) struct Claim {
+    pub(crate) nodes: NodeSet,
+    pub(crate) keys: Resource,
+    pub(crate) token: OwnerToken,
+    /// The keys of the fencing counters, where a fencing token is wanted.
+    counters: Option<Box<Resource>>,
+    /// The longest time in ms that any node may keep the keys without hearing from us.
+    longest_ttl: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    acquisition: Acquisition,
+    ending: Option<Ending>,
+    /// How many callers are just sending an extension. The last of them repeats what the keys are to
+    /// live yet, where that went out meanwhile: an extension behind it would undo it.
+    extending: u32,
+    /// What the keys were given to live yet, in ms.
+    shortened: Option<NonZeroU64>,
+    /// How many callers are just putting keys back. The last of them cleans up behind itself where
+    /// the release went out meanwhile.
+    restoring: u32,
+    /// The seats that the keys were put back at, which the acquisition may never have reached.
+    restored: u64,
+    /// A refusal named our own token: another process draws what this one draws.
+    is_doubled: bool,
+    /// Which nodes an extension may count.
+    possession: Possession,
+    /// The last round in which a majority proved that the lock is ours, and the seats that counted
+    /// in it: an extension, where there was one since the acquisition.
+    proof: Option<(Arc<Round>, u64)>,
+}
+
+fn anothers_perhaps() -> NodeError {
+    let detail = "what it holds may be another process's, which draws the same random numbers";
+    NodeError::unsent(NodeErrorKind::Server, detail)
+}
+
+/// An extension that was sent.
+pub(crate) struct Extension {
+    pub(crate) round: Arc<Round>,
+    electorate: Electorate,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The release was sent.
+    Released,
+    /// The keys are left to their ttl, or were given a shorter one.
+    Abandoned,
+}
+
+impl Claim {
+    /// How many nodes granted the acquisition so far.
+    pub(crate) fn votes(&self) -> usize {
+        seats_in(self.lock().acquisition.seats().granted)
+    }
+
+    /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
+    /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
+    /// the fencing counters, and the least that they should stand at. The keys of `predecessor`, a claim
+    /// that is over, give way.
+    pub(crate) fn stake(
+        nodes: &NodeSet,
+        keys: Resource,
+        token: OwnerToken,
+        ttl: Duration,
+        in_time: (Arc<dyn Clock>, Moment),
+        counters: Option<(Resource, Hint)>,
+        predecessor: Option<OwnerToken>,
+    ) -> (Arc<Self>, Arc<Round>) {
+        let (counters, hint) =
+            counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
+        let want = Want::Acquire {
+            ttl,
+            hint: hint.micros,
+        };
+        let operation =
+            Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
+        let operation = operation.in_nodes_time(hint.is_of_nodes);
+        let operation = operation.with_predecessor(predecessor);
+        let acquisition = Round::start_with(
+            nodes,
+            &Arc::new(operation),
+            Goal::Majority,
+            Some(in_time),
+            |_| true,
+        );
+        let claim = Self {
+            nodes: Arc::clone(nodes),
+            keys,
+            token,
+            counters: counters.map(Box::new),
+            longest_ttl: AtomicU64::new(millis(ttl)),
+            state: Mutex::new(State {
+                acquisition: Acquisition::Open(Arc::clone(&acquisition)),
+                ending: None,
+                extending: 0,
+                shortened: None,
+                restoring: 0,
+                restored: 0,
+                is_doubled: false,
+                possession: Possession::default(),
+                proof: None,
+            }),
+        };
+        (Arc::new(claim), acquisition)
+    }
+
+    /// Lifts the counters at `seats` to the fencing token. The others count as answered.
+    pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
+        let operation = self.operation(Want::Confirm {
+            counter,
+            ttl: self.longest_ttl(),
+        });
+        let is_wanted = |seat| seats.contains(&seat);
+        Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted)
+    }
+
+    /// Sends an extension to all nodes.
+    pub(crate) fn extend(&self, ttl: Duration) -> Extension {
+        self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
+        let electorate = {
+            let mut state = self.lock();
+            let acquisition = state.acquisition.seats();
+            state.extending += 1;
+            state.possession.electorate(acquisition)
+        };
+        let operation = Arc::new(self.operation(Want::Extend { ttl }));
+        let goal = Goal::MajorityOf(electorate.firm);
+        let round = Round::start(&self.nodes, &operation, goal, |_| true);
+        let undone = {
+            let mut state = self.lock();
+            state.extending -= 1;
+            state.shortened.filter(|_| state.extending == 0)
+        };
+        if let Some(ms) = undone {
+            let ttl = Duration::from_millis(ms.get());
+            self.send_end(Want::Shorten { ttl }, Goal::All, 0);
+        }
+        Extension { round, electorate }
+    }
+
+    /// What an extension's votes come to.
+    pub(crate) fn judge(&self, extension: &Extension) -> Finding {
+        let round = &extension.round;
+        let granted = round.vouching_seats(&self.nodes);
+        let electorate = extension.electorate;
+        let mut state = self.lock();
+        let acquisition = state.acquisition.seats();
+        let possession = &mut state.possession;
+        let (finding, counted) =
+            possession.judge(acquisition, electorate, self.nodes.len(), round, granted);
+        if finding == Finding::Proved {
+            state.proof = Some((Arc::clone(round), counted));
+            state.is_doubled |= state.acquisition.names(&self.token);
+            state.acquisition.settle();
+        }
+        finding
+    }
+
+    /// Puts the keys back where `extension` found them gone: the node restarted, or was not there
+    /// when the lock was acquired. Only to be called once the extension is a proof, so that the
+    /// lock is known to be nobody else's.
+    pub(crate) fn restore(&self, extension: &Extension, ttl: Duration) {
+        let round = Round::new(self.nodes.len(), Goal::All);
+        let seats = {
+            let mut state = self.lock();
+            let proof = &extension.round;
+            let seats = state
+                .possession
+                .restorable(state.acquisition.seats(), proof);
+            if state.ending.is_some() || seats == 0 {
+                return;
+            }
+            state.possession.restored(Arc::clone(&round), seats);
+            state.restoring += 1;
+            state.restored |= seats;
+            seats
+        };
+        let operation = Arc::new(self.operation(Want::Restore { ttl }));
+        // Nobody waits for it: it counts from a later extension on, if it is there by then.
+        round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
+        let is_late = {
+            let mut state = self.lock();
+            state.restoring -= 1;
+            state.ending == Some(Ending::Released) && state.restoring == 0
+        };
+        if is_late {
+            self.send_release();
+        }
+    }
+
+    /// Whether a majority of the nodes still vouches for the last proof that the lock is ours: a
+    /// node that may have forgotten it since does not.
+    pub(crate) fn is_vouched_for(&self) -> bool {
+        seats_in(self.vouching()) >= majority(self.nodes.len())
+    }
+
+    /// The seats of the last proof that still vouch for it.
+    pub(crate) fn vouching(&self) -> u64 {
+        let (proof, acquisition) = {
+            let state = self.lock();
+            (state.proof.clone(), state.acquisition.clone())
+        };
+        match (&proof, &acquisition) {
+            (Some((round, counted)), _) => round.vouching_seats(&self.nodes) & counted,
+            (None, Acquisition::Open(round)) => round.vouching_seats(&self.nodes),
+            // It is settled behind a proof only.
+            (None, Acquisition::Settled(_)) => 0,
+        }
+    }
+
+    /// Sends the release to every node that the acquisition may have reached, whatever it
+    /// answered, behind it on the same connection. Only the first call sends anything.
+    pub(crate) fn release(&self) -> Option<Arc<Round>> {
+        self.end(Ending::Released).then(|| self.send_release())
+    }
+
+    /// The same on all nodes but `superseded`, where other keys have taken the place of these.
+    pub(crate) fn release_beyond(&self, superseded: u64) {
+        if !self.end(Ending::Released) {
+            return;
+        }
+        let everywhere = if self.nodes.len() < MOST_NODES {
+            bit(self.nodes.len()) - 1
+        } else {
+            u64::MAX
+        };
+        if superseded != everywhere {
+            let want = Want::Release {
+                ttl: self.longest_ttl(),
+            };
+            self.send_end(want, Goal::All, superseded);
+        }
+    }
+
+    /// The longest time that any node may keep the keys without hearing from us.
+    pub(crate) fn longest_ttl(&self) -> Duration {
+        Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
+    }
+
+    /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
+    /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
+    pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
+        self.end(Ending::Abandoned).then(|| {
+            self.lock().shortened = NonZeroU64::new(millis(ttl));
+            self.send_end(Want::Shorten { ttl }, Goal::Majority, 0)
+        })
+    }
+
+    /// Leaves the keys to their ttl: nothing is sent, now or later.
+    pub(crate) fn abandon(&self) {
+        self.end(Ending::Abandoned);
+    }
+
+    /// From here on the acquisition goes to no other server of a Redis Cluster: what undoes it, or
+    /// takes its place, is about to be sent.
+    pub(crate) fn retract(&self) {
+        self.lock().acquisition.retract();
+    }
+
+    /// Whether it had not ended before.
+    fn end(&self, ending: Ending) -> bool {
+        let mut state = self.lock();
+        state.acquisition.retract();
+        let is_first = state.ending.is_none();
+        state.ending.get_or_insert(ending);
+        is_first
+    }
+
+    fn send_release(&self) -> Arc<Round> {
+        let want = Want::Release {
+            ttl: self.longest_ttl(),
+        };
+        self.send_end(want, Goal::FreeOfUs, 0)
+    }
+
+    fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
+        let (seats, anothers) = {
+            let mut state = self.lock();
+            state.is_doubled |= state.acquisition.names(&self.token);
+            let acquisition = state.acquisition.seats();
+            let seats = state.restored | acquisition.reached;
+            // Where it did not grant, our token may be another one's vote, which is not ours to take.
+            let anothers = if state.is_doubled {
+                seats & !acquisition.granted
+            } else {
+                0
+            };
+            (seats & !anothers & !spared, anothers & !spared)
+        };
+        let operation = Arc::new(self.operation(want));
+        let round = Round::new(self.nodes.len(), goal);
+        round.submit_or(&self.nodes, &operation, |seat| match bit(seat) {
+            at if seats & at != 0 => None,
+            at if anothers & at != 0 => Some(Answer::Failed(anothers_perhaps())),
+            _ => Some(Answer::Absent),
+        });
+        if anothers != 0 {
+            self.report_double();
+        }
+        round
+    }
+
+    fn report_double(&self) {
+        let token = self.token.short_id();
+        log!(
+            error,
+            resource = %self.keys,
+            token,
+            "a node holds the lock for somebody with the token that was drawn for this attempt alone: \
+             another process draws the same random numbers, as copies of a running machine may; what \
+             is not certain to be this one's is left to its ttl. Restart all copies but one",
+        );
+    }
+
+    fn operation(&self, want: Want) -> Operation {
+        let counters = match want {
+            Want::Confirm { .. } => self.counters.as_deref().cloned(),
+            _ => None,
+        };
+        Operation::new(self.keys.clone(), self.token.clone(), want).with_counters(counters)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Requests are checked to be below a year.
+fn millis(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
+}

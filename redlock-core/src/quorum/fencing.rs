@@ -1,0 +1,331 @@
+//! Fencing tokens over a quorum: numbers that a store can order holders by.
+//!
+//! Each node counts by itself. A token is the highest counter of a majority that granted, and the
+//! lock is held once every node of that majority stands at it. Any two attempts that succeed share
+//! a node that granted both, one after the other; there the later one counted on from a counter
+//! that stood at the earlier one's token. ARCHITECTURE.md has the argument, and a model of it is
+//! checked exhaustively.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::client::NodeSet;
+use crate::error::Brief;
+use crate::model::resource::{COUNTERS, RESERVED_PREFIX, Resource};
+use crate::node::hash_slot::hash_tag;
+use crate::node::operation::HINT_WINDOW;
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeTime};
+use crate::restart_check::micros;
+
+use super::majority;
+use super::round::MOST_NODES;
+
+/// A number that came with a lock: unique for its resource, and higher than that of every earlier
+/// holder. A store that refuses a write whose token is below the highest that it has seen is safe
+/// from a holder that was paused past the end of its lease.
+///
+/// It is about the time in µs since 1970, so it fits an `i64` and the double of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(u64);
+
+impl FencingToken {
+    pub(crate) const fn new(counter: u64) -> Self {
+        Self(counter)
+    }
+
+    /// The number.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The number, for databases whose integers are signed.
+    pub const fn as_i64(self) -> i64 {
+        // Counters come from scripts, whose numbers are whole only up to 2^53.
+        self.0.cast_signed()
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<FencingToken> for u64 {
+    fn from(token: FencingToken) -> Self {
+        token.as_u64()
+    }
+}
+
+impl From<FencingToken> for i64 {
+    fn from(token: FencingToken) -> Self {
+        token.as_i64()
+    }
+}
+
+/// What the counters of an acquisition should be at least, in µs since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) micros: u64,
+    /// A node whose clock is too far from it refuses. Otherwise it holds the hint to its own clock.
+    pub(crate) is_of_nodes: bool,
+}
+
+impl Hint {
+    /// What the clocks of the nodes show in the median, where a majority is known to show about that;
+    /// else `wall`. Where the clocks of a majority are compared, a node that is too far from
+    /// the hint refuses in either case: who knows too little of them does not ask a node to count by
+    /// its own clock.
+    ///
+    /// With an odd number of clocks it is one of them, and of a majority that is right, it is right
+    /// too. Of two that disagree it is the middle, from which both are equally far. Of those that are
+    /// known, a few that are wrong may be the median; they are no majority of all.
+    pub(crate) fn of(nodes: &NodeSet, wall: impl FnOnce() -> Duration) -> Self {
+        let mut times = [0; MOST_NODES];
+        let (mut known, mut compared) = (0, 0);
+        for node in nodes.iter().take(MOST_NODES) {
+            match node.time() {
+                NodeTime::Uncompared => {}
+                NodeTime::Unread => compared += 1,
+                NodeTime::Shows(time) => {
+                    times[known] = micros(time);
+                    (known, compared) = (known + 1, compared + 1);
+                }
+            }
+        }
+        let needed = majority(nodes.len());
+        let is_of_nodes = compared >= needed;
+        let times = &mut times[..known];
+        let time = median(times).filter(|median| {
+            let window = micros(HINT_WINDOW);
+            let agree = times
+                .iter()
+                .filter(|time| (**time - median).abs() <= window);
+            let agree = agree.count();
+            known >= needed && (agree == 0 || agree >= needed)
+        });
+        let micros = time.unwrap_or_else(|| micros(wall()));
+        Self {
+            micros: u64::try_from(micros).unwrap_or_default(),
+            is_of_nodes,
+        }
+    }
+}
+
+/// The middle one of `values`, or what is between the two in the middle. Sorts them.
+pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
+    values.sort_unstable();
+    let above = *values.get(values.len() / 2)?;
+    let below = *values.get((values.len() - 1) / 2)?;
+    Some(below + (above - below) / 2)
+}
+
+/// What a node says to a fenced acquisition whose clock is so many µs ahead of the nodes' time.
+pub(crate) fn apart(ahead_us: i64) -> NodeError {
+    let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
+    let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
+    let detail = format!(
+        "its clock is {by} {direction} what the nodes' clocks show in the median, so it has no say \
+         in a fenced lock",
+    );
+    NodeError::unsent(NodeErrorKind::Clock, detail)
+}
+
+/// What the counters of a majority amount to.
+pub(crate) struct Ballot {
+    pub(crate) token: FencingToken,
+    /// The seats of the majority that stand below the token. They have to be lifted to it, while
+    /// our key is still there, before the lock counts as held.
+    pub(crate) below: Vec<usize>,
+}
+
+impl Ballot {
+    /// From the votes of an acquisition; `None` where no majority granted with a counter.
+    ///
+    /// Of the majorities among the votes it takes one that agrees, where there is one: that needs
+    /// no second round.
+    pub(crate) fn of(answers: &[Option<Answer>]) -> Option<Self> {
+        let mut grants: Vec<(u64, usize)> = answers
+            .iter()
+            .enumerate()
+            .filter_map(|(seat, answer)| match answer {
+                Some(Answer::Granted {
+                    counter: Some(counter),
+                    ..
+                }) => Some((*counter, seat)),
+                _ => None,
+            })
+            .collect();
+        let needed = majority(answers.len());
+        // Highest first: of a majority that stands together, the last ones are the lowest.
+        grants.sort_unstable_by(|one, other| other.cmp(one));
+        let agreed = grants
+            .windows(needed)
+            .find(|window| window.first().map(|w| w.0) == window.last().map(|w| w.0));
+        let chosen = agreed.or_else(|| grants.get(..needed))?;
+        let (token, _) = *chosen.first()?;
+        let below = chosen.iter().filter(|(counter, _)| *counter < token);
+        Some(Self {
+            token: FencingToken::new(token),
+            below: below.map(|(_, seat)| *seat).collect(),
+        })
+    }
+}
+
+/// The keys of the fencing counters of `keys`, which begin with `prefix`. Each is in the hash slot
+/// of its lock key, so that one script may use both on a Redis Cluster; no key can be where the
+/// name has a `}` but no hash tag.
+///
+/// No two lock keys share a counter: `{…}` and `:` keep those with a hash tag of their own apart
+/// from those that become one.
+pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
+    Resource::all(keys.names().map(|key| {
+        let name = key.strip_prefix(prefix).unwrap_or(key);
+        let head = [prefix, RESERVED_PREFIX, COUNTERS].concat();
+        if hash_tag(key).is_some() {
+            [&head, b":".as_slice(), name].concat()
+        } else {
+            [&head, b"{".as_slice(), key, b"}"].concat()
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::node::hash_slot::slot_of;
+    use crate::node::operation::Operation;
+    use crate::node::{Holding, Node, NodeStatus, Reply};
+
+    /// A node of whose clock so much is known.
+    struct Shows(NodeTime);
+
+    impl Node for Shows {
+        fn name(&self) -> &'static str {
+            "a"
+        }
+
+        fn submit(&self, _operation: Arc<Operation>, _reply: Reply) {}
+
+        fn status(&self) -> NodeStatus {
+            NodeStatus::Voting
+        }
+
+        fn time(&self) -> NodeTime {
+            self.0
+        }
+    }
+
+    /// What a host at 1000 s hints at, to such nodes.
+    fn hint_to(known: impl IntoIterator<Item = NodeTime>) -> Hint {
+        let nodes = known.into_iter();
+        let nodes = nodes.map(|known| Arc::new(Shows(known)) as Arc<dyn Node>);
+        Hint::of(&nodes.collect(), || Duration::from_secs(1000))
+    }
+
+    /// The same to nodes whose clocks show so many seconds, or were not read.
+    fn hint(shown: &[Option<u64>]) -> Hint {
+        hint_to(shown.iter().map(|shown| match shown {
+            Some(seconds) => NodeTime::Shows(Duration::from_secs(*seconds)),
+            None => NodeTime::Unread,
+        }))
+    }
+
+    fn of_nodes(micros: u64) -> Hint {
+        Hint {
+            micros,
+            is_of_nodes: true,
+        }
+    }
+
+    #[test]
+    fn the_time_is_what_most_nodes_show_and_not_what_this_host_does() {
+        assert_eq!(hint(&[Some(7), Some(90), Some(7)]), of_nodes(7_000_000));
+        assert_eq!(hint(&[Some(7), Some(8), Some(90)]), of_nodes(8_000_000));
+        assert_eq!(hint(&[Some(7), Some(8), None]), of_nodes(7_500_000));
+        assert_eq!(hint(&[Some(7)]), of_nodes(7_000_000));
+        let even = [Some(7), Some(0), Some(7), Some(7)];
+        assert_eq!(hint(&even), of_nodes(7_000_000));
+    }
+
+    /// A node that knows better than this host refuses, and does not count by its own clock.
+    #[test]
+    fn it_is_this_hosts_where_too_little_is_known_yet() {
+        let host = of_nodes(1_000_000_000);
+        assert_eq!(hint(&[Some(7), None, None]), host);
+        assert_eq!(hint(&[None]), host);
+        assert_eq!(hint(&[Some(90), Some(90), Some(7), None, None]), host);
+        assert_eq!(
+            hint(&[Some(90), Some(7), None]),
+            of_nodes(48_500_000),
+            "none"
+        );
+    }
+
+    #[test]
+    fn a_node_holds_it_to_its_own_clock_only_where_nobody_compares() {
+        let host = Hint {
+            micros: 1_000_000_000,
+            is_of_nodes: false,
+        };
+        let shows = NodeTime::Shows(Duration::from_secs(7));
+        let other = NodeTime::Uncompared;
+        assert_eq!(hint_to([other; 3]), host);
+        assert_eq!(hint_to([shows, other, other]), host);
+        assert_eq!(hint_to([shows, shows, other]), of_nodes(7_000_000));
+        let unread = hint_to([shows, NodeTime::Unread, other]);
+        assert_eq!(unread, of_nodes(1_000_000_000));
+    }
+
+    /// Of nodes that granted with these counters; `None` for one that did not answer.
+    fn ballot<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
+        let granted = |counter| Answer::Granted {
+            counter: Some(counter),
+            epoch: 0,
+        };
+        let votes = counters.map(|counter| counter.map(granted));
+        Ballot::of(&votes).map(|ballot| (ballot.token.as_u64(), ballot.below))
+    }
+
+    #[test]
+    fn a_majority_that_agrees_needs_no_second_round() {
+        assert_eq!(ballot([Some(7); 3]), Some((7, vec![])));
+        assert_eq!(ballot([Some(9), Some(7), Some(7)]), Some((7, vec![])));
+        assert_eq!(ballot([Some(7), None, Some(7)]), Some((7, vec![])));
+    }
+
+    #[test]
+    fn otherwise_the_lower_ones_of_a_majority_are_lifted_to_its_highest() {
+        assert_eq!(ballot([Some(9), Some(8), Some(7)]), Some((9, vec![1])));
+        assert_eq!(ballot([Some(3), None, Some(5)]), Some((5, vec![0])));
+    }
+
+    #[test]
+    fn less_than_a_majority_has_no_token() {
+        assert_eq!(ballot([Some(3), None, None]), None);
+        let held = Some(Answer::Held(Holding::default()));
+        let uncounted = [held, Some(Answer::GRANTED), Some(Answer::GRANTED)];
+        assert!(Ballot::of(&uncounted).is_none());
+    }
+
+    #[test]
+    fn a_counter_is_in_the_slot_of_its_lock() {
+        let (mut counters, prefixes) = (Vec::new(), [&b""[..], b"shop:"]);
+        for prefix in prefixes {
+            for name in [&b"order:42"[..], b"{order:42}", b"a{b}c", b"x{", b"\xff"] {
+                let key = [prefix, name].concat();
+                let counter = counter_keys(&Resource::from(key.clone()), prefix);
+                let counter = counter.names().next().unwrap().to_vec();
+                assert_eq!(slot_of(&counter), slot_of(&key), "{}", key.escape_ascii());
+                assert!(counter.starts_with(&[prefix, RESERVED_PREFIX].concat()));
+                counters.push(counter);
+            }
+        }
+        let all = counters.len();
+        counters.sort();
+        counters.dedup();
+        assert_eq!(counters.len(), all, "no two locks share a counter");
+    }
+}

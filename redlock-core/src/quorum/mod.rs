@@ -1,0 +1,135 @@
+//! Counting votes.
+
+pub(crate) mod claim;
+pub(crate) mod extension_proof;
+pub(crate) mod fencing;
+pub(crate) mod round;
+mod votes;
+
+use crate::node::Answer;
+
+/// The fewest of `configured` nodes that are more than half of them. Two majorities always share
+/// a node, and that node is why two clients cannot both win.
+///
+/// Integer arithmetic over the *configured* nodes: a fraction, or a count of the nodes that happen
+/// to be connected, is how other libraries got it wrong in both directions.
+pub const fn majority(configured: usize) -> usize {
+    configured / 2 + 1
+}
+
+/// What the votes of a round amount to, so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) configured: usize,
+    /// Yes.
+    pub(crate) granted: usize,
+    /// No, and it is someone else's.
+    pub(crate) held: usize,
+    /// No key there.
+    pub(crate) absent: usize,
+    /// No vote: an error, or no answer in time.
+    pub(crate) failed: usize,
+}
+
+impl Tally {
+    pub(crate) fn of(votes: &[Option<Answer>]) -> Self {
+        let mut tally = Self {
+            configured: votes.len(),
+            ..Self::default()
+        };
+        votes.iter().flatten().for_each(|vote| tally.count(vote));
+        tally
+    }
+
+    pub(crate) fn count(&mut self, vote: &Answer) {
+        match vote {
+            Answer::Granted { .. } => self.granted += 1,
+            Answer::Held(_) => self.held += 1,
+            Answer::Absent => self.absent += 1,
+            Answer::Failed(_) => self.failed += 1,
+        }
+    }
+
+    pub(crate) const fn pending(&self) -> usize {
+        self.configured - self.granted - self.held - self.absent - self.failed
+    }
+
+    /// A majority said yes.
+    pub(crate) const fn is_won(&self) -> bool {
+        self.granted >= majority(self.configured)
+    }
+
+    /// Even if all that are still out said yes, it would be no majority.
+    pub(crate) const fn is_out_of_reach(&self) -> bool {
+        self.granted + self.pending() < majority(self.configured)
+    }
+
+    /// A majority is certain not to hold our key: another client could win now.
+    pub(crate) const fn is_free_of_us(&self) -> bool {
+        self.granted + self.held + self.absent >= majority(self.configured)
+    }
+
+    /// A majority answered, and not enough of it said yes: someone holds it, or several clients
+    /// split the votes.
+    pub(crate) const fn is_contended(&self) -> bool {
+        self.held > 0 && self.granted + self.held >= majority(self.configured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_majority_is_more_than_half_of_the_configured_nodes() {
+        let expected = [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)];
+        for (configured, needed) in expected {
+            assert_eq!(majority(configured), needed);
+            assert!(
+                2 * needed > configured,
+                "two majorities of {configured} must share a node"
+            );
+        }
+    }
+
+    #[test]
+    fn every_split_of_votes_is_won_out_of_reach_or_open() {
+        for configured in 1..=7 {
+            for granted in 0..=configured {
+                for held in 0..=configured - granted {
+                    for failed in 0..=configured - granted - held {
+                        let tally = Tally {
+                            configured,
+                            granted,
+                            held,
+                            absent: 0,
+                            failed,
+                        };
+                        assert!(!(tally.is_won() && tally.is_out_of_reach()), "{tally:?}");
+                        if tally.pending() == 0 {
+                            assert!(tally.is_won() || tally.is_out_of_reach(), "{tally:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_even_split_is_contended_and_a_dead_majority_is_not() {
+        let split = Tally {
+            configured: 2,
+            granted: 1,
+            held: 1,
+            ..Tally::default()
+        };
+        assert!(split.is_contended() && split.is_out_of_reach());
+        let dead = Tally {
+            configured: 3,
+            held: 1,
+            failed: 2,
+            ..Tally::default()
+        };
+        assert!(!dead.is_contended());
+    }
+}

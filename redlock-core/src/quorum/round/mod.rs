@@ -1,0 +1,362 @@
+//! One question to all nodes, and the votes that came back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::env::timers::wake;
+use crate::env::{Clock, Moment};
+use crate::model::token::OwnerToken;
+use crate::node::operation::SharedOperation;
+use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
+
+use super::votes::{Votes, is_current_grant};
+use super::{Tally, majority};
+
+/// When a round counts as decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// A majority granted, or no longer can.
+    Majority,
+    /// No majority can, and it is certain that someone else holds the lock; or everybody answered.
+    Verdict,
+    /// A majority is known not to hold our key.
+    FreeOfUs,
+    /// Everybody answered.
+    All,
+    /// These answered: bit n stands for seat n.
+    Seats(u64),
+    /// So many of these granted that they are a majority of all, or no longer can.
+    MajorityOf(u64),
+    /// Others have voted than these.
+    OtherThan(u64),
+}
+
+impl Goal {
+    fn is_met(self, votes: &Votes) -> bool {
+        let tally = votes.tally();
+        // No answer can change anything any more.
+        tally.pending() == 0
+            || match self {
+                Self::Majority => tally.is_won() || tally.is_out_of_reach(),
+                Self::Verdict => tally.is_won() || tally.is_contended() && tally.is_out_of_reach(),
+                Self::FreeOfUs => tally.is_free_of_us(),
+                Self::All => false,
+                Self::Seats(seats) => seats & !votes.answered() == 0,
+                Self::OtherThan(seats) => votes.voted() != seats,
+                Self::MajorityOf(seats) => {
+                    let needed = majority(tally.configured);
+                    let lost = votes.answered() & !votes.granted;
+                    seats_in(seats & votes.granted) >= needed || seats_in(seats & !lost) < needed
+                }
+            }
+    }
+}
+
+/// The votes of one round. Nodes write into it, each at its own seat; one caller waits on it.
+///
+/// It outlives the decision: stragglers go on voting, and whoever cleans up reads what they said.
+pub(crate) struct Round {
+    state: Mutex<State>,
+    /// Until when, and on which clock, a grant is in time; always where there is none.
+    in_time: Option<(Arc<dyn Clock>, Moment)>,
+    /// See [`Round::retract`].
+    is_retracted: AtomicBool,
+}
+
+struct State {
+    votes: Votes,
+    goal: Goal,
+    /// The caller that waits in [`Decided`], to be woken when the goal is met.
+    waiting: Option<Waker>,
+}
+
+impl State {
+    /// Keeps the waker of the caller. Returns the one that it replaces, to be dropped outside of the
+    /// lock.
+    fn keep(&mut self, waker: &Waker) -> Option<Waker> {
+        match &self.waiting {
+            Some(known) if known.will_wake(waker) => None,
+            _ => self.waiting.replace(waker.clone()),
+        }
+    }
+}
+
+/// What each seat of an acquisition said, as far as anybody asks behind the attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seats {
+    pub(crate) answered: u64,
+    pub(crate) granted: u64,
+    /// Those that granted in time, or before the lease was made.
+    pub(crate) in_time: u64,
+    /// Where a release has anything to undo: everywhere but where the operation certainly never
+    /// reached the node.
+    pub(crate) reached: u64,
+}
+
+impl Round {
+    pub(crate) fn new(nodes: usize, goal: Goal) -> Arc<Self> {
+        Self::with_time(nodes, goal, None)
+    }
+
+    pub(crate) fn with_time(
+        nodes: usize,
+        goal: Goal,
+        in_time: Option<(Arc<dyn Clock>, Moment)>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            in_time,
+            is_retracted: AtomicBool::new(false),
+            state: Mutex::new(State {
+                votes: Votes::new(nodes),
+                goal,
+                waiting: None,
+            }),
+        })
+    }
+
+    /// Sends `operation` to each node for which `wanted` holds; the others count as not holding
+    /// our key. Returns the round that collects the answers.
+    pub(crate) fn start(
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        goal: Goal,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Arc<Self> {
+        Self::start_with(nodes, operation, goal, None, wanted)
+    }
+
+    /// The same for a round that tells the grants that come after a moment on a clock from those
+    /// that come in time.
+    pub(crate) fn start_with(
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        goal: Goal,
+        in_time: Option<(Arc<dyn Clock>, Moment)>,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Arc<Self> {
+        let round = Self::with_time(nodes.len(), goal, in_time);
+        round.submit(nodes, operation, wanted);
+        round
+    }
+
+    /// Counts what was granted so far as in time, whenever it came: the lease is made of it.
+    pub(crate) fn admit_late(&self) {
+        self.lock().votes.late = 0;
+    }
+
+    /// Sends `operation` for a round that was made before. Once only.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        wanted: impl Fn(usize) -> bool,
+    ) {
+        self.submit_or(nodes, operation, |seat| {
+            (!wanted(seat)).then_some(Answer::Absent)
+        });
+    }
+
+    /// The same; a seat for which `answer` has one is not asked.
+    pub(crate) fn submit_or(
+        self: &Arc<Self>,
+        nodes: &[Arc<dyn Node>],
+        operation: &SharedOperation,
+        answer: impl Fn(usize) -> Option<Answer>,
+    ) {
+        for (seat, node) in nodes.iter().enumerate() {
+            let reply = Reply::new(Arc::clone(self), seat);
+            match answer(seat) {
+                None => node.submit(Arc::clone(operation), reply),
+                Some(answer) => reply.answer(answer),
+            }
+        }
+    }
+
+    /// What undoes the operation is about to be submitted. A node that has been told by a server to
+    /// take the operation elsewhere must not do so any more.
+    pub(crate) fn retract(&self) {
+        self.is_retracted.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_retracted(&self) -> bool {
+        self.is_retracted.load(Ordering::Acquire)
+    }
+
+    /// Records one vote. A second vote of the same seat is ignored.
+    pub(crate) fn vote(&self, seat: usize, answer: Answer) {
+        let is_grant = matches!(answer, Answer::Granted { .. });
+        let is_late = is_grant
+            && self
+                .in_time
+                .as_ref()
+                .is_some_and(|(clock, until)| clock.now() > *until);
+        let waiting = {
+            let mut state = self.lock();
+            if !state.votes.record(seat, answer, is_late) {
+                return;
+            }
+            if state.goal.is_met(&state.votes) {
+                state.waiting.take()
+            } else {
+                None
+            }
+        };
+        // Outside the lock: a waker may run the caller at once.
+        if let Some(waker) = waiting {
+            wake(waker);
+        }
+    }
+
+    /// Completes when the goal is met. Without a bound of its own: the caller has one.
+    pub(crate) fn decided(&self) -> Decided<'_> {
+        Decided { round: self }
+    }
+
+    /// Waits for more than was first asked for.
+    pub(crate) fn set_goal(&self, goal: Goal) {
+        self.lock().goal = goal;
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.lock().votes.tally()
+    }
+
+    /// The votes so far, by seat.
+    pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
+        self.lock().votes.answers()
+    }
+
+    /// The seats that answered so far.
+    pub(crate) fn answered_seats(&self) -> u64 {
+        self.lock().votes.answered()
+    }
+
+    /// The seats that granted so far.
+    pub(crate) fn granted_seats(&self) -> u64 {
+        self.lock().votes.granted
+    }
+
+    /// The seats that voted so far: those that answered, and did not fail.
+    pub(crate) fn voted_seats(&self) -> u64 {
+        self.lock().votes.voted()
+    }
+
+    /// The same, for a caller who waits for more of them.
+    pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
+        let mut state = self.lock();
+        let voted = state.votes.voted();
+        state.goal = Goal::OtherThan(voted);
+        let _replaced = state.keep(context.waker());
+        drop(state);
+        voted
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn forget_caller(&self) {
+        let _waiting = self.lock().waiting.take();
+    }
+
+    /// The seats that failed so far.
+    pub(crate) fn failed_seats(&self) -> u64 {
+        self.lock().votes.failed
+    }
+
+    /// What the seats said so far; unsaid is whatever comes later.
+    pub(crate) fn seats(&self) -> Seats {
+        let votes = &self.lock().votes;
+        Seats {
+            answered: votes.answered(),
+            granted: votes.granted,
+            in_time: votes.granted & !votes.late,
+            reached: votes.reached(),
+        }
+    }
+
+    /// Whether a seat said that the key is held under `token`.
+    pub(crate) fn names(&self, token: &OwnerToken) -> bool {
+        self.lock().votes.names(token.as_bytes())
+    }
+
+    /// Whether every seat has answered.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.tally().pending() == 0
+    }
+
+    /// The seats of `nodes` that granted, and may not have forgotten it since.
+    pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
+        self.lock().votes.vouching(nodes)
+    }
+
+    /// The seats that said that our key is gone, and those that said that another's is there.
+    pub(crate) fn gone_seats(&self) -> (u64, u64) {
+        let votes = &self.lock().votes;
+        (votes.absent, votes.held)
+    }
+
+    /// The votes so far, without those of nodes that may have forgotten them since.
+    pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
+        let mut answers = self.answers();
+        forget_stale(&mut answers, nodes);
+        answers
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Turns the grants of nodes that may have forgotten them since into votes against.
+pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
+    for (answer, node) in answers.iter_mut().zip(nodes) {
+        if matches!(answer, Some(Answer::Granted { .. }))
+            && !is_current_grant(answer.as_ref(), &**node)
+        {
+            let detail = "it granted, and may have forgotten it since";
+            let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
+            *answer = Some(Answer::Failed(error));
+        }
+    }
+}
+
+/// The most nodes that a lock may have: a seat is a bit of a word.
+pub(crate) const MOST_NODES: usize = 64;
+
+/// A seat as a bit. A client refuses sets with more nodes than there are bits.
+pub(crate) fn bit(seat: usize) -> u64 {
+    u32::try_from(seat)
+        .ok()
+        .and_then(|seat| 1_u64.checked_shl(seat))
+        .unwrap_or(0)
+}
+
+/// How many seats these are.
+pub(crate) const fn seats_in(seats: u64) -> usize {
+    seats.count_ones() as usize
+}
+
+/// See [`Round::decided`].
+pub(crate) struct Decided<'a> {
+    round: &'a Round,
+}
+
+impl Future for Decided<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // Dropped outside of the lock: it may be the last of its task.
+        let mut _replaced = None;
+        let mut state = self.round.lock();
+        if state.goal.is_met(&state.votes) {
+            return Poll::Ready(());
+        }
+        _replaced = state.keep(context.waker());
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests;

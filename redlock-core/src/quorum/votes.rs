@@ -1,0 +1,152 @@
+//! What the nodes said in one round, packed: nearly every vote is a plain yes.
+
+use crate::node::{Answer, Node};
+
+use std::sync::Arc;
+
+use super::Tally;
+use super::round::{bit, seats_in};
+
+/// So many seats have room for the epoch of their grant; those beyond keep the answer as it came.
+const ROOMY: usize = 5;
+
+/// The answers by seat. A lease keeps a round's for as long as it lives, so what is usual takes no
+/// memory of its own.
+#[derive(Default)]
+pub(crate) struct Votes {
+    pub(crate) configured: usize,
+    /// The seats that granted.
+    pub(crate) granted: u64,
+    /// Those of them that were late.
+    pub(crate) late: u64,
+    /// The seats that said that another's key is there.
+    pub(crate) held: u64,
+    /// The seats that said that there is none.
+    pub(crate) absent: u64,
+    /// The seats that did not serve the operation.
+    pub(crate) failed: u64,
+    /// Of plain grants.
+    epochs: [u32; ROOMY],
+    /// What is more than a bit and an epoch.
+    details: Vec<(usize, Answer)>,
+}
+
+impl Votes {
+    pub(crate) fn new(configured: usize) -> Self {
+        Self {
+            configured,
+            ..Self::default()
+        }
+    }
+
+    /// Records a vote. False where the seat has voted.
+    pub(crate) fn record(&mut self, seat: usize, answer: Answer, is_late: bool) -> bool {
+        let said = bit(seat);
+        if self.answered() & said != 0 {
+            return false;
+        }
+        let seats = match &answer {
+            Answer::Granted { .. } => &mut self.granted,
+            Answer::Held(_) => &mut self.held,
+            Answer::Absent => &mut self.absent,
+            Answer::Failed(_) => &mut self.failed,
+        };
+        *seats |= said;
+        if is_late {
+            self.late |= said;
+        }
+        match (answer, self.epochs.get_mut(seat)) {
+            (Answer::Absent, _) => {}
+            (
+                Answer::Granted {
+                    counter: None,
+                    epoch,
+                },
+                Some(room),
+            ) => *room = epoch,
+            (answer, _) => self.details.push((seat, answer)),
+        }
+        true
+    }
+
+    pub(crate) fn answered(&self) -> u64 {
+        self.granted | self.held | self.absent | self.failed
+    }
+
+    /// Those that answered and did not fail.
+    pub(crate) fn voted(&self) -> u64 {
+        self.granted | self.held | self.absent
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
+            configured: self.configured,
+            granted: seats_in(self.granted),
+            held: seats_in(self.held),
+            absent: seats_in(self.absent),
+            failed: seats_in(self.failed),
+        }
+    }
+
+    fn details(&self, seat: usize) -> Option<&Answer> {
+        let found = self.details.iter().find(|(of, _)| *of == seat);
+        found.map(|(_, answer)| answer)
+    }
+
+    /// The answers, by seat.
+    pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
+        let answer = |seat| {
+            if let Some(answer) = self.details(seat) {
+                Some(answer.clone())
+            } else if self.granted & bit(seat) != 0 {
+                let epoch = self.epochs.get(seat).copied().unwrap_or_default();
+                Some(Answer::Granted {
+                    counter: None,
+                    epoch,
+                })
+            } else {
+                (self.absent & bit(seat) != 0).then_some(Answer::Absent)
+            }
+        };
+        (0..self.configured).map(answer).collect()
+    }
+
+    /// The seats of `nodes` that granted, and may not have forgotten it since.
+    pub(crate) fn vouching(&self, nodes: &[Arc<dyn Node>]) -> u64 {
+        let is_current = |seat: usize, node: &dyn Node| {
+            self.granted & bit(seat) != 0
+                && match self.details(seat) {
+                    Some(answer) => is_current_grant(Some(answer), node),
+                    None => self.epochs.get(seat) == Some(&node.epoch()),
+                }
+        };
+        let seats = nodes.iter().enumerate();
+        seats
+            .filter(|(seat, node)| is_current(*seat, &***node))
+            .fold(0, |seats, (seat, _)| seats | bit(seat))
+    }
+
+    /// Whether a seat said that the key is held under `token`.
+    pub(crate) fn names(&self, token: &[u8]) -> bool {
+        let mut holdings = self.details.iter().filter_map(|(_, answer)| match answer {
+            Answer::Held(holding) => holding.value.as_deref(),
+            _ => None,
+        });
+        self.held != 0 && holdings.any(|value| value == token)
+    }
+
+    /// The seats at which the operation may have done something: everywhere but where it certainly
+    /// never reached the node.
+    pub(crate) fn reached(&self) -> u64 {
+        let unsent = self
+            .details
+            .iter()
+            .filter(|(_, answer)| matches!(answer, Answer::Failed(error) if !error.was_sent()));
+        unsent.fold(u64::MAX, |reached, (seat, _)| reached & !bit(*seat))
+    }
+}
+
+/// Whether it is a grant that the node may not have forgotten since.
+pub(crate) fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
+    matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
+}

@@ -1,0 +1,306 @@
+//! Where a node is and how to log in, from a URL.
+
+mod redact;
+mod server;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::redis::IntoConnectionInfo as _;
+
+use crate::error::Invalid;
+use redact::{may_be_split_password, redacted};
+pub(super) use server::{Endpoint, Login, Server, is_host};
+
+use super::connection::tls::{Tls, TlsOptions};
+
+/// A node's address and credentials. `Debug` and `Display` show no password.
+#[derive(Clone)]
+pub struct RedisAddress {
+    pub(super) place: Place,
+}
+
+/// What kind of Redis it is.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// One server.
+    Server(Server),
+    /// The server that the sentinels name as the master of this name.
+    Sentinel(Sentinel),
+    /// A Redis Cluster, which any of these servers knows.
+    Cluster(Vec<Server>),
+}
+
+/// A master that may move, and who knows where it is.
+#[derive(Clone)]
+pub(super) struct Sentinel {
+    /// At least one, with the login for sentinels.
+    pub(super) sentinels: Vec<Server>,
+    /// The name under which they watch the master.
+    pub(super) master: String,
+    /// For the master.
+    pub(super) login: Login,
+    /// For all of them.
+    pub(super) tls: Option<Arc<Tls>>,
+}
+
+impl RedisAddress {
+    /// Parses one of
+    /// * `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS;
+    /// * `redis+unix:///path[?db=n&user=…&pass=…]`;
+    /// * `redis+sentinel://[user[:password]@]host[:port],…/master[/db]`, where the login is the
+    ///   master's (`?sentinel_user=…&sentinel_pass=…` is that of the sentinels), `rediss+sentinel`
+    ///   for TLS to all of them;
+    /// * `redis+cluster://[user[:password]@]host[:port],…`, `rediss+cluster` for TLS.
+    ///
+    /// # Errors
+    /// [`Invalid`], without the password, where the URL has another scheme or makes no sense.
+    pub fn parse(url: &str) -> Result<Self, Invalid> {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let tls = if scheme.starts_with("rediss") {
+            Some(Arc::new(Tls::system()?))
+        } else {
+            None
+        };
+        let tls = tls.as_ref();
+        let place = match scheme {
+            "redis" | "rediss" | "redis+unix" | "unix" => {
+                let plain = if tls.is_some() { "redis" } else { scheme };
+                Place::Server(server(url, &format!("{plain}://{rest}"), tls)?)
+            }
+            "redis+sentinel" | "rediss+sentinel" => Place::Sentinel(sentinel(url, rest, tls)?),
+            "redis+cluster" | "rediss+cluster" => Place::Cluster(cluster(url, rest, tls)?),
+            _ => {
+                return Err(Invalid::new(format!(
+                    "`{}` is not a node's URL; write redis://host:port, rediss://host:port, \
+                     redis+unix:///path, redis+sentinel://host:port,host:port/master, \
+                     redis+cluster://host:port,host:port or memory://name",
+                    redacted(url),
+                )));
+            }
+        };
+        Ok(Self { place })
+    }
+
+    /// The same address, where TLS is verified by `options`. All its files are read, so that what
+    /// is wrong with them is known before anybody connects.
+    ///
+    /// # Errors
+    /// [`Invalid`] with the file and what is wrong with it, never with what is in it; and where
+    /// there are options and no TLS.
+    pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
+        if options == TlsOptions::default() {
+            return Ok(self);
+        }
+        let mut places: Vec<&mut Option<Arc<Tls>>> = match &mut self.place {
+            Place::Server(server) => vec![&mut server.tls],
+            Place::Sentinel(sentinel) => sentinel
+                .sentinels
+                .iter_mut()
+                .map(|server| &mut server.tls)
+                .chain([&mut sentinel.tls])
+                .collect(),
+            Place::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
+        };
+        if places.iter().any(|place| place.is_none()) {
+            return Err(Invalid::new(
+                "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for TLS, and the URL is \
+                 not; write rediss:// for redis://, or leave them out",
+            ));
+        }
+        let tls = Arc::new(Tls::load(options)?);
+        for place in &mut places {
+            **place = Some(Arc::clone(&tls));
+        }
+        Ok(self)
+    }
+
+    /// Why a connection was not made in time, where more is known than that: a server that speaks no
+    /// TLS may take the handshake for the beginning of a command, and wait for the rest.
+    pub(super) fn silence(&self) -> &'static str {
+        let tls = match &self.place {
+            Place::Server(server) => server.tls.as_ref(),
+            Place::Sentinel(sentinel) => sentinel.tls.as_ref(),
+            Place::Cluster(seeds) => seeds.first().and_then(|seed| seed.tls.as_ref()),
+        };
+        match tls {
+            Some(tls) if tls.is_unanswered() => {
+                "; the TLS handshake got no answer: does the server speak TLS on this port?"
+            }
+            _ => "",
+        }
+    }
+
+    /// Whether it is that of a Redis Cluster.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.place, Place::Cluster(_))
+    }
+
+    /// The address of one server.
+    pub(super) fn of_server(server: Server) -> Self {
+        Self {
+            place: Place::Server(server),
+        }
+    }
+
+    /// The server that this address reaches, whatever the user and the database: two pools with
+    /// the same one are one node.
+    pub fn server(&self) -> String {
+        match &self.place {
+            Place::Server(server) => server.to_string(),
+            Place::Sentinel(Sentinel {
+                sentinels, master, ..
+            }) => {
+                format!("{master} of {}", Listed(sentinels))
+            }
+            Place::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
+        }
+    }
+
+    /// Whether a replica may take the place of the server, which then lacks the newest writes.
+    pub fn fails_over(&self) -> bool {
+        !matches!(self.place, Place::Server(_))
+    }
+}
+
+/// In an order that does not depend on how somebody wrote them down.
+struct Listed<'a>(&'a [Server]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut servers: Vec<_> = self.0.iter().map(Server::to_string).collect();
+        servers.sort();
+        f.write_str(&servers.join(", "))
+    }
+}
+
+/// One server, from the URL `plain`, which is what `url` says of it.
+fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Invalid> {
+    if plain.starts_with("redis://") && may_be_split_password(plain) {
+        return Err(Invalid::new(format!(
+            "`{}` has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or a \
+             password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
+            redacted(url),
+        )));
+    }
+    let info = plain.into_connection_info().map_err(|error| {
+        // Only the kind of the error: its text may repeat the URL.
+        let reason = error
+            .detail()
+            .filter(|detail| !detail.contains("://"))
+            .unwrap_or("");
+        Invalid::new(format!(
+            "`{}` is not a valid Redis URL{}{reason}; write redis://[user:password@]host:port[/db]",
+            redacted(url),
+            if reason.is_empty() { "" } else { ": " },
+        ))
+    })?;
+    let server = Server::of(&info, tls);
+    match server {
+        Some(server) if !matches!(&server.endpoint, Endpoint::Tcp(host, _) if host.is_empty()) => {
+            Ok(server)
+        }
+        _ => Err(Invalid::new(format!(
+            "`{}` names no host; write redis://host:port",
+            redacted(url)
+        ))),
+    }
+}
+
+/// `[user[:password]@]host[:port],…/path?query`, taken apart; the login ends with its `@`.
+fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (login, rest) = match rest.rfind('@') {
+        Some(at) => rest.split_at(at + 1),
+        None => ("", rest),
+    };
+    let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+    (login, hosts.split(',').collect(), path, query)
+}
+
+fn cluster(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Vec<Server>, Invalid> {
+    let (login, hosts, path, query) = several(rest);
+    if !matches!(path, "" | "0") || !query.is_empty() {
+        return Err(Invalid::new(format!(
+            "`{}` has something behind its hosts; a cluster has no other database: write \
+             redis+cluster://host:port,host:port",
+            redacted(url),
+        )));
+    }
+    let seeds = hosts.iter();
+    seeds
+        .map(|host| server(url, &format!("redis://{login}{host}"), tls))
+        .collect()
+}
+
+fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, Invalid> {
+    let wrong = |what: &str| {
+        Invalid::new(format!(
+            "`{}` {what}; write redis+sentinel://host:port,host:port/master[/db]",
+            redacted(url),
+        ))
+    };
+    let (login, hosts, path, query) = several(rest);
+    let (master, db) = path.split_once('/').unwrap_or((path, "0"));
+    if master.is_empty() {
+        return Err(wrong("names no master"));
+    }
+    let (mut user, mut password) = ("", "");
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sentinel_user", value)) => user = value,
+            Some(("sentinel_pass", value)) => password = value,
+            _ => {
+                return Err(wrong(
+                    "has a query that is neither sentinel_user nor sentinel_pass",
+                ));
+            }
+        }
+    }
+    if password.is_empty() && !user.is_empty() {
+        return Err(wrong("has a sentinel_user without a sentinel_pass"));
+    }
+    let own = match password {
+        "" => String::new(),
+        _ => format!("{user}:{password}@"),
+    };
+    let sentinels: Result<Vec<_>, _> = hosts
+        .iter()
+        .map(|host| {
+            let host = if has_port(host) {
+                (*host).to_owned()
+            } else {
+                format!("{host}:26379")
+            };
+            server(url, &format!("redis://{own}{host}"), tls)
+        })
+        .collect();
+    let first = hosts.first().copied().unwrap_or_default();
+    let of_master = server(url, &format!("redis://{login}{first}/{db}"), tls)?;
+    Ok(Sentinel {
+        sentinels: sentinels?,
+        master: master.to_owned(),
+        login: of_master.login,
+        tls: tls.map(Arc::clone),
+    })
+}
+
+fn has_port(host: &str) -> bool {
+    let behind_brackets = host.rsplit_once(']').map_or(host, |(_, rest)| rest);
+    behind_brackets.contains(':')
+}
+
+impl fmt::Display for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.server())
+    }
+}
+
+impl fmt::Debug for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RedisAddress({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests;

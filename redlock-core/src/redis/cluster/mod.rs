@@ -1,0 +1,363 @@
+//! A Redis Cluster as one node.
+//!
+//! Its masters keep disjoint slots, so the master of a key's slot votes for the whole. Each has a
+//! driver of its own; the *map* says which slot is whose. A master answers what it does not have any
+//! more with the way to the one that has (`MOVED`, `ASK`), which is followed; and then, as whenever a
+//! master is in trouble, the *scout* learns the map anew.
+//!
+//! ARCHITECTURE.md says why a release still comes behind the acquisition that it undoes.
+
+mod layout;
+mod map;
+mod redirect;
+mod refresh;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::env::io_thread::IoThread;
+use crate::node::hash_slot::slot_of_all;
+use crate::node::operation::{Operation, SharedOperation, Want};
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
+use crate::waiting::wakeup::Watch;
+
+use super::RedisOptions;
+use super::address::{RedisAddress, Server};
+use super::connection::handshake::not_connected;
+use super::server::inbox::{Owed, Route, Submission};
+use super::server::link::Link;
+use super::server::metrics::Pulse;
+use map::Map;
+pub(super) use redirect::{Part, Redirected};
+
+/// How many releases are kept that no master takes at present. Beyond that the oldest are forgotten,
+/// and their keys go away at the ttl.
+const MOST_PARKED: usize = 65_536;
+
+/// How many masters without slots may have a driver: those that are just being given their first.
+const MOST_GUESTS: usize = 16;
+
+/// A master that no slot was asked of for so long, and that has none, is forgotten.
+const GUEST_STAYS: Duration = Duration::from_secs(10);
+
+/// The handle: dropping it ends the drivers, once what was submitted has been sent.
+pub(super) struct Cluster {
+    shared: Arc<Shared>,
+    scout: AbortHandle,
+}
+
+struct Shared {
+    name: Arc<str>,
+    seeds: Vec<Server>,
+    options: RedisOptions,
+    io: IoThread,
+    /// Replaced as a whole, and only on the I/O thread.
+    map: RwLock<Arc<Map>>,
+    state: Mutex<State>,
+    /// Wakes the scout: something is not as the map says.
+    news: Notify,
+    /// Tells that the first attempt to learn the map is over.
+    settled: Notify,
+    /// Of masters that are none any more, so that no counter goes down; and what went wrong without any.
+    pulse: Pulse,
+}
+
+#[derive(Default)]
+struct State {
+    is_settled: bool,
+    /// Why there is no map yet.
+    why: Option<NodeError>,
+    /// Masters that are no part of the map, since when anybody was sent there.
+    guests: Vec<(Arc<Shard>, Instant)>,
+    /// Releases that no master takes at present.
+    parked: VecDeque<Owed>,
+}
+
+/// One master.
+struct Shard {
+    server: Server,
+    link: Link,
+}
+
+impl Cluster {
+    /// Starts to learn where the masters are from one of `seeds`, and to connect to them.
+    pub(super) fn start(
+        name: &Arc<str>,
+        seeds: Vec<Server>,
+        options: RedisOptions,
+        io: &IoThread,
+    ) -> Self {
+        let shared = Shared::new(name, seeds, options, io);
+        let scout = io.handle().spawn(refresh::run(Arc::clone(&shared)));
+        Self {
+            shared,
+            scout: scout.abort_handle(),
+        }
+    }
+
+    pub(super) async fn settled(&self) {
+        loop {
+            let settled = self.shared.settled.notified();
+            if self.shared.lock().is_settled {
+                break;
+            }
+            settled.await;
+        }
+        for shard in &self.shared.map().shards {
+            shard.link.inbox.settled().await;
+        }
+    }
+
+    pub(super) fn submit(&self, operation: SharedOperation, reply: Reply) {
+        let submission = Submission::new(operation, reply, Route::default());
+        self.shared.deliver(submission);
+    }
+
+    pub(super) fn lanes(&self) -> usize {
+        let guests = self.shared.lock().guests.len();
+        (self.shared.map().shards.len() + guests).max(1)
+    }
+
+    pub(super) fn submit_on(&self, lane: usize, operation: SharedOperation, reply: Reply) {
+        let submission = Submission::barrier(operation, reply);
+        let map = self.shared.map();
+        let shard = {
+            let state = self.shared.lock();
+            let guest = lane.checked_sub(map.shards.len());
+            let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
+            if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
+                drop(state);
+                // It may never be connected, and there is nothing to be behind of.
+                return submission.reply.answer(Answer::Absent);
+            }
+            let shard = map.shards.get(lane).or(guest).map(Arc::clone);
+            // What is still to be sent again is behind no barrier.
+            shard.filter(|_| state.parked.is_empty())
+        };
+        // Without one, the reply goes with the submission, and says that nobody knows.
+        if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
+            back.reply.answer(Answer::Failed(self.shared.unmapped()));
+        }
+    }
+
+    pub(super) fn watch(&self, watch: Watch) {
+        let map = self.shared.map();
+        // Without a master the watch is dropped, which says so.
+        if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
+            shard.link.lookout.watch(watch);
+        }
+    }
+
+    pub(super) fn status(&self) -> NodeStatus {
+        let map = self.shared.map();
+        if map.shards.is_empty() {
+            NodeStatus::Abstaining(self.shared.unmapped())
+        } else {
+            map.status()
+        }
+    }
+
+    /// Of its masters together.
+    pub(super) fn vitals(&self) -> NodeVitals {
+        self.shared.vitals()
+    }
+
+    pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
+        let (one, other) = (self.shared.map(), other.shared.map());
+        !one.ids.is_disjoint(&other.ids)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.scout.abort();
+        let guests = std::mem::take(&mut self.shared.lock().guests);
+        let map = self.shared.replace_map(Map::default());
+        // Outside of the locks: that ends the drivers.
+        drop((guests, map));
+    }
+}
+
+impl Shared {
+    fn new(
+        name: &Arc<str>,
+        seeds: Vec<Server>,
+        mut options: RedisOptions,
+        io: &IoThread,
+    ) -> Arc<Self> {
+        options.fleet = None;
+        options.trust_aof = false;
+        Arc::new(Self {
+            name: Arc::clone(name),
+            seeds,
+            options,
+            io: io.clone(),
+            map: RwLock::default(),
+            state: Mutex::default(),
+            news: Notify::new(),
+            settled: Notify::new(),
+            pulse: Pulse::new(),
+        })
+    }
+
+    fn map(&self) -> Arc<Map> {
+        let map = self.map.read();
+        // Nothing panics under this lock.
+        Arc::clone(&map.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn replace_map(&self, map: Map) -> Arc<Map> {
+        let mut current = self.map.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut current, Arc::new(map))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vitals(&self) -> NodeVitals {
+        // Held, so that no master goes from one sum to the other meanwhile.
+        let state = self.lock();
+        let map = self.map();
+        let guests = state.guests.iter().map(|(guest, _)| guest);
+        let present = map.shards.iter().chain(guests);
+        let present = present.map(|shard| shard.link.vitals());
+        NodeVitals::of_parts(present).and_past(self.pulse.vitals())
+    }
+
+    /// Hands a submission to the master of its slot.
+    fn deliver(&self, mut submission: Submission) {
+        let slot = slot_of_all(submission.operation.keys());
+        loop {
+            let map = self.map();
+            let Some(shard) = map.owner(slot) else {
+                return self.fail(submission, self.unmapped());
+            };
+            // A master is retired once there is a map without it.
+            match shard.link.inbox.deliver(submission) {
+                Ok(()) => return,
+                Err(back) => submission = back,
+            }
+        }
+    }
+
+    /// Answers what certainly was not served; a release is sent again later.
+    fn fail(&self, submission: Submission, error: NodeError) {
+        self.pulse.failed(error.kind(), 1);
+        self.park(Owed::for_release(&submission.operation, submission.route));
+        submission.reply.answer(Answer::Failed(error));
+    }
+
+    /// Keeps releases for when the map is known better.
+    fn park(&self, owed: impl IntoIterator<Item = Owed>) {
+        let mut owed = owed.into_iter().peekable();
+        if owed.peek().is_none() {
+            return;
+        }
+        {
+            let mut state = self.lock();
+            for owed in owed {
+                if state.parked.len() == MOST_PARKED {
+                    state.parked.pop_front();
+                }
+                state.parked.push_back(owed);
+            }
+        }
+        self.news.notify_one();
+    }
+
+    /// Sends what is parked to the masters of its slots. False where nothing was.
+    fn unpark(&self) -> bool {
+        let parked = std::mem::take(&mut self.lock().parked);
+        let is_any = !parked.is_empty();
+        self.deliver_all_owed(parked);
+        is_any
+    }
+
+    /// Hands releases that other masters did not get to those that have their slots now.
+    fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
+        let now = Instant::now();
+        for Owed { operation, until } in owed {
+            if until > now {
+                let route = Route {
+                    owed_until: Some(until),
+                    ..Route::default()
+                };
+                self.deliver(Submission::new(operation, Reply::to_nobody(), route));
+            }
+        }
+    }
+
+    /// Why no master is known for a slot.
+    fn unmapped(&self) -> NodeError {
+        if self.map().shards.is_empty() {
+            let why = self.lock().why.clone();
+            why.unwrap_or_else(|| not_connected("the Cluster's slots are not known yet"))
+        } else {
+            not_connected("no master of the Cluster has the key's slot")
+        }
+    }
+
+    /// A master with a driver of its own.
+    fn start_shard(self: &Arc<Self>, server: &Server) -> Arc<Shard> {
+        let address = Arc::new(RedisAddress::of_server(server.clone()));
+        let part = Part::new(self, server.clone());
+        let options = self.options.clone();
+        let link = Link::start(&self.name, &address, options, Some(part), &self.io);
+        Arc::new(Shard {
+            server: server.clone(),
+            link,
+        })
+    }
+
+    /// The master at `server`, which may have no slot yet.
+    fn shard_at(self: &Arc<Self>, server: &Server) -> Option<Arc<Shard>> {
+        if let Some(shard) = self.map().shard_at(server) {
+            return Some(Arc::clone(shard));
+        }
+        let now = Instant::now();
+        let mut state = self.lock();
+        let mut guests = state.guests.iter_mut();
+        if let Some((guest, since)) = guests.find(|(guest, _)| guest.server == *server) {
+            *since = now;
+            return Some(Arc::clone(guest));
+        }
+        if state.guests.len() == MOST_GUESTS {
+            return None;
+        }
+        let guest = self.start_shard(server);
+        state.guests.push((Arc::clone(&guest), now));
+        Some(guest)
+    }
+}
+
+/// Whether an operation may go to another server than it was sent to, which did not run it.
+fn may_follow(operation: &Operation, reply: &Reply) -> bool {
+    match operation.want() {
+        // Behind its release it would set a key that nobody undoes. That is looked at once more where
+        // it counts, as the release may be submitted at any moment.
+        Want::Acquire { .. } => !reply.is_retracted(),
+        // It is a courtesy to the next extension, with the same danger.
+        Want::Restore { .. } => false,
+        // All others compare the token with what is there.
+        Want::Confirm { .. }
+        | Want::Extend { .. }
+        | Want::Shorten { .. }
+        | Want::Release { .. }
+        | Want::Inspect => true,
+    }
+}
+
+/// An error for what certainly was not run.
+fn not_run(detail: String) -> NodeError {
+    NodeError::unsent(NodeErrorKind::Server, detail)
+}
+
+#[cfg(test)]
+mod tests;

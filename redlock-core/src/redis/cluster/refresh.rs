@@ -1,0 +1,269 @@
+//! Learning which master has which slot, and that again and again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use rand::seq::SliceRandom as _;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use crate::env::caught::{log, unless_it_panics};
+use crate::error::Brief;
+use crate::node::{NodeError, NodeStatus};
+use crate::redis::connection::handshake::{dial, exchange, greet, not_connected};
+use crate::redis::protocol::wire::{Value, pack};
+use crate::redis::server::driver::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
+
+use super::super::address::Server;
+use super::layout::{Health, Layout};
+use super::map::Map;
+use super::redirect::not_clustered;
+use super::{GUEST_STAYS, Shard, Shared};
+
+/// Without any reason to, the map is learned so often.
+const EVERY: Duration = Duration::from_secs(15);
+
+/// When a server has not answered for so long, another one is asked as well.
+const HEDGE: Duration = Duration::from_millis(100);
+
+/// How long it is remembered which epoch the Cluster had reached. A server that is behind it is not
+/// believed; but it may be another Cluster in the place of the old one.
+const EPOCH_LASTS: Duration = Duration::from_secs(60);
+
+/// What a server told.
+struct Told {
+    health: Health,
+    layout: Layout,
+}
+
+/// Learns the map, until it is aborted. Where that panics, it begins anew behind a pause.
+pub(super) async fn run(cluster: Arc<Shared>) {
+    while unless_it_panics("a Cluster's scout", learn_always(&cluster))
+        .await
+        .is_none()
+    {
+        tokio::time::sleep(LONGEST_PAUSE).await;
+    }
+}
+
+async fn learn_always(cluster: &Arc<Shared>) {
+    let mut pause = FIRST_PAUSE;
+    let mut known: Option<(u64, Instant)> = None;
+    let mut logged = String::new();
+    loop {
+        let epoch = known.filter(|(_, at)| at.elapsed() < EPOCH_LASTS);
+        let learned = cluster.learn(epoch.map_or(0, |(epoch, _)| epoch)).await;
+        let is_learned = learned.is_ok();
+        match learned {
+            Ok(told) => {
+                known = Some((told.health.epoch, Instant::now()));
+                cluster.apply(told.layout);
+                logged.clear();
+            }
+            Err(reason) => {
+                let text = reason.to_string();
+                if logged != text {
+                    log!(warn, pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
+                    logged = text;
+                }
+                cluster.pulse.ails(&reason);
+                cluster.lock().why = Some(reason);
+            }
+        }
+        cluster.lock().is_settled = true;
+        cluster.settled.notify_waiters();
+        let had_parked = cluster.unpark();
+        let is_quiet = is_learned && !had_parked && cluster.is_whole();
+        // Never faster than this, however much is redirected meanwhile.
+        tokio::time::sleep(jittered(pause)).await;
+        let since = Instant::now();
+        if is_quiet {
+            // Whoever is in trouble says so.
+            let _ = timeout(jittered(EVERY), cluster.news.notified()).await;
+        }
+        pause = if since.elapsed() > LONGEST_PAUSE {
+            FIRST_PAUSE
+        } else {
+            (pause * 2).min(LONGEST_PAUSE)
+        };
+    }
+}
+
+impl Shared {
+    /// What the Cluster looks like, from the first server that sees it whole and is not behind
+    /// `epoch`; otherwise from the one that knows best.
+    async fn learn(&self, epoch: u64) -> Result<Told, NodeError> {
+        let mut candidates = self.candidates().into_iter();
+        let mut asking = JoinSet::new();
+        let mut best: Option<Told> = None;
+        let mut reason = not_connected("no server of the Cluster is known");
+        loop {
+            let next = candidates.next();
+            let is_last = next.is_none();
+            if let Some(server) = next {
+                asking.spawn(ask_within(server, self.options.connect_timeout));
+            }
+            let answer = if is_last {
+                asking.join_next().await
+            } else {
+                match timeout(HEDGE, asking.join_next()).await {
+                    Ok(answer) => answer,
+                    // It may still answer; meanwhile the next one is asked.
+                    Err(_) => continue,
+                }
+            };
+            match answer {
+                Some(Ok(Ok(told))) if told.health.is_ok && told.health.epoch >= epoch => {
+                    return Ok(told);
+                }
+                Some(Ok(Ok(told))) => {
+                    let rank = |told: &Told| (told.health.epoch, told.health.is_ok);
+                    if best.as_ref().is_none_or(|best| rank(best) < rank(&told)) {
+                        best = Some(told);
+                    }
+                }
+                Some(Ok(Err(error))) => reason = error,
+                // It panicked, or the runtime is going down.
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
+        match best {
+            Some(told) if told.health.epoch >= epoch => Ok(told),
+            Some(_) => Err(not_connected(
+                "the servers that can be reached have not heard of the last failover",
+            )),
+            None => Err(reason),
+        }
+    }
+
+    /// Whom to ask, in this order: masters that answer, other servers that were ever heard of.
+    fn candidates(&self) -> Vec<Server> {
+        let map = self.map();
+        let mut shuffled: Vec<&Arc<Shard>> = map.shards.iter().collect();
+        shuffled.shuffle(&mut chance());
+        let answers = |shard: &Shard| matches!(shard.link.inbox.status(), NodeStatus::Voting);
+        let (well, ill): (Vec<_>, Vec<_>) = shuffled.into_iter().partition(|it| answers(it));
+        let masters = |shards: Vec<&Arc<Shard>>| {
+            shards
+                .into_iter()
+                .map(|shard| shard.server.clone())
+                .collect::<Vec<_>>()
+        };
+        let mut replicas = map.replicas.clone();
+        replicas.shuffle(&mut chance());
+        let mut seeds = self.seeds.clone();
+        seeds.shuffle(&mut chance());
+        let mut candidates: Vec<Server> = Vec::new();
+        for server in [masters(well), replicas, seeds, masters(ill)].concat() {
+            if !candidates.contains(&server) {
+                candidates.push(server);
+            }
+        }
+        candidates
+    }
+
+    /// Puts a new map in the place of the old one: new masters get drivers, those that are none any
+    /// more are retired, and what they owe goes to whoever has the slot now.
+    pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
+        let old = self.map();
+        let mut guests = self.lock().guests.clone();
+        let new = Map::of(layout, &old, |server| {
+            let known = old.shards.iter().find(|it| it.server == *server);
+            let guest = guests.iter().position(|(guest, _)| guest.server == *server);
+            match (known, guest) {
+                (Some(shard), _) => Arc::clone(shard),
+                (None, Some(index)) => guests.swap_remove(index).0,
+                (None, None) => self.start_shard(server),
+            }
+        });
+        let (staying, leaving): (Vec<_>, Vec<_>) =
+            guests.into_iter().partition(|(guest, since)| {
+                since.elapsed() < GUEST_STAYS
+                    && !new.replicas.contains(&guest.server)
+                    && new.shard_at(&guest.server).is_none()
+            });
+        let leaving = leaving.into_iter().map(|(guest, _)| guest);
+        let replaced = old.shards.iter();
+        let stays = |shard: &Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
+        let replaced = replaced.filter(|shard| !stays(shard));
+        let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
+        {
+            // At once: whoever reads the sums finds each master in one of them.
+            let mut state = self.lock();
+            state.guests = staying;
+            for shard in &gone {
+                self.pulse.outlive(shard.link.vitals());
+            }
+            self.replace_map(new);
+        }
+
+        let map = self.map();
+        for shard in gone {
+            let detail = format!("{} is no master of the Cluster any more", shard.server);
+            // To its successor ahead of new acquisitions, which find that one not connected yet.
+            let owed = shard.link.inbox.retire(not_connected(detail));
+            self.deliver_all_owed(owed);
+            log!(info, pool = %self.name, server = %shard.server, "no master any more");
+        }
+        for shard in &map.shards {
+            let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));
+            let misplaced = shard.link.inbox.take_owed(|operation| {
+                !is_here(crate::node::hash_slot::slot_of_all(operation.keys()))
+            });
+            self.deliver_all_owed(misplaced);
+        }
+    }
+
+    /// Whether every slot has a master that votes.
+    fn is_whole(&self) -> bool {
+        matches!(self.map().status(), NodeStatus::Voting)
+    }
+}
+
+async fn ask_within(server: Server, longest: Duration) -> Result<Told, NodeError> {
+    let told = timeout(longest, ask(&server)).await;
+    told.unwrap_or_else(|_| {
+        let detail = format!("{server}: no answer within {}", Brief(longest));
+        Err(not_connected(detail))
+    })
+}
+
+/// Asks one server for its view of the Cluster, on a connection of its own.
+async fn ask(server: &Server) -> Result<Told, NodeError> {
+    let named = |error: NodeError| not_connected(format!("{server}: {error}"));
+    let mut stream = dial(server).await.map_err(named)?;
+    let mut buffer = BytesMut::new();
+    greet(&mut *stream, &mut buffer, &server.login)
+        .await
+        .map_err(named)?;
+    let [info, slots] =
+        ["INFO", "SLOTS"].map(|what| pack([b"CLUSTER".as_slice(), what.as_bytes()].into_iter()));
+    let text = |value: &Value<'_>| match value {
+        Value::Bulk(text) => Health::read(&String::from_utf8_lossy(text)),
+        _ => Health::default(),
+    };
+    let health = exchange(&mut *stream, &mut buffer, &info, text).await;
+    let health = match health.map_err(named)? {
+        Ok(health) => health,
+        // The ACL hides it: then the first server is believed.
+        Err(error) if error.starts_with("NOPERM") => Health {
+            is_ok: true,
+            epoch: 0,
+        },
+        Err(error) if error.contains("cluster support disabled") => {
+            return Err(not_clustered(server));
+        }
+        Err(error) => return Err(named(not_connected(error))),
+    };
+    let read = |value: &Value<'_>| Layout::read(value, server);
+    let layout = exchange(&mut *stream, &mut buffer, &slots, read).await;
+    let layout = layout.map_err(named)?;
+    let problem = match layout.map_err(|error| named(not_connected(error)))? {
+        Some(layout) if !layout.ranges.is_empty() => return Ok(Told { health, layout }),
+        Some(_) => "it has joined no Cluster, or one without slots",
+        None => "its answer to CLUSTER SLOTS makes no sense",
+    };
+    Err(named(not_connected(problem)))
+}

@@ -1,0 +1,300 @@
+//! Making a connection that may vote.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::node::{NodeError, NodeErrorKind};
+use crate::redis::address::{Login, Server};
+use crate::redis::protocol::command::Dialect;
+use crate::redis::protocol::scripts::introductions;
+use crate::redis::protocol::wire::{Value, decode, pack};
+
+use super::socket::{Reader, Socket, Stream, Writer};
+#[cfg(feature = "tls")]
+use super::tls::explain;
+use super::vetting::Facts;
+
+/// A connection that is logged in and understood.
+pub(in crate::redis) struct Connected {
+    pub(in crate::redis) reader: Reader,
+    pub(in crate::redis) writer: Arc<dyn Writer>,
+    pub(in crate::redis) dialect: Dialect,
+    /// What the server is like, where anybody wanted to know.
+    pub(in crate::redis) facts: Facts,
+}
+
+/// What to ask a server about itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::redis) enum Curiosity {
+    None,
+    /// `INFO`.
+    Info,
+    /// `INFO`, and how it keeps its append-only file.
+    Persistence,
+}
+
+/// Connects, logs in and learns the server's version. A server that `is_known` has been connected
+/// to before in this way.
+///
+/// Dropping the future closes the socket.
+pub(in crate::redis) async fn connect(
+    server: &Server,
+    is_known: bool,
+    curiosity: Curiosity,
+    key_prefix: &[u8],
+) -> Result<Connected, NodeError> {
+    let mut socket = Socket::open(server).await?;
+    let stream = socket.stream();
+    let (dialect, facts) = handshake(stream, server, is_known, curiosity, key_prefix).await?;
+    let (reader, writer) = socket.split();
+    Ok(Connected {
+        reader,
+        writer,
+        dialect,
+        facts,
+    })
+}
+
+/// A socket to the server, before anything was said.
+///
+/// Dropping it closes it.
+pub(in crate::redis) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> {
+    Ok(Socket::open(server).await?.into_stream())
+}
+
+/// Before the node may vote: credentials, database, version, and what it is like.
+async fn handshake(
+    stream: &mut dyn Stream,
+    server: &Server,
+    is_known: bool,
+    curiosity: Curiosity,
+    key_prefix: &[u8],
+) -> Result<(Dialect, Facts), NodeError> {
+    let login = &server.login;
+    let mut buffer = BytesMut::new();
+    let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
+        if is_known {
+            error
+        } else {
+            perhaps_tls(error, server)
+        }
+    })?;
+    if login.db != 0 {
+        let db = login.db.to_string();
+        let select = [b"SELECT".as_slice(), db.as_bytes()];
+        exchange(stream, &mut buffer, &pack(select.into_iter()), |_| ())
+            .await?
+            .map_err(not_connected)?;
+    }
+    let facts = inquire(
+        stream,
+        &mut buffer,
+        curiosity,
+        Facts::of_role(hello.is_replica),
+    )
+    .await?;
+    for script in introductions(key_prefix) {
+        let refused = |error| {
+            let what = "the server does not run the scripts that a release needs";
+            not_connected(format!("{what}: {error}"))
+        };
+        exchange(stream, &mut buffer, &script, |_| ())
+            .await?
+            .map_err(refused)?;
+    }
+    let dialect = if hello.version >= 7 {
+        Dialect::NamesHolder
+    } else {
+        Dialect::Plain
+    };
+    Ok((dialect, facts))
+}
+
+/// Logs in, and learns what a server tells of itself unasked.
+pub(in crate::redis) async fn greet(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    login: &Login,
+) -> Result<Hello, NodeError> {
+    let password = login.password.as_deref();
+    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"2"];
+    if let Some(password) = password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
+    }
+    match exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await? {
+        Ok(hello) => Ok(hello),
+        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
+        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
+            if let Some(password) = password {
+                let old = [b"AUTH".as_slice(), password.as_bytes()];
+                exchange(stream, buffer, &pack(old.into_iter()), |_| ())
+                    .await?
+                    .map_err(not_connected)?;
+            }
+            Ok(Hello::default())
+        }
+        Err(error) => Err(not_connected(error)),
+    }
+}
+
+/// Asks the server about itself. What its ACL hides is left open.
+async fn inquire(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    curiosity: Curiosity,
+    mut facts: Facts,
+) -> Result<Facts, NodeError> {
+    if curiosity == Curiosity::None {
+        return Ok(facts);
+    }
+    let text = |value: &Value<'_>| match value {
+        Value::Bulk(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    let info = pack([b"INFO".as_slice()].into_iter());
+    match exchange(stream, buffer, &info, text).await? {
+        Ok(info) => facts.read_info(&info),
+        Err(error) if error.starts_with("NOPERM") => {}
+        Err(error) => return Err(not_connected(error)),
+    }
+    if curiosity == Curiosity::Persistence {
+        for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
+            let get = pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter());
+            // Hidden by the ACL, or renamed by a managed service: the same, nobody can see it.
+            if let Ok(settings) = exchange(stream, buffer, &get, pairs).await? {
+                for (name, value) in &settings {
+                    facts.read_config(name, value);
+                }
+            }
+        }
+    }
+    Ok(facts)
+}
+
+/// The names and values of a flat list of them.
+pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let Value::Array(words) = value else {
+        return Vec::new();
+    };
+    let pair = |pair: &[Value<'_>]| match pair {
+        [Value::Bulk(name), Value::Bulk(value)] => Some((name.to_vec(), value.to_vec())),
+        _ => None,
+    };
+    words.chunks(2).filter_map(pair).collect()
+}
+
+/// What the reply to HELLO says: a flat list of names and values.
+#[derive(Default)]
+pub(in crate::redis) struct Hello {
+    /// The major one.
+    version: u32,
+    is_replica: bool,
+}
+
+impl Hello {
+    fn read(value: &Value<'_>) -> Self {
+        let mut hello = Self::default();
+        for (name, value) in pairs(value) {
+            match &name[..] {
+                b"version" => hello.version = major(&value),
+                b"role" => hello.is_replica = value != b"master",
+                _ => {}
+            }
+        }
+        hello
+    }
+}
+
+fn major(version: &[u8]) -> u32 {
+    let major = version.split(|byte| *byte == b'.').next();
+    let major = major.and_then(|digits| std::str::from_utf8(digits).ok());
+    major.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// Sends one command and reads its reply: what `read` makes of it, or the server's error text.
+pub(in crate::redis) async fn exchange<T>(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    command: &[u8],
+    read: impl Fn(&Value<'_>) -> T,
+) -> Result<Result<T, String>, NodeError> {
+    if let Err(error) = send(stream, command).await {
+        // Why the server hung up may be there to read: TLS servers say so first.
+        return Err(match stream.read_buf(buffer).await {
+            Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
+            _ => broken(&error),
+        });
+    }
+    loop {
+        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis(buffer))? {
+            let result = match &value {
+                Value::Error(text) => Err(NodeError::server(text).to_string()),
+                value => Ok(read(value)),
+            };
+            buffer.advance(length);
+            return Ok(result);
+        }
+        if stream
+            .read_buf(buffer)
+            .await
+            .map_err(|error| broken(&error))?
+            == 0
+        {
+            return Err(not_connected(CLOSED));
+        }
+    }
+}
+
+pub(in crate::redis) async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
+    stream.write_all(command).await?;
+    stream.flush().await
+}
+
+pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
+
+pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
+    NodeError::unsent(NodeErrorKind::NotConnected, detail)
+}
+
+fn not_redis(answer: &[u8]) -> NodeError {
+    // How an alert begins.
+    if answer.starts_with(b"\x15\x03") {
+        return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
+    }
+    not_connected("what answered does not speak the Redis protocol")
+}
+
+/// Of a server that hung up at the first word.
+fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
+    let reset = io::ErrorKind::ConnectionReset.to_string();
+    let detail = error.to_string();
+    if server.tls.is_none() && (detail == CLOSED || detail == reset) {
+        return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
+    }
+    error
+}
+
+pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
+    not_connected(describe(error))
+}
+
+/// `connection refused` rather than `Connection refused (os error 111)`.
+pub(in crate::redis) fn describe(error: &io::Error) -> String {
+    #[cfg(feature = "tls")]
+    if let Some(reason) = explain(error) {
+        return reason;
+    }
+    match (error.raw_os_error(), error.kind()) {
+        // Also where TLS has a word of its own for it, and it was not said.
+        (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
+        (Some(_), kind) => kind.to_string(),
+        (None, _) => error.to_string(),
+    }
+}

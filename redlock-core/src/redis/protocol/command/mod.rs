@@ -1,0 +1,230 @@
+//! Which command or script serves an operation, and what its reply means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
+use crate::quorum::fencing::apart;
+
+use super::scripts::{ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RELEASE, RESTORE, SHORTEN};
+use super::wire::{Digits, Value, pack};
+
+/// What the server at the other end understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::redis) enum Dialect {
+    /// Before Redis 7.0: a refused SET NX does not tell who holds the key.
+    Plain,
+    /// `SET … NX … GET` answers a refusal with the holder's value, at the same cost.
+    NamesHolder,
+}
+
+/// What decides how an operation is put, besides itself.
+#[derive(Clone)]
+pub(in crate::redis) struct Tongue {
+    pub(in crate::redis) dialect: Dialect,
+    /// The key of the node's marker, where a fenced acquisition has to look at it. All nodes of one
+    /// client have the same one.
+    pub(in crate::redis) marker: Option<Arc<[u8]>>,
+}
+
+/// The bytes of `operation`, encoded once for all nodes that understand the same.
+pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, tongue: &Tongue) -> &'a [u8] {
+    // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
+    let (is_fenced, is_marked) = (operation.counters().is_some(), tongue.marker.is_some());
+    let form = match (operation.want(), tongue.dialect) {
+        (Want::Acquire { .. }, _) if is_fenced && is_marked => 2,
+        (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
+        _ => 0,
+    };
+    operation.encoded(form, |operation| encode(operation, tongue))
+}
+
+fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
+    let mut keys = operation.keys().names();
+    match operation.want() {
+        Want::Acquire { ttl, .. } if !is_script(operation) => {
+            let ttl = millis(ttl);
+            let key = keys.next().unwrap_or_default();
+            let token = operation.token().as_bytes();
+            let words: [&[u8]; 7] = [b"SET", key, token, b"NX", b"PX", ttl.as_bytes(), b"GET"];
+            let count = match tongue.dialect {
+                Dialect::Plain => 6,
+                Dialect::NamesHolder => 7,
+            };
+            pack(words.into_iter().take(count))
+        }
+        Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
+        _ => script_call(operation, tongue, false),
+    }
+}
+
+/// Whether an acquisition takes a script: `SET NX` looks at one key, and counts nothing.
+fn is_script(acquisition: &Operation) -> bool {
+    acquisition.keys().names().len() > 1
+        || acquisition.counters().is_some()
+        || acquisition.predecessor().is_some()
+}
+
+fn micros(span: Duration) -> Digits {
+    Digits::of(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
+}
+
+fn millis(ttl: Duration) -> Digits {
+    // Requests are checked to be below a year.
+    Digits::of(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
+/// the server remember it.
+pub(in crate::redis) fn encode_with_text(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
+    script_call(operation, tongue, true)
+}
+
+fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u8> {
+    let is_fenced = operation.counters().is_some();
+    let (script, numbers) = match operation.want() {
+        Want::Acquire { ttl, hint } if is_fenced => (
+            &*ACQUIRE_FENCED,
+            vec![
+                millis(ttl),
+                Digits::of(hint),
+                micros(HINT_WINDOW),
+                millis(counter_ttl(ttl)),
+                Digits::of(operation.is_in_nodes_time().into()),
+            ],
+        ),
+        Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
+        Want::Confirm { counter, ttl } => (
+            &*CONFIRM,
+            vec![Digits::of(counter), millis(counter_ttl(ttl))],
+        ),
+        Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
+        Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
+        Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
+        Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
+    };
+    let counters = operation.counters().map(Resource::names);
+    let marker = tongue.marker.as_deref();
+    let marker = marker.filter(|_| is_fenced && matches!(operation.want(), Want::Acquire { .. }));
+    let keys = operation
+        .keys()
+        .names()
+        .chain(counters.into_iter().flatten())
+        .chain(marker);
+    let count = Digits::of(keys.clone().count() as u64);
+    let head: [&[u8]; 3] = if with_text {
+        [b"EVAL", script.text.as_bytes(), count.as_bytes()]
+    } else {
+        [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
+    };
+    let words = head.into_iter().chain(keys);
+    let words = words.chain([operation.token().as_bytes()]);
+    let predecessor = operation.predecessor().map(OwnerToken::as_bytes);
+    let words = words.chain(numbers.iter().map(Digits::as_bytes));
+    pack(words.chain(predecessor))
+}
+
+/// Whether the server does not know the script: it was restarted, or its scripts were flushed.
+pub(in crate::redis) fn is_noscript(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"NOSCRIPT"))
+}
+
+/// Whether a fenced acquisition granted nothing because the node's marker is gone, or tells of a
+/// quarantine.
+pub(in crate::redis) fn is_marker_gone(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
+}
+
+/// Whether a fenced acquisition was granted nothing because the node's clock is too far from the
+/// nodes' time.
+pub(in crate::redis) fn is_clock_apart(value: &Value<'_>) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
+}
+
+/// Whether the server answered that it is a replica: nothing was written. A script's error had its
+/// cause inside before 7.0.
+pub(in crate::redis) fn is_of_replica(value: &Value<'_>) -> bool {
+    let Value::Error(text) = value else {
+        return false;
+    };
+    let inside = b"-READONLY ";
+    text.starts_with(b"READONLY")
+        || text.starts_with(b"MASTERDOWN")
+        || text.windows(inside.len()).any(|part| part == inside)
+}
+
+/// What `value` means as the answer to `operation`, of a node in `epoch`.
+pub(in crate::redis) fn interpret(
+    operation: &Operation,
+    dialect: Dialect,
+    epoch: u32,
+    value: &Value<'_>,
+) -> Answer {
+    let granted = |counter| Answer::Granted { counter, epoch };
+    let (is_script, is_fenced) = (is_script(operation), operation.counters().is_some());
+    match (operation.want(), value) {
+        (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
+            let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";
+            Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
+        }
+        (_, Value::Error(text)) if is_clock_apart(value) => {
+            let ahead = std::str::from_utf8(text).ok();
+            let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
+            Answer::Failed(apart(ahead.unwrap_or_default()))
+        }
+        (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
+            Answer::Held(Holding::unknown(Remaining::NotALock))
+        }
+        (Want::Acquire { .. }, Value::Error(text)) if !is_script && is_refusal(text) => {
+            // Nothing was set, so there is nothing to release.
+            Answer::Failed(NodeError::server(text).into_unsent())
+        }
+        (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
+        (Want::Acquire { .. }, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
+        (Want::Acquire { .. }, Value::Int(0)) if is_script => {
+            Answer::Held(Holding::unknown(Remaining::NotALock))
+        }
+        (Want::Acquire { .. }, Value::Int(count)) if is_fenced => {
+            granted(Some(count.unsigned_abs()))
+        }
+        (Want::Acquire { .. }, Value::Int(1)) if is_script => granted(None),
+        (Want::Acquire { .. }, Value::Simple(b"OK")) if !is_script => granted(None),
+        (Want::Acquire { .. }, Value::Nil) if !is_script => match dialect {
+            // With GET, nil says that nothing was there before: granted.
+            Dialect::NamesHolder => granted(None),
+            Dialect::Plain => Answer::Held(Holding::default()),
+        },
+        (Want::Acquire { .. }, _) => nonsense(),
+        (Want::Inspect, Value::Int(-2)) => Answer::Absent,
+        (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
+        (Want::Inspect, Value::Int(left)) => {
+            let left = Duration::from_millis(left.unsigned_abs());
+            Answer::Held(Holding::unknown(Remaining::Expires(left)))
+        }
+        // What is left are scripts, which answer alike.
+        (_, Value::Int(1)) => granted(None),
+        (_, Value::Int(0)) => Answer::Held(Holding::default()),
+        (_, Value::Int(-1)) => Answer::Absent,
+        _ => nonsense(),
+    }
+}
+
+/// Whether an error's first word says that the server did not run a command: `OOM`, `NOPERM`,
+/// `NOREPLICAS` and the like. Behind `ERR` there may be anything, also a proxy's loss of its server.
+fn is_refusal(text: &[u8]) -> bool {
+    let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
+    code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
+}
+
+fn nonsense() -> Answer {
+    Answer::Failed(NodeError::sent(
+        NodeErrorKind::Protocol,
+        "the server's answer makes no sense for what was asked",
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Acquisitions, and what gives way to them.
+
+use super::*;
+use crate::IoThread;
+use crate::model::token::TokenSource;
+use crate::node::operation::COUNTER_IDLE;
+use crate::redis::protocol::wire::decode;
+
+const TTL: Duration = Duration::from_secs(30);
+
+fn tokens() -> [OwnerToken; 2] {
+    let io = IoThread::start().unwrap();
+    let (source, environment) = (TokenSource::new(), io.environment());
+    [(); 2].map(|()| source.fresh(&*environment.entropy))
+}
+
+fn tongue(dialect: Dialect, marker: Option<&str>) -> Tongue {
+    let marker = marker.map(|key| key.as_bytes().into());
+    Tongue { dialect, marker }
+}
+
+fn acquisition(names: &[&str], token: &OwnerToken, from: Option<&OwnerToken>) -> Operation {
+    let (ttl, hint) = (TTL, 77);
+    let keys = Resource::all(names.iter().copied());
+    Operation::new(keys, token.clone(), Want::Acquire { ttl, hint }).with_predecessor(from.cloned())
+}
+
+fn words(bytes: &[u8]) -> Vec<String> {
+    let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
+        panic!("a command: {}", bytes.escape_ascii());
+    };
+    let word = |word: &Value<'_>| match word {
+        Value::Bulk(word) => String::from_utf8(word.to_vec()).unwrap(),
+        other => panic!("a word: {other:?}"),
+    };
+    words.iter().map(word).collect()
+}
+
+fn text(token: &OwnerToken) -> &str {
+    std::str::from_utf8(token.as_bytes()).unwrap()
+}
+
+#[test]
+fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() {
+    let [before, token] = tokens();
+    let plain = acquisition(&["r"], &token, None);
+    let newer = tongue(Dialect::NamesHolder, None);
+    let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
+    assert_eq!(words(encoded(&plain, &newer)), set);
+
+    let older = tongue(Dialect::Plain, Some("marker"));
+    for tongue in [newer, older] {
+        let swap = acquisition(&["r"], &token, Some(&before));
+        let sha = &*ACQUIRE_ALL.sha;
+        let script = [
+            "EVALSHA",
+            sha,
+            "1",
+            "r",
+            text(&token),
+            "30000",
+            text(&before),
+        ];
+        assert_eq!(words(encoded(&swap, &tongue)), script);
+    }
+}
+
+#[test]
+fn what_gives_way_comes_last_whatever_else_is_said() {
+    let [before, token] = tokens();
+    let counters = Resource::all(["c:a", "c:b"]);
+    let swap =
+        || acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters.clone()));
+    let tongue = tongue(Dialect::NamesHolder, Some("marker"));
+    let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
+    let (window, idle) = (window.to_string(), idle.to_string());
+    let keys = ["5", "a", "b", "c:a", "c:b", "marker"];
+    let [sha, whole] = [
+        ["EVALSHA", &*ACQUIRE_FENCED.sha],
+        ["EVAL", ACQUIRE_FENCED.text],
+    ];
+    for (is_in_nodes_time, flag) in [(false, "0"), (true, "1")] {
+        let arguments = [
+            text(&token),
+            "30000",
+            "77",
+            &*window,
+            &*idle,
+            flag,
+            text(&before),
+        ];
+        let call = [&keys[..], &arguments].concat();
+        let swap = swap().in_nodes_time(is_in_nodes_time);
+        assert_eq!(words(encoded(&swap, &tongue)), [&sha[..], &call].concat());
+        let sent_again = encode_with_text(&swap, &tongue);
+        assert_eq!(words(&sent_again), [&whole[..], &call].concat());
+    }
+}
+
+#[test]
+fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
+    let [_, token] = tokens();
+    let fenced = acquisition(&["r"], &token, None).with_counters(Some("c".into()));
+    for (text, words) in [
+        (&b"CLOCKAPART 86400000000"[..], "86400 s ahead of"),
+        (b"CLOCKAPART -90000000", "90 s behind"),
+    ] {
+        let answer = interpret(&fenced, Dialect::NamesHolder, 3, &Value::Error(text));
+        let Answer::Failed(error) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(error.kind(), NodeErrorKind::Clock);
+        assert!(
+            !error.was_sent() && error.to_string().contains(words),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_swap_is_answered_as_any_script_that_acquires() {
+    let [before, token] = tokens();
+    let swap = acquisition(&["r"], &token, Some(&before));
+    let interpret = |value: Value<'_>| interpret(&swap, Dialect::NamesHolder, 3, &value);
+    let (counter, epoch) = (None, 3);
+    assert_eq!(interpret(Value::Int(1)), Answer::Granted { counter, epoch });
+    let held = Answer::Held(Holding::by(&b"web/1/2"[..]));
+    assert_eq!(interpret(Value::Bulk(b"web/1/2")), held);
+    let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
+    assert_eq!(interpret(Value::Int(0)), no_lock);
+    // What `SET NX` would say.
+    for value in [Value::Nil, Value::Simple(b"OK"), Value::Int(2)] {
+        assert!(matches!(interpret(value), Answer::Failed(_)));
+    }
+    let forgot = interpret(Value::Error(b"NOMARKER"));
+    assert!(
+        matches!(&forgot, Answer::Failed(error) if error.kind() == NodeErrorKind::Quarantined),
+        "{forgot:?}"
+    );
+    let fenced = acquisition(&["r"], &token, Some(&before)).with_counters(Some("c".into()));
+    let answer = super::interpret(&fenced, Dialect::NamesHolder, 3, &Value::Int(9));
+    let counter = Some(9);
+    assert_eq!(answer, Answer::Granted { counter, epoch });
+}
+
+#[test]
+fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
+    let [before, token] = tokens();
+    let was_sent = |names: &[&str], from, error: &[u8]| {
+        let operation = acquisition(names, &token, from);
+        match interpret(&operation, Dialect::NamesHolder, 0, &Value::Error(error)) {
+            Answer::Failed(error) => error.was_sent(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let refusals: [&[u8]; 3] = [
+        b"OOM command not allowed when used memory > 'maxmemory'.",
+        b"NOREPLICAS Not enough good replicas to write.",
+        b"LOADING",
+    ];
+    for error in refusals {
+        assert!(!was_sent(&["a"], None, error));
+        assert!(was_sent(&["a", "b"], None, error));
+        assert!(was_sent(&["a"], Some(&before), error));
+    }
+    for proxys in [&b"ERR upstream timed out"[..], b"upstream failure", b""] {
+        assert!(was_sent(&["a"], None, proxys));
+    }
+}

@@ -1,0 +1,5 @@
+//! The Redis protocol: the wire format, the commands and the scripts.
+
+pub(super) mod command;
+pub(super) mod scripts;
+pub(super) mod wire;

@@ -1,0 +1,238 @@
+//! The scripts that servers run.
+
+use std::sync::LazyLock;
+
+use super::wire::pack;
+
+/// A constant text; everything that varies reaches it through KEYS and ARGV.
+pub(super) struct Script {
+    pub(super) text: &'static str,
+    /// What EVALSHA calls it.
+    pub(super) sha: String,
+}
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            sha: sha1_smol::Sha1::from(text).digest().to_string(),
+        }
+    }
+}
+
+/// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
+/// What holds the token that comes last, where one does, counts as free.
+pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held and held ~= ARGV[3] then return held end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
+/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. Where
+/// the hint is the nodes' time, a node whose own clock is too far from it refuses; else the hint is held
+/// to the node's own clock. Numbers are written out whole: Lua's are doubles. What is no number that a
+/// double can count on from is none. A counter that is ahead of the clock does not expire before the
+/// clock has passed it: the next one would be lower.
+/// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
+/// nothing, however recently.
+pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks = math.floor(#KEYS / 2) \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000000 + time[2] \
+         if #KEYS > 2 * locks then \
+           local marker = redis.pcall('GET', KEYS[#KEYS]) \
+           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
+           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
+         end \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if type(held) == 'table' then return 0 end \
+           if held and held ~= ARGV[7] then return held end \
+         end \
+         local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
+         if ARGV[6] == '1' and math.abs(now - hint) > window then \
+           return {err = string.format('CLOCKAPART %.0f', now - hint)} \
+         end \
+         local count = math.min(math.max(hint, now - window), now + window) \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end \
+         for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
+         for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
+         local digits, life = string.format('%.0f', count), string.format('%.0f', life) \
+         for i = locks + 1, 2 * locks do redis.call('SET', KEYS[i], digits, 'PX', life) end \
+         return count",
+    )
+});
+
+/// 1: all ours, and the counters stand at the token at least; 0: another's; -1: one is gone.
+pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local locks, gone = #KEYS / 2, false \
+         for i = 1, locks do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end \
+         local time = redis.call('TIME') \
+         local ahead = tonumber(ARGV[2]) - time[1] * 1000000 - time[2] \
+         local life = tonumber(ARGV[3]) + math.max(0, math.ceil(ahead / 1000)) \
+         local life = string.format('%.0f', life) \
+         for i = locks + 1, #KEYS do \
+           if stands(KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('SET', KEYS[i], ARGV[2], 'PX', life) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: all ours now; 0: another's.
+pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held and held ~= ARGV[1] then return 0 end \
+         end \
+         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
+         return 1",
+    )
+});
+
+/// 1: all ours, and they live at least so long; 0: another's; -1: one is gone.
+pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local gone = false \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+         end \
+         if gone then return -1 end \
+         for i = 1, #KEYS do \
+           if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+           end \
+         end \
+         return 1",
+    )
+});
+
+/// 1: ours, and gone now; 0: another's; -1: nothing there.
+pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then redis.call('DEL', KEYS[i]) answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
+/// 1: ours, and lives no longer than so long; 0: another's; -1: nothing there.
+pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local answer = -1 \
+         for i = 1, #KEYS do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           if held == ARGV[1] then \
+             if redis.call('PTTL', KEYS[i]) > tonumber(ARGV[2]) then \
+               redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+             end \
+             answer = 1 \
+           elseif held and answer < 0 then answer = 0 end \
+         end \
+         return answer",
+    )
+});
+
+/// Which commands the user may not run, asked on a key that is never there, behind the prefix in ARGV
+/// (a key in KEYS would have to be in a Cluster node's slots). Only what a lock does
+/// shows it otherwise: without DEL, all goes well until a release leaves the key where it is. That
+/// the user may not touch this key is no answer, and neither is an error of another kind. Redis up to
+/// 7.0 says it in other words than later ones and Valkey.
+static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local key, missing = ARGV[1] .. 'redlock:permissions', '' \
+         for _, call in ipairs({ \
+           {'TIME'}, {'GET', key}, {'PTTL', key}, {'DEL', key}, {'PEXPIRE', key, '1'}, \
+           {'SET', key, '', 'XX', 'PX', '1'}, \
+         }) do \
+           local answer = redis.pcall(unpack(call)) \
+           local why = type(answer) == 'table' and answer.err \
+           if why and (string.find(why, 'run this command', 1, true) \
+             or string.find(why, 'permissions to run the', 1, true)) then \
+             missing = missing .. ' +' .. string.lower(call[1]) \
+           end \
+         end \
+         if missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end \
+         return 1",
+    )
+});
+
+/// Makes the server remember every script, without a key and so without any effect. Otherwise
+/// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
+/// before it would not be undone. It also shows whether the server's ACL allows scripts, and what
+/// is in them.
+pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let scripts = [
+        &ACQUIRE_ALL,
+        &ACQUIRE_FENCED,
+        &CONFIRM,
+        &EXTEND,
+        &RESTORE,
+        &SHORTEN,
+        &RELEASE,
+    ];
+    // Arguments that any of them can read as its own.
+    let run = |command: &[u8], script: &str| {
+        let words: [&[u8]; 8] = [
+            command,
+            script.as_bytes(),
+            b"0",
+            b"",
+            b"10",
+            b"0",
+            b"0",
+            b"10",
+        ];
+        pack(words.into_iter())
+    };
+    let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
+    let asked = pack(asked.into_iter());
+    let known = scripts.map(|script| run(b"EVAL", script.text));
+    let called = run(b"EVALSHA", &RELEASE.sha);
+    [asked].into_iter().chain(known).chain([called])
+}
+
+/// Their names and texts, for a simulated server.
+#[cfg(feature = "simulation")]
+pub(crate) fn all() -> [(&'static str, &'static str); 7] {
+    [
+        ("acquire-all", ACQUIRE_ALL.text),
+        ("acquire-fenced", ACQUIRE_FENCED.text),
+        ("confirm", CONFIRM.text),
+        ("extend", EXTEND.text),
+        ("restore", RESTORE.text),
+        ("shorten", SHORTEN.text),
+        ("release", RELEASE.text),
+    ]
+}

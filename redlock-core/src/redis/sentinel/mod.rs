@@ -1,0 +1,242 @@
+//! Asking sentinels where the master is.
+//!
+//! As the Redis documentation wants it of clients ("Guidelines for Redis clients with support for
+//! Redis Sentinel"), with two differences. All sentinels are asked at once, so that one that hangs
+//! holds nobody up. And of several answers the newest counts: each failover has a number, the
+//! sentinels' *configuration epoch*, by which one that was cut off is told from those that went on.
+//! What is named is not believed: the server itself has to say that it is a master.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::error::Brief;
+use crate::node::NodeError;
+use crate::quorum::majority;
+
+use super::address::{Endpoint, Sentinel, Server, is_host};
+use super::connection::handshake::{broken, dial, exchange, greet, not_connected, pairs, send};
+use super::connection::socket::Stream;
+use super::protocol::wire::{Value, decode, pack};
+use super::server::driver::jittered;
+
+/// What sentinels say of a master.
+#[derive(Clone)]
+pub(super) struct Named {
+    pub(super) endpoint: Endpoint,
+    /// Of which failover it is the outcome, as far as the sentinel's ACL lets it tell.
+    pub(super) epoch: Option<u64>,
+}
+
+/// Asks all sentinels, and goes by the newest answer once a majority of them has named a master, or
+/// all have said what they can, or the time is over.
+///
+/// Dropping the future closes the connections.
+pub(super) async fn ask(of: &Sentinel, within: Duration) -> Result<Named, NodeError> {
+    let until = Instant::now() + within;
+    let mut asking = JoinSet::new();
+    for (seat, sentinel) in of.sentinels.iter().enumerate() {
+        let (sentinel, master) = (sentinel.clone(), of.master.clone());
+        asking.spawn(async move { (seat, ask_one(&sentinel, &master).await) });
+    }
+    let mut answers: Answers = of.sentinels.iter().map(|_| None).collect();
+    while !is_decided(&answers) {
+        match timeout_at(until, asking.join_next()).await {
+            Ok(Some(Ok((seat, answer)))) => answers[seat] = Some(answer),
+            Ok(Some(Err(_))) => {}
+            Ok(None) | Err(_) => break,
+        }
+    }
+    newest(&answers).ok_or_else(|| {
+        let reasons = of.sentinels.iter().zip(&answers).map(|(sentinel, answer)| {
+            if let Some(Err(reason)) = answer {
+                format!("sentinel {sentinel}: {reason}")
+            } else {
+                format!("sentinel {sentinel}: no answer within {}", Brief(within))
+            }
+        });
+        not_connected(reasons.collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// In the order of the sentinels; `None` while one has not answered.
+type Answers = Vec<Option<Result<Named, NodeError>>>;
+
+fn named(answers: &Answers) -> impl DoubleEndedIterator<Item = &Named> {
+    answers.iter().flatten().flatten()
+}
+
+/// A failover takes a majority of the sentinels, so one of any majority knows of it soon.
+fn is_decided(answers: &Answers) -> bool {
+    named(answers).count() >= majority(answers.len())
+}
+
+/// Of equals the first, so that sentinels which spell one server differently do not make a client
+/// go to and fro.
+fn newest(answers: &Answers) -> Option<Named> {
+    let newest = named(answers).rev().max_by_key(|named| named.epoch);
+    newest.cloned()
+}
+
+/// Tells `doubts` that the master may have moved, whenever a sentinel says so.
+///
+/// An orderly failover leaves the old master one for seconds (Sentinel demotes it when it has told of
+/// the new one long enough), and nothing else tells its clients. It is a hint: whoever is told asks.
+/// One that is missed costs time. Dropping it closes the connections.
+pub(super) struct Listening {
+    _tasks: JoinSet<()>,
+}
+
+impl Listening {
+    /// A connection that could not be made within `pause`, or that broke, is made again after about as
+    /// long. One that is silent for so long is asked for a sign of life.
+    pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
+        let mut tasks = JoinSet::new();
+        for sentinel in &of.sentinels {
+            let (sentinel, master) = (sentinel.clone(), of.master.clone());
+            let doubts = Arc::clone(doubts);
+            tasks.spawn(async move {
+                loop {
+                    let subscribed = timeout(pause, subscribe(&sentinel)).await;
+                    if let Ok(Ok((stream, buffer))) = subscribed {
+                        let _ = listen(stream, buffer, &master, &doubts, pause).await;
+                    }
+                    tokio::time::sleep(jittered(pause)).await;
+                }
+            });
+        }
+        Self { _tasks: tasks }
+    }
+}
+
+async fn subscribe(sentinel: &Server) -> Result<(Box<dyn Stream>, BytesMut), NodeError> {
+    let mut stream = dial(sentinel).await?;
+    let mut buffer = BytesMut::new();
+    greet(&mut *stream, &mut buffer, &sentinel.login).await?;
+    let subscribed = exchange(&mut *stream, &mut buffer, &subscription(), |_| ()).await?;
+    subscribed.map_err(not_connected)?;
+    Ok((stream, buffer))
+}
+
+async fn listen(
+    mut stream: Box<dyn Stream>,
+    mut buffer: BytesMut,
+    master: &str,
+    doubts: &Notify,
+    pause: Duration,
+) -> Result<(), NodeError> {
+    // It may have moved before anybody listened.
+    doubts.notify_one();
+    let mut is_asked = false;
+    loop {
+        while let Some((value, length)) = decode(&buffer).map_err(|_| nonsense())? {
+            if is_about(&value, master) {
+                doubts.notify_one();
+            }
+            buffer.advance(length);
+        }
+        // Dropping the future half-way loses nothing: it reads into the buffer or not at all.
+        match timeout(pause, stream.read_buf(&mut buffer)).await {
+            Ok(Ok(0) | Err(_)) => return Ok(()),
+            Ok(Ok(_)) => is_asked = false,
+            // It has died in silence.
+            Err(_) if is_asked => return Ok(()),
+            Err(_) => {
+                // Once more changes nothing, and takes no other permission.
+                let sent = send(&mut *stream, &subscription()).await;
+                sent.map_err(|error| broken(&error))?;
+                is_asked = true;
+            }
+        }
+    }
+}
+
+/// The channel of completed failovers. A message is the master's name, and where it was and is.
+const SWITCH: &[u8] = b"+switch-master";
+
+fn subscription() -> Vec<u8> {
+    pack([b"SUBSCRIBE".as_slice(), SWITCH].into_iter())
+}
+
+fn is_about(value: &Value<'_>, master: &str) -> bool {
+    let Value::Array(words) = value else {
+        return false;
+    };
+    match &words[..] {
+        [Value::Bulk(b"message"), Value::Bulk(_), Value::Bulk(text)] => {
+            let name = text.split(|byte| *byte == b' ').next();
+            name == Some(master.as_bytes())
+        }
+        _ => false,
+    }
+}
+
+async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
+    let mut stream = dial(sentinel).await?;
+    let mut buffer = BytesMut::new();
+    greet(&mut *stream, &mut buffer, &sentinel.login).await?;
+    // The epoch first: if the master moves in between, the new place has the old number, and loses
+    // against whoever knows better. The other way round the old place would win.
+    let question = |what: &'static str| {
+        let words = [b"SENTINEL".as_slice(), what.as_bytes(), master.as_bytes()];
+        pack(words.into_iter())
+    };
+    let epoch = exchange(&mut *stream, &mut buffer, &question("MASTER"), epoch).await?;
+    let place = question("GET-MASTER-ADDR-BY-NAME");
+    let place = exchange(&mut *stream, &mut buffer, &place, place_of).await?;
+    match place {
+        Ok(Place::At(endpoint)) => Ok(Named {
+            endpoint,
+            epoch: epoch.ok().flatten(),
+        }),
+        Ok(Place::Unknown) => Err(not_connected(format!("it does not know `{master}`"))),
+        Ok(Place::Nonsense) => Err(nonsense()),
+        Err(error) if error.starts_with("ERR unknown command") => {
+            Err(not_connected("it is no sentinel"))
+        }
+        Err(error) => Err(not_connected(error)),
+    }
+}
+
+fn nonsense() -> NodeError {
+    not_connected("its answer makes no sense")
+}
+
+enum Place {
+    At(Endpoint),
+    Unknown,
+    Nonsense,
+}
+
+fn place_of(value: &Value<'_>) -> Place {
+    match value {
+        Value::Nil => Place::Unknown,
+        Value::Array(words) => match &words[..] {
+            [Value::Bulk(host), Value::Bulk(port)] => endpoint(host, port),
+            _ => None,
+        }
+        .map_or(Place::Nonsense, Place::At),
+        _ => Place::Nonsense,
+    }
+}
+
+fn endpoint(host: &[u8], port: &[u8]) -> Option<Endpoint> {
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    let (host, port) = (text(host)?, text(port)?.parse().ok()?);
+    is_host(host).then(|| Endpoint::Tcp(host.to_ascii_lowercase(), port))
+}
+
+fn epoch(value: &Value<'_>) -> Option<u64> {
+    let (_, epoch) = pairs(value)
+        .into_iter()
+        .find(|(name, _)| name == b"config-epoch")?;
+    std::str::from_utf8(&epoch).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! The task that keeps a node connected.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rand::RngExt as _;
+use tokio::time::{Instant, timeout_at};
+
+use crate::env::caught::{log, unless_it_panics};
+use crate::env::io_thread::IoThread;
+use crate::error::Brief;
+use crate::node::{NodeError, NodeErrorKind};
+use crate::redis::RedisOptions;
+use crate::redis::address::{Endpoint, RedisAddress};
+use crate::redis::connection::handshake::{Connected, Curiosity, connect, not_connected};
+use crate::redis::tracking::Lookout;
+#[cfg(feature = "simulation")]
+pub(in crate::redis) use crate::simulation::chance;
+
+use super::inbox::{HasEnded, Inbox};
+use super::locate::{Located, locate, moved};
+use super::restart_check::Warden;
+use super::serve::{Ended, Serve};
+
+/// The first pause before another attempt to connect; it doubles up to [`LONGEST_PAUSE`].
+pub(in crate::redis) const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// A server that came back is noticed within this.
+pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct Driver {
+    pub(super) name: Arc<str>,
+    pub(super) address: Arc<RedisAddress>,
+    pub(super) inbox: Arc<Inbox>,
+    /// Told where the node is, and that it leaves a server which may still tell of keys.
+    pub(super) lookout: Arc<Lookout>,
+    pub(super) options: RedisOptions,
+    /// The node's guard, where it belongs to a fleet.
+    pub(super) warden: Option<Warden>,
+    /// Where the last handshake succeeded.
+    pub(super) greeted: Option<Endpoint>,
+    pub(super) _io: IoThread,
+}
+
+impl Driver {
+    /// Serves the node until it is dropped. Where that panics, it begins anew behind a pause: the
+    /// connection is gone, and what was under way on it is answered and owed.
+    pub(super) async fn run(mut self) {
+        while unless_it_panics("a node's driver", self.drive())
+            .await
+            .is_none()
+        {
+            if self.address.fails_over() {
+                self.lookout.node_has_left();
+            }
+            self.unreachable();
+            let detail = "the node's driver panicked, and starts again";
+            self.inbox.close(&not_connected(detail), Vec::new());
+            if self.has_ended_within(LONGEST_PAUSE).await {
+                return;
+            }
+        }
+    }
+
+    /// Connects, serves, and connects again, until the node is dropped.
+    async fn drive(&mut self) {
+        let mut pause = FIRST_PAUSE;
+        // Why there is no connection, as the log had it last: a server that is down for a night
+        // is worth one line, not one a second.
+        let mut logged = String::new();
+        loop {
+            match self.connect().await {
+                Ok((located, connected)) => {
+                    self.greeted = Some(located.server.endpoint.clone());
+                    log!(
+                        info,
+                        pool = %self.name, server = %self.address, at = %located.server,
+                        "node connected",
+                    );
+                    logged.clear();
+                    if self.address.fails_over() {
+                        self.lookout.node_is_at(&located.server);
+                    }
+                    let answers = self.inbox.pulse.answers();
+                    match self.serve(&located, connected).await {
+                        Ended::Dropped => return,
+                        Ended::Broken(error) => self.log(&error, &mut logged),
+                    }
+                    if self.address.fails_over() {
+                        self.lookout.node_has_left();
+                    }
+                    self.unreachable();
+                    if self.inbox.pulse.answers() != answers {
+                        // It was of use, for however long.
+                        pause = FIRST_PAUSE;
+                    }
+                }
+                Err(error) => {
+                    self.unreachable();
+                    self.inbox.close(&error, Vec::new());
+                    self.log(&error, &mut logged);
+                }
+            }
+            if self.has_ended_within(jittered(pause)).await {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Serves the connection for as long as it lasts, and is one to the server that is meant.
+    async fn serve(&mut self, located: &Located, connected: Connected) -> Ended {
+        let warden = self.warden.as_mut();
+        let mut serve = Serve::new(connected, &self.inbox, &self.options, warden);
+        if !self.address.fails_over() {
+            return serve.await;
+        }
+        serve.leave_a_replica();
+        let mut moved = pin!(moved(&self.address, located, &self.inbox, &self.options));
+        poll_fn(|context| {
+            if let Poll::Ready(ended) = Pin::new(&mut serve).poll(context) {
+                return Poll::Ready(ended);
+            }
+            moved.as_mut().poll(context).map(|error| serve.end(error))
+        })
+        .await
+    }
+
+    fn log(&self, error: &NodeError, logged: &mut String) {
+        let reason = error.to_string();
+        if *logged != reason {
+            log!(
+                warn,
+                pool = %self.name, server = %self.address, %reason,
+                "node not connected; it votes no until it is",
+            );
+            *logged = reason;
+        }
+    }
+
+    fn unreachable(&mut self) {
+        if let Some(warden) = &mut self.warden {
+            warden.unreachable();
+        }
+    }
+
+    /// Connects to a server that may vote, for all that it says of itself.
+    async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
+        let timeout = self.options.connect_timeout;
+        let part = self.inbox.part();
+        let curiosity = match (&self.warden, self.options.trust_aof) {
+            (None, _) if part.is_some() => Curiosity::Info,
+            (None, _) => Curiosity::None,
+            (Some(_), false) => Curiosity::Info,
+            (Some(_), true) => Curiosity::Persistence,
+        };
+        let fleet = self.options.fleet.as_ref();
+        let prefix = fleet.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let until = Instant::now() + timeout;
+        let late = || {
+            let silence = self.address.silence();
+            not_connected(format!("no connection within {}{silence}", Brief(timeout)))
+        };
+        let located = timeout_at(until, locate(&self.address, timeout)).await;
+        let located = located.unwrap_or_else(|_| Err(late()))?;
+        let is_known = self.greeted.as_ref() == Some(&located.server.endpoint);
+        let connecting = connect(&located.server, is_known, curiosity, prefix);
+        let connected = timeout_at(until, connecting).await;
+        let connected = connected.unwrap_or_else(|_| Err(late()));
+        let connected = connected.map_err(|error| located.blame(error))?;
+        let facts = &connected.facts;
+        if self.address.fails_over() && facts.is_replica() {
+            // Not refused: it is being promoted, or somebody else is.
+            let detail = format!("the sentinels name {}, which is a replica", located.server);
+            return Err(not_connected(detail));
+        }
+        if let Some(warden) = &mut self.warden {
+            let judgement = if self.address.fails_over() {
+                facts.judge_replaceable(&self.name, warden.is_on())
+            } else {
+                facts.judge(&self.name, self.options.trust_aof)
+            };
+            let warnings = judgement.under(self.options.vetting)?;
+            warden.connected(connected.facts.clone(), warnings);
+        }
+        if let Some(part) = part {
+            part.vet(&connected.facts, self.options.vetting)?;
+        }
+        Ok((located, connected))
+    }
+
+    async fn has_ended_within(&self, pause: Duration) -> bool {
+        let mut pause = pin!(tokio::time::sleep(pause));
+        poll_fn(|context| {
+            if let HasEnded(true) = self.inbox.has_ended(context) {
+                return Poll::Ready(true);
+            }
+            pause.as_mut().poll(context).map(|()| false)
+        })
+        .await
+    }
+}
+
+impl Drop for Driver {
+    /// However the driver ends, be it with its runtime: nobody must go on waiting for it, and the node has
+    /// to say that it does not vote.
+    fn drop(&mut self) {
+        let detail = "the node's driver has ended";
+        let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
+        self.inbox.close(&error, Vec::new());
+        if self.address.fails_over() {
+            self.lookout.node_has_left();
+        }
+    }
+}
+
+/// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
+pub(in crate::redis) fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(chance().random_range(0.5..=1.0))
+}
+
+/// What decides where nothing but a random choice is wanted. A simulation brings its own.
+#[cfg(not(feature = "simulation"))]
+pub(in crate::redis) fn chance() -> impl rand::Rng {
+    rand::rng()
+}
+
+#[cfg(all(test, unix))]
+mod tests;

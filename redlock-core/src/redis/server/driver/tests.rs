@@ -1,0 +1,275 @@
+//! A driver that connects to a server that the test plays, on a clock that the test moves.
+
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+use super::*;
+use crate::env::{Clock, Moment, Sleep};
+use crate::model::resource::Resource;
+use crate::model::token::TokenSource;
+use crate::node::operation::{Operation, Want};
+use crate::node::{NodeStatus, Reply};
+use crate::quorum::round::{Goal, Round};
+use crate::redis::protocol::wire::{Value, decode};
+use crate::restart_check::{Fleet, RestartGuard};
+
+const STEP: Duration = Duration::from_millis(5);
+
+/// A server on a unix socket: whoever connects there can be accepted at once.
+struct Server {
+    listener: UnixListener,
+    path: std::path::PathBuf,
+    /// While there is a blocking task, a paused clock does not move by itself.
+    _clock: mpsc::Sender<()>,
+}
+
+impl Server {
+    fn start(name: &str) -> Self {
+        let file = format!("redlock-driver-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (clock, stands) = mpsc::channel();
+        tokio::task::spawn_blocking(move || stands.recv());
+        Self {
+            listener,
+            path,
+            _clock: clock,
+        }
+    }
+
+    /// A driver that connects here, and its inbox.
+    fn driver(&self, io: &IoThread) -> (Driver, Arc<Inbox>) {
+        let url = format!("redis+unix://{}", self.path.display());
+        let address = Arc::new(RedisAddress::parse(&url).unwrap());
+        let options = RedisOptions::default();
+        let name: Arc<str> = "a".into();
+        let inbox = Arc::new(Inbox::new(Arc::clone(&name), 100));
+        let at = Arc::clone(&address);
+        let lookout = Lookout::new(Arc::clone(&name), at, &options, io.clone());
+        let driver = Driver {
+            name,
+            address,
+            inbox: Arc::clone(&inbox),
+            lookout: Arc::new(lookout),
+            options,
+            warden: None,
+            greeted: None,
+            _io: io.clone(),
+        };
+        (driver, inbox)
+    }
+
+    /// Moves the clock until there is a connection.
+    async fn accept(&self) -> Peer {
+        for _ in 0..1000 {
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            if let Ok((stream, _)) = self.listener.accept() {
+                stream.set_nonblocking(true).unwrap();
+                return Peer {
+                    stream: UnixStream::from_std(stream).unwrap(),
+                    input: BytesMut::new(),
+                };
+            }
+            tokio::time::advance(STEP).await;
+        }
+        panic!("the driver does not connect");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The server's end of a connection.
+struct Peer {
+    stream: UnixStream,
+    input: BytesMut,
+}
+
+impl Peer {
+    /// The next command, a word behind the other.
+    async fn command(&mut self) -> String {
+        loop {
+            if let Some((Value::Array(words), length)) = decode(&self.input).unwrap() {
+                let text = |word: &Value<'_>| match word {
+                    Value::Bulk(word) => String::from_utf8_lossy(word).into_owned(),
+                    other => panic!("{other:?}"),
+                };
+                let words: Vec<_> = words.iter().map(text).collect();
+                self.input.advance(length);
+                return words.join(" ");
+            }
+            assert_ne!(self.stream.read_buf(&mut self.input).await.unwrap(), 0);
+        }
+    }
+
+    async fn answer(&mut self, reply: &str) {
+        self.stream.write_all(reply.as_bytes()).await.unwrap();
+    }
+
+    /// Answers the greeting and the scripts. The last command calls one that is known.
+    async fn shake_hands(&mut self) {
+        loop {
+            let command = self.command().await;
+            self.answer(match command.split(' ').next() {
+                Some("HELLO") => "*2\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n",
+                Some("INFO") => "-NOPERM this user has no permissions\r\n",
+                _ => ":1\r\n",
+            })
+            .await;
+            if command.starts_with("EVALSHA") {
+                return;
+            }
+        }
+    }
+}
+
+fn release(io: &IoThread) -> Arc<Operation> {
+    let token = TokenSource::new().fresh(&*io.environment().entropy);
+    let ttl = Duration::from_secs(60);
+    let want = Want::Release { ttl };
+    Arc::new(Operation::new(Resource::from("r"), token, want))
+}
+
+/// Waits until the node votes, or does not; why not.
+async fn until(inbox: &Inbox, votes: bool) -> String {
+    loop {
+        match inbox.status() {
+            NodeStatus::Voting if votes => return String::new(),
+            NodeStatus::Abstaining(reason) if !votes => return reason.to_string(),
+            _ => tokio::task::yield_now().await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_was_of_use_is_made_anew_without_a_longer_pause() {
+    let io = IoThread::start().unwrap();
+    let server = Server::start("pause");
+    let (driver, inbox) = server.driver(&io);
+    let driver = tokio::spawn(driver.run());
+    let mut peer = server.accept().await;
+    for _ in 0..10 {
+        peer.shake_hands().await;
+        until(&inbox, true).await;
+        let round = Round::new(1, Goal::All);
+        inbox.submit(release(&io), Reply::new(Arc::clone(&round), 0));
+        peer.command().await;
+        peer.answer(":1\r\n").await;
+        round.decided().await;
+        drop(peer);
+        until(&inbox, false).await;
+        let closed = Instant::now();
+        peer = server.accept().await;
+        let pause = closed.elapsed();
+        assert!(pause <= FIRST_PAUSE + STEP, "{pause:?}");
+    }
+    // Without an answer behind the handshake the pause grows.
+    let mut pause = Duration::ZERO;
+    for _ in 0..10 {
+        peer.shake_hands().await;
+        until(&inbox, true).await;
+        drop(peer);
+        until(&inbox, false).await;
+        let closed = Instant::now();
+        peer = server.accept().await;
+        pause = closed.elapsed();
+    }
+    assert!(pause >= LONGEST_PAUSE / 2, "{pause:?}");
+    driver.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
+    let io = IoThread::start().unwrap();
+    let server = Server::start("plain");
+    let (driver, inbox) = server.driver(&io);
+    let driver = tokio::spawn(driver.run());
+    let mut peer = server.accept().await;
+    peer.command().await;
+    drop(peer);
+    let mut peer = server.accept().await;
+    let reason = until(&inbox, false).await;
+    assert!(reason.contains("does it want TLS"), "{reason}");
+    peer.shake_hands().await;
+    until(&inbox, true).await;
+    drop(peer);
+    let mut peer = server.accept().await;
+    peer.command().await;
+    drop(peer);
+    let _peer = server.accept().await;
+    let reason = until(&inbox, false).await;
+    assert_eq!(reason, crate::redis::connection::handshake::CLOSED);
+    driver.abort();
+}
+
+/// A clock that panics when it is told to, once.
+struct Moody {
+    clock: Arc<dyn Clock>,
+    panics: AtomicBool,
+}
+
+impl Clock for Moody {
+    fn now(&self) -> Moment {
+        assert!(!self.panics.swap(false, Ordering::Relaxed), "on purpose");
+        self.clock.now()
+    }
+
+    fn wall(&self) -> Duration {
+        self.clock.wall()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        self.clock.sleep_until(at)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_panics_goes_on_with_another_connection_and_repeats_its_releases() {
+    const TIME: &str = "*2\r\n$4\r\n5000\r\n$1\r\n0\r\n";
+    let io = IoThread::start().unwrap();
+    let server = Server::start("panic");
+    let (mut driver, inbox) = server.driver(&io);
+    let clock = Arc::new(Moody {
+        clock: io.environment().clock,
+        panics: AtomicBool::new(false),
+    });
+    let fleet = Arc::new(Fleet::new(RestartGuard::Off, LONGEST_PAUSE, 1));
+    let its_clock = Arc::clone(&clock) as Arc<dyn Clock>;
+    driver.warden = Some(Warden::new(&driver.name, &fleet, false, its_clock));
+    let driver = tokio::spawn(driver.run());
+    let mut peer = server.accept().await;
+    peer.shake_hands().await;
+    assert_eq!(peer.command().await, "TIME");
+    peer.answer(TIME).await;
+    until(&inbox, true).await;
+    tokio::time::advance(RedisOptions::default().heartbeat).await;
+    assert_eq!(peer.command().await, "TIME");
+    let round = Round::new(1, Goal::All);
+    inbox.submit(release(&io), Reply::new(Arc::clone(&round), 0));
+    let sent = peer.command().await;
+
+    clock.panics.store(true, Ordering::Relaxed);
+    peer.answer(TIME).await;
+    round.decided().await;
+    assert!(round.tally().failed == 1 && round.seats().reached & 1 == 1);
+    let mut peer = server.accept().await;
+    peer.shake_hands().await;
+    assert_eq!(peer.command().await, "TIME");
+    assert_eq!(peer.command().await, sent);
+    peer.answer(&format!("{TIME}:1\r\n")).await;
+    until(&inbox, true).await;
+    assert!(!inbox.owes(Instant::now()));
+    driver.abort();
+}

@@ -1,0 +1,379 @@
+//! Where operations wait for the driver.
+
+mod debts;
+mod retired;
+mod state;
+mod status;
+mod submission;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::env::caught::caught;
+use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
+use crate::redis::cluster::Part;
+use crate::redis::connection::socket::Writer;
+use crate::redis::protocol::command::Tongue;
+use state::{Direct, End, Gate, State, Written};
+pub(in crate::redis) use submission::{Owed, Route, Submission};
+
+use super::metrics::Pulse;
+
+/// The way from the callers to the driver. Everything here returns at once.
+pub(in crate::redis) struct Inbox {
+    /// The pool's name, for the log.
+    pub(in crate::redis) name: Arc<str>,
+    state: Mutex<State>,
+    /// Tells `settled` that the first attempt to connect is over.
+    settled: Notify,
+    /// Told when an answer is overdue, again and again while it is, and by whoever else has a
+    /// reason to ask whether the server is the one that is meant.
+    doubts: Arc<Notify>,
+    max_in_flight: usize,
+    /// See [`Node::epoch`](crate::Node::epoch).
+    epoch: AtomicU32,
+    listeners: Mutex<Vec<EpochListener>>,
+    pub(in crate::redis) pulse: Pulse,
+    /// Of which Cluster the server is a part, and which one.
+    part: Option<Part>,
+}
+
+impl Inbox {
+    /// Of a server by itself.
+    #[cfg(test)]
+    pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
+        Self::of_part(name, max_in_flight, None)
+    }
+
+    pub(super) fn of_part(name: Arc<str>, max_in_flight: usize, part: Option<Part>) -> Self {
+        let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
+        Self {
+            name,
+            state: Mutex::new(State {
+                gate: Gate::Closed(connecting),
+                is_connected: false,
+                quarantine: None,
+                suspicion: None,
+                queue: Vec::new(),
+                direct: None,
+                written: Vec::new(),
+                unwritten: Vec::new(),
+                owed: VecDeque::new(),
+                outstanding: 0,
+                driver: None,
+                is_settled: false,
+                end: None,
+            }),
+            part,
+            epoch: AtomicU32::new(0),
+            listeners: Mutex::default(),
+            pulse: Pulse::new(),
+            settled: Notify::new(),
+            doubts: Arc::default(),
+            max_in_flight,
+        }
+    }
+
+    pub(in crate::redis) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        // Only a part of a Cluster is retired, and nobody but the Cluster submits to it.
+        let _ = self.deliver(Submission::new(operation, reply, Route::default()));
+    }
+
+    /// Gives the submission back where the server is no part of its Cluster any more.
+    pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
+        let (operation, route) = (&submission.operation, submission.route);
+        let is_release = matches!(operation.want(), Want::Release { .. });
+        let mut state = self.lock();
+        if state.is_retired() {
+            return Err(submission);
+        }
+        // Under the lock: a release that is submitted behind this check is queued behind it, too.
+        let is_late = route.hops > 0
+            && matches!(operation.want(), Want::Acquire { .. })
+            && submission.reply.is_retracted();
+        let refusal = match &state.gate {
+            _ if is_late => {
+                let detail = "the keys' slot moved, and nobody waits any more";
+                Some(NodeError::unsent(NodeErrorKind::Server, detail))
+            }
+            Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
+                let detail = "too many operations are in flight";
+                Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
+            }
+            Gate::Suspect(error) | Gate::Quarantined(error) if !is_release => Some(error.clone()),
+            Gate::Open | Gate::Suspect(_) | Gate::Quarantined(_) => None,
+            Gate::Closed(error) => Some(error.clone()),
+        };
+        if let Some(error) = refusal {
+            if let Some(owed) = Owed::for_release(operation, route) {
+                state.owe(owed);
+            }
+            drop(state);
+            self.pulse.failed(error.kind(), 1);
+            submission.reply.answer(Answer::Failed(error));
+        } else {
+            state.outstanding += 1;
+            let driver = match state.write(&submission) {
+                Written::Nothing => {
+                    state.queue.push(submission);
+                    state.driver.take()
+                }
+                Written::Part => {
+                    state.written.push(submission);
+                    state.driver.take()
+                }
+                // The driver hears of it when the answer comes.
+                Written::All => {
+                    state.written.push(submission);
+                    None
+                }
+            };
+            drop(state);
+            if let Some(driver) = driver {
+                driver.wake();
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::redis) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(in crate::redis) fn on_new_epoch(&self, listener: EpochListener) {
+        let listeners = self.listeners.lock();
+        let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
+        listeners.push(listener);
+    }
+
+    /// No more operations will come; the driver sends what is queued and ends.
+    pub(in crate::redis) fn end(&self) {
+        let driver = {
+            let mut state = self.lock();
+            state.end.get_or_insert(End::Dropped);
+            state.driver.take()
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    // What follows is the driver's side.
+
+    /// A connection is there: from here on it votes, unless it is in `quarantine`. Returns what is
+    /// owed from before, to be sent ahead of everything else.
+    pub(super) fn open(
+        &self,
+        writer: &Arc<dyn Writer>,
+        tongue: &Tongue,
+        quarantine: Option<NodeError>,
+    ) -> Vec<Owed> {
+        let now = Instant::now();
+        self.pulse.connected(now);
+        let owed = {
+            let mut state = self.lock();
+            state.is_connected = true;
+            // Whoever waits for it to settle wants to hear how the quarantine turns out.
+            state.is_settled |= quarantine.is_none();
+            // A server that was refused stays refused until the guard says otherwise.
+            state.quarantine = quarantine.map(|looked_at| match &state.gate {
+                Gate::Closed(error) if error.kind() == NodeErrorKind::Refused => error.clone(),
+                _ => looked_at,
+            });
+            state.suspicion = None;
+            state.set_gate();
+            state.direct = Some(Direct {
+                writer: Arc::clone(writer),
+                tongue: tongue.clone(),
+                is_calm: false,
+            });
+            std::mem::take(&mut state.owed)
+        };
+        self.settled.notify_waiters();
+        owed.into_iter().filter(|owed| owed.until > now).collect()
+    }
+
+    /// An answer is overdue.
+    pub(super) fn suspect(&self, overdue: Duration) {
+        let detail = format!("no answer for {} ms", overdue.as_millis());
+        let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
+        self.pulse.ails(&error);
+        {
+            let mut state = self.lock();
+            state.suspicion = Some(error);
+            state.is_settled = true;
+            state.set_gate();
+        }
+        self.settled.notify_waiters();
+        self.doubts.notify_one();
+        self.alarm();
+    }
+
+    /// See the field. For one task to wait on.
+    pub(super) fn doubts(&self) -> &Arc<Notify> {
+        &self.doubts
+    }
+
+    /// The overdue answer came.
+    pub(in crate::redis) fn trust(&self) {
+        let mut state = self.lock();
+        state.suspicion = None;
+        state.set_gate();
+    }
+
+    /// The node votes no for this reason, or for none any more. `is_settled` as in
+    /// [`Action::Hold`](crate::restart_check::Action::Hold).
+    pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
+        {
+            let mut state = self.lock();
+            state.quarantine = reason;
+            state.is_settled |= is_settled;
+            state.set_gate();
+        }
+        if is_settled {
+            self.settled.notify_waiters();
+        }
+    }
+
+    /// What the node granted before counts no more. To be called while it is in quarantine, so that
+    /// nothing is granted meanwhile.
+    pub(super) fn begin_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        let listeners = self.listeners.lock();
+        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        for tell in listeners {
+            caught("a listener to epochs", &*tell);
+        }
+    }
+
+    /// There is no connection, for this reason. What is queued was never sent.
+    pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+        self.pulse.disconnected(error);
+        let (written, queue) = {
+            let mut state = self.lock();
+            if !state.is_retired() {
+                state.gate = Gate::Closed(error.clone());
+            }
+            state.is_connected = false;
+            state.is_settled = true;
+            state.outstanding = 0;
+            for owed in owed {
+                state.owe(owed);
+            }
+            state.direct = None;
+            state.unwritten.clear();
+            let written = std::mem::take(&mut state.written);
+            let queue = std::mem::take(&mut state.queue);
+            for submission in written.iter().chain(&queue) {
+                if let Some(owed) = Owed::for_release(&submission.operation, submission.route) {
+                    state.owe(owed);
+                }
+            }
+            (written, queue)
+        };
+        self.settled.notify_waiters();
+        self.pulse.failed(error.kind(), written.len() + queue.len());
+        // Ahead of the answers: whoever hears one may ask the successor next.
+        self.hand_over_owed();
+        // What a caller wrote by itself may have been served, and is to be undone.
+        let sent = error.clone().into_sent();
+        for submission in written {
+            submission.reply.answer(Answer::Failed(sent.clone()));
+        }
+        for submission in queue {
+            submission.reply.answer(Answer::Failed(error.clone()));
+        }
+        self.alarm();
+    }
+
+    /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
+    /// Leaves the waker where there is nothing, and lets a caller write where it `is_calm`.
+    ///
+    /// To be called when nothing is [`written`](Self::take_written) that the driver has not heard
+    /// of; otherwise the order would be lost, and so it takes nothing then.
+    pub(in crate::redis) fn take(
+        &self,
+        taken: &mut Vec<Submission>,
+        answered: usize,
+        is_calm: bool,
+        context: &Context<'_>,
+    ) -> Taken {
+        let mut state = self.lock();
+        state.outstanding = state.outstanding.saturating_sub(answered);
+        if state.is_retired() {
+            return Taken::Retired;
+        }
+        if !state.written.is_empty() {
+            return Taken::Overtaken;
+        }
+        std::mem::swap(&mut state.queue, taken);
+        if taken.is_empty() {
+            state.driver = Some(context.waker().clone());
+        }
+        let is_calm = is_calm && taken.is_empty();
+        if let Some(direct) = &mut state.direct {
+            direct.is_calm = is_calm;
+        }
+        if !taken.is_empty() {
+            Taken::Some
+        } else if state.end.is_some() {
+            Taken::Ended
+        } else {
+            Taken::Nothing
+        }
+    }
+
+    /// Moves what callers wrote by themselves into `taken`, which is empty, and what of it the
+    /// socket did not take to the end of `output`. From here on callers leave the writing to the
+    /// driver, until it says that it is calm again.
+    pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
+        let mut state = self.lock();
+        if let Some(direct) = &mut state.direct {
+            direct.is_calm = false;
+        }
+        std::mem::swap(&mut state.written, taken);
+        output.extend_from_slice(&state.unwritten);
+        state.unwritten.clear();
+    }
+
+    /// Whether the node was dropped; otherwise leaves the waker.
+    pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
+        let mut state = self.lock();
+        state.driver = Some(context.waker().clone());
+        HasEnded(state.end.is_some())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock panics. The longest is a lone caller's write to the socket.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What [`Inbox::take`] found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::redis) enum Taken {
+    /// Something to send.
+    Some,
+    Nothing,
+    /// Nothing, and nothing will come any more.
+    Ended,
+    /// Something was written that the driver has to hear of first.
+    Overtaken,
+    /// The server is no part of its Cluster any more.
+    Retired,
+}
+
+/// Whether the node was dropped.
+#[derive(Clone, Copy)]
+pub(in crate::redis) struct HasEnded(pub(in crate::redis) bool);
+
+#[cfg(test)]
+mod tests;

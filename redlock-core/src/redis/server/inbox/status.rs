@@ -1,0 +1,40 @@
+//! The status and the figures of a node.
+
+use tokio::time::Instant;
+
+use crate::node::{NodeStatus, NodeVitals};
+
+use super::Inbox;
+use super::state::Gate;
+
+impl Inbox {
+    /// Whether it would vote: neither kept from it here, nor known to answer with errors.
+    pub(in crate::redis) fn status(&self) -> NodeStatus {
+        match &self.lock().gate {
+            Gate::Open => match self.pulse.refusals.reason(Instant::now()) {
+                None => NodeStatus::Voting,
+                Some(error) => NodeStatus::Abstaining(error),
+            },
+            Gate::Suspect(error) | Gate::Quarantined(error) | Gate::Closed(error) => {
+                NodeStatus::Abstaining(error.clone())
+            }
+        }
+    }
+
+    /// What is known here of how the node has been doing.
+    pub(in crate::redis) fn vitals(&self) -> NodeVitals {
+        let mut vitals = self.pulse.vitals();
+        vitals.in_flight = self.lock().outstanding;
+        vitals
+    }
+
+    pub(in crate::redis) async fn settled(&self) {
+        loop {
+            let settled = self.settled.notified();
+            if self.lock().is_settled {
+                return;
+            }
+            settled.await;
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The figures of one node, kept by the way.
+//!
+//! An answer costs a few plain stores, and no clock is read for it; only what goes wrong takes a
+//! lock.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::refusals::Refusals;
+use crate::node::NodeVitals;
+use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeErrorKind};
+
+/// The longest answer is told of a window of this length and of the one before.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// A reading that took longer is not taken in the place of a better one.
+const VAGUE: Duration = Duration::from_millis(250);
+
+/// No clock is so far behind.
+const UNREAD: i64 = i64::MIN;
+
+/// Lives as long as the node, over all its connections.
+pub(in crate::redis) struct Pulse {
+    began: Instant,
+    latency: Latencies,
+    /// In the order of [`NodeErrorKind::ALL`].
+    errors: [AtomicU64; NodeErrorKind::ALL.len()],
+    pub(super) refusals: Refusals,
+    /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] where there is no reading.
+    clock_ahead_us: AtomicI64,
+    state: Mutex<State>,
+}
+
+/// In ns. Only the driver writes them, so each is stored as if it were alone.
+#[derive(Default)]
+struct Latencies {
+    answers: AtomicU64,
+    last: AtomicU64,
+    smoothed: AtomicU64,
+    total: AtomicU64,
+    longest: AtomicU64,
+    longest_before: AtomicU64,
+    /// When the present window began, since the node did.
+    window: AtomicU64,
+}
+
+struct State {
+    is_connected: bool,
+    since: Instant,
+    connections: u64,
+    last_error: Option<(NodeError, Instant)>,
+    clock: Option<ClockReading>,
+}
+
+/// The node's clock against this host's, as a check found it.
+#[derive(Clone, Copy)]
+pub(super) struct ClockReading {
+    pub(super) ahead_us: i64,
+    /// By how much it is ahead of the monotonic clock, which does not jump.
+    pub(super) ahead_of_ours_us: i64,
+    pub(super) is_apart: bool,
+    pub(super) within: Duration,
+    pub(super) at: Instant,
+}
+
+impl Pulse {
+    pub(in crate::redis) fn new() -> Self {
+        let began = Instant::now();
+        Self {
+            began,
+            latency: Latencies::default(),
+            errors: Default::default(),
+            refusals: Refusals::default(),
+            clock_ahead_us: AtomicI64::new(UNREAD),
+            state: Mutex::new(State {
+                is_connected: false,
+                since: began,
+                connections: 0,
+                last_error: None,
+                clock: None,
+            }),
+        }
+    }
+
+    pub(super) fn connected(&self, now: Instant) {
+        self.refusals.voted();
+        let mut state = self.lock();
+        state.is_connected = true;
+        state.since = now;
+        state.connections += 1;
+        // It may be another server.
+        state.clock = None;
+        self.clock_ahead_us.store(UNREAD, Relaxed);
+    }
+
+    /// There is no connection, for this reason.
+    pub(super) fn disconnected(&self, error: &NodeError) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        if std::mem::replace(&mut state.is_connected, false) {
+            state.since = now;
+        }
+        state.clock = None;
+        self.clock_ahead_us.store(UNREAD, Relaxed);
+        state.last_error = Some((error.clone(), now));
+    }
+
+    /// Something is wrong with the connection or on the server.
+    pub(in crate::redis) fn ails(&self, error: &NodeError) {
+        self.lock().last_error = Some((error.clone(), Instant::now()));
+    }
+
+    /// So many operations were not served.
+    pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
+        self.errors[kind as usize].fetch_add(operations as u64, Relaxed);
+    }
+
+    /// Answers have come. To be called before they are counted.
+    pub(in crate::redis) fn heard(&self, now: Instant) {
+        let (it, now) = (&self.latency, self.nanos(now));
+        let age = now.saturating_sub(it.window.load(Relaxed));
+        if age >= nanos(WINDOW) {
+            let before = if age < nanos(2 * WINDOW) {
+                it.longest.load(Relaxed)
+            } else {
+                0
+            };
+            it.longest_before.store(before, Relaxed);
+            it.longest.store(0, Relaxed);
+            it.window.store(now, Relaxed);
+        }
+    }
+
+    /// How many answers have come.
+    pub(in crate::redis) fn answers(&self) -> u64 {
+        self.latency.answers.load(Relaxed)
+    }
+
+    /// An answer has come, after so long.
+    pub(in crate::redis) fn answered(&self, after: Duration) {
+        let (it, after) = (&self.latency, nanos(after));
+        let answers = it.answers.load(Relaxed);
+        let smoothed = it.smoothed.load(Relaxed);
+        // As TCP smooths its round trips (RFC 6298).
+        let smoothed = match answers {
+            0 => after,
+            _ => smoothed - smoothed / 8 + after / 8,
+        };
+        it.smoothed.store(smoothed, Relaxed);
+        it.last.store(after, Relaxed);
+        it.longest
+            .store(it.longest.load(Relaxed).max(after), Relaxed);
+        it.total
+            .store(it.total.load(Relaxed).wrapping_add(after), Relaxed);
+        it.answers.store(answers + 1, Relaxed);
+    }
+
+    /// Adds the sums of a server that is none of the node's any more. Not beside answers of its own.
+    pub(in crate::redis) fn outlive(&self, gone: NodeVitals) {
+        for (kind, count) in gone.errors.iter() {
+            self.errors[kind as usize].fetch_add(count, Relaxed);
+        }
+        let (it, total) = (&self.latency, gone.latency.map(|it| nanos(it.total)));
+        it.total.fetch_add(total.unwrap_or(0), Relaxed);
+        it.answers.fetch_add(gone.answers, Relaxed);
+        let now = Instant::now();
+        let mut state = self.lock();
+        state.connections += gone.connections;
+        let last = gone.last_error;
+        let last = last.and_then(|it| Some((it.error, now.checked_sub(it.ago)?)));
+        state.last_error = [state.last_error.take(), last]
+            .into_iter()
+            .flatten()
+            .max_by_key(|(_, at)| *at);
+    }
+
+    pub(super) fn read_clock(&self, reading: ClockReading) {
+        if reading.within <= VAGUE || self.clock_ahead_us().is_none() {
+            self.clock_ahead_us.store(reading.ahead_of_ours_us, Relaxed);
+        }
+        self.lock().clock = Some(reading);
+    }
+
+    /// By how much the node's clock is ahead of this host's monotonic one, in µs.
+    pub(super) fn clock_ahead_us(&self) -> Option<i64> {
+        let ahead = self.clock_ahead_us.load(Relaxed);
+        (ahead != UNREAD).then_some(ahead)
+    }
+
+    /// Whether it is known that the node's clock is apart from the others'.
+    pub(super) fn is_clock_apart(&self) -> bool {
+        self.lock().clock.is_some_and(|reading| reading.is_apart)
+    }
+
+    /// What is known by now; what only others know is left blank.
+    pub(in crate::redis) fn vitals(&self) -> NodeVitals {
+        let now = Instant::now();
+        let answers = self.answers();
+        let state = self.lock();
+        let last_error = state.last_error.as_ref();
+        NodeVitals {
+            is_connected: state.is_connected,
+            since: Some(now.saturating_duration_since(state.since)),
+            connections: state.connections,
+            answers,
+            latency: (answers > 0).then(|| self.latency(now)),
+            errors: ErrorCounts::from_fn(|kind| self.errors[kind as usize].load(Relaxed)),
+            last_error: last_error.map(|(error, at)| LastError {
+                error: error.clone(),
+                ago: now.saturating_duration_since(*at),
+            }),
+            clock: state.clock.map(|reading| ClockOffset {
+                ahead_us: reading.ahead_us,
+                within: reading.within,
+                ago: now.saturating_duration_since(reading.at),
+                is_apart: reading.is_apart,
+            }),
+            ..NodeVitals::default()
+        }
+    }
+
+    fn latency(&self, now: Instant) -> Latency {
+        let it = &self.latency;
+        let age = self.nanos(now).saturating_sub(it.window.load(Relaxed));
+        let mut longest = 0;
+        if age < nanos(2 * WINDOW) {
+            longest = it.longest.load(Relaxed);
+        }
+        if age < nanos(WINDOW) {
+            longest = longest.max(it.longest_before.load(Relaxed));
+        }
+        Latency {
+            last: Duration::from_nanos(it.last.load(Relaxed)),
+            smoothed: Duration::from_nanos(it.smoothed.load(Relaxed)),
+            longest: (longest > 0).then(|| Duration::from_nanos(longest)),
+            total: Duration::from_nanos(it.total.load(Relaxed)),
+        }
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        nanos(at.saturating_duration_since(self.began))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As a word; 584 years are enough.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn latency(pulse: &Pulse) -> Latency {
+        pulse.vitals().latency.expect("an answer has come")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn latency_is_smoothed_and_the_longest_is_forgotten_after_two_windows() {
+        let pulse = Pulse::new();
+        assert!(pulse.vitals().latency.is_none());
+        let answer = |after| {
+            pulse.heard(Instant::now());
+            pulse.answered(after);
+        };
+        answer(ms(80));
+        let first = latency(&pulse);
+        assert_eq!((first.last, first.smoothed), (ms(80), ms(80)));
+        answer(ms(8));
+        let second = latency(&pulse);
+        assert_eq!((second.last, second.smoothed), (ms(8), ms(71)));
+        assert_eq!((second.longest, second.total), (Some(ms(80)), ms(88)));
+
+        tokio::time::advance(WINDOW).await;
+        assert_eq!(latency(&pulse).longest, Some(ms(80)));
+        answer(ms(1));
+        assert_eq!(
+            latency(&pulse).longest,
+            Some(ms(80)),
+            "of the window before"
+        );
+        tokio::time::advance(WINDOW).await;
+        assert_eq!(latency(&pulse).longest, Some(ms(1)));
+        tokio::time::advance(WINDOW).await;
+        assert_eq!(latency(&pulse).longest, None);
+        answer(ms(2));
+        assert_eq!(latency(&pulse).longest, Some(ms(2)));
+        assert_eq!(pulse.vitals().answers, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
+        let pulse = Pulse::new();
+        pulse.connected(Instant::now());
+        tokio::time::advance(ms(5)).await;
+        for detail in ["closed", "refused", "refused still"] {
+            let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
+            pulse.disconnected(&error);
+            tokio::time::advance(ms(10)).await;
+        }
+        let vitals = pulse.vitals();
+        assert!(!vitals.is_connected && vitals.connections == 1);
+        assert_eq!(vitals.since, Some(ms(30)));
+        let last = vitals.last_error.unwrap();
+        assert_eq!(
+            (&*last.error.to_string(), last.ago),
+            ("refused still", ms(10))
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! One server: the inbox for its operations, and the driver that connects to it and serves them.
+
+pub(super) mod driver;
+pub(super) mod inbox;
+pub(super) mod link;
+mod locate;
+pub(super) mod metrics;
+mod refusals;
+mod restart_check;
+mod serve;

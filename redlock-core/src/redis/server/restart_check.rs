@@ -1,0 +1,389 @@
+//! A node's guard as its driver has it: the check on the wire, and what it came to.
+
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::env::caught::log;
+use crate::env::{Clock, Moment};
+use crate::node::{NodeError, NodeErrorKind};
+use crate::redis::connection::vetting::{Facts, refused};
+use crate::redis::protocol::wire::{Digits, Value, pack};
+use crate::restart_check::{
+    Action, CLOCK_WINDOW, Check, Fleet, RestartGuard, Sentry, SentryOptions,
+};
+
+use super::metrics::ClockReading;
+
+/// When to look again at a node that did not take its marker: another process may have been faster, or
+/// the write too late.
+const NOT_TAKEN: Duration = Duration::from_millis(250);
+
+/// Sets the marker where it is what it should be, and it is not too late; answers the time and the
+/// marker. `-` stands for a marker that is missing, `=` comes before one that is there. The marker's
+/// second version is the second line of its text, and has a key of its own: who knows the first one
+/// only takes any other text for garbage. A user who may not touch that key does without.
+const CHECK: &str = "\
+    local time = redis.call('TIME') \
+    local second = KEYS[1] .. ':2' \
+    local marker = redis.pcall('GET', KEYS[1]) \
+    if type(marker) == 'table' then marker = 'of another type' end \
+    local more = marker and redis.pcall('GET', second) \
+    if type(more) == 'string' then marker = marker .. '\\n' .. more end \
+    local found = marker and '=' .. marker or '-' \
+    local now = time[1] * 1000 + math.floor(time[2] / 1000) \
+    if ARGV[1] and found == ARGV[1] and now <= tonumber(ARGV[3]) then \
+      marker = ARGV[2] \
+      local line, more = string.match(marker, '^([^\\n]*)\\n(.*)$') \
+      redis.call('SET', KEYS[1], line or marker) \
+      if more then redis.pcall('SET', second, more) end \
+    end \
+    return {time[1], time[2], marker}";
+
+/// Lives as long as the node, over all its connections.
+pub(super) struct Warden {
+    pool: Arc<str>,
+    fleet: Arc<Fleet>,
+    sentry: Sentry,
+    clock: Arc<dyn Clock>,
+    /// Of the server at the other end of the present connection.
+    run_id: Option<String>,
+    /// What the next check is to write.
+    write: Option<Write>,
+    /// What the last question came with.
+    written: Option<Write>,
+    /// The fleet's doubts as of the last question.
+    doubts: u64,
+    /// When the check that is out was sent.
+    asked: Moment,
+    is_voting: bool,
+    /// The reason for not voting as the log had it last, without figures.
+    logged: String,
+    warned: Vec<String>,
+    waker: Option<Waker>,
+    logged_clock: LoggedClock,
+    /// Other processes have other settings, and the log says so.
+    disagreement: Option<String>,
+}
+
+/// What the log says of the server's clock.
+#[derive(Default)]
+struct LoggedClock {
+    /// It is not this host's.
+    is_off: bool,
+    /// It is not the other nodes'.
+    is_apart: bool,
+}
+
+struct Write {
+    expected: Option<Vec<u8>>,
+    new: Vec<u8>,
+    not_after: Duration,
+}
+
+/// What a check came to, for the connection.
+pub(super) struct Outcome {
+    /// The connection is to end for this reason.
+    pub(super) refusal: Option<NodeError>,
+    /// Why the node must not vote; `None`: it may.
+    pub(super) quarantine: Option<NodeError>,
+    pub(super) is_settled: bool,
+    pub(super) is_new_epoch: bool,
+    /// When to check again.
+    pub(super) look_again: Option<Duration>,
+    pub(super) clock: ClockReading,
+}
+
+impl Warden {
+    pub(super) fn new(
+        pool: &Arc<str>,
+        fleet: &Arc<Fleet>,
+        trust_aof: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let options = SentryOptions { trust_aof };
+        Self {
+            pool: Arc::clone(pool),
+            fleet: Arc::clone(fleet),
+            sentry: Sentry::new(Arc::clone(fleet), Arc::clone(pool), options),
+            asked: clock.now(),
+            clock,
+            run_id: None,
+            write: None,
+            written: None,
+            doubts: fleet.doubts(),
+            is_voting: false,
+            logged: String::new(),
+            warned: Vec::new(),
+            waker: None,
+            logged_clock: LoggedClock::default(),
+            disagreement: None,
+        }
+    }
+
+    /// Whether anything is done about a node that may have forgotten locks.
+    pub(super) fn is_on(&self) -> bool {
+        self.fleet.guard() != RestartGuard::Off
+    }
+
+    /// The marker's key, where the node has one.
+    pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
+        self.is_on().then(|| self.fleet.marker_key().into())
+    }
+
+    /// A connection is there, to a server like that.
+    pub(super) fn connected(&mut self, facts: Facts, warnings: Vec<String>) {
+        self.run_id = facts.run_id;
+        self.write = None;
+        for warning in &warnings {
+            if !self.warned.contains(warning) {
+                log!(warn, pool = %self.pool, "{warning}");
+            }
+        }
+        self.warned = warnings;
+    }
+
+    /// There is no connection.
+    pub(super) fn unreachable(&mut self) {
+        self.sentry.unreachable();
+        self.is_voting = false;
+    }
+
+    /// Another node's check raised a question that wants this one to be asked too.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.fleet.doubts() != self.doubts
+    }
+
+    /// The task that asks, which is to be woken where another node's check wants this one to be asked.
+    pub(super) fn wake(&mut self, waker: &Waker) {
+        if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
+            self.waker = Some(waker.clone());
+            self.sentry.wake_on_doubt(waker.clone());
+        }
+    }
+
+    /// The bytes of the next check.
+    pub(super) fn question(&mut self) -> Vec<u8> {
+        self.doubts = self.fleet.doubts();
+        self.asked = self.clock.now();
+        if !self.is_on() {
+            // No marker, and nobody who needs to be allowed to look for one.
+            return pack([&b"TIME"[..]].into_iter());
+        }
+        let key = self.fleet.marker_key();
+        let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
+        self.written = self.write.take();
+        let Some(write) = &self.written else {
+            return pack(head.into_iter());
+        };
+        let expected = match &write.expected {
+            Some(expected) => [b"=".as_slice(), expected].concat(),
+            None => b"-".to_vec(),
+        };
+        let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
+        let not_after = Digits::of(not_after);
+        let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
+        pack(head.into_iter().chain(tail))
+    }
+
+    /// Whether the marker still is what the last question was to replace.
+    fn has_left(&self, marker: Option<&[u8]>) -> bool {
+        let written = self.written.as_ref();
+        written.is_some_and(|write| write.expected.as_deref() == marker)
+    }
+
+    /// What the answer to the last question comes to. An error ends the connection.
+    pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<Outcome, NodeError> {
+        let (time, marker) = self.read(value)?;
+        let answered = self.clock.now();
+        let round_trip = answered.saturating_since(self.asked);
+        let mut clock = self.compare_with_wall(time, round_trip);
+        let doubts = self.fleet.doubts();
+        let verdict = self.sentry.check(&Check {
+            run_id: self.run_id.as_deref(),
+            marker,
+            time,
+            asked: self.asked,
+            answered,
+        });
+        // It goes along with the next question.
+        self.write = verdict.aside.map(|aside| Write {
+            expected: Some(aside.expected),
+            new: aside.new,
+            not_after: Duration::MAX,
+        });
+        if verdict.disagreement != self.disagreement {
+            if let Some(text) = &verdict.disagreement {
+                log!(warn, pool = %self.pool, "{text}");
+            }
+            self.disagreement = verdict.disagreement;
+        }
+        // The others are to be asked, and this node when its verdict says.
+        self.doubts += self.fleet.doubts() - doubts;
+        clock.is_apart = self.compare_with_others(verdict.apart_ms);
+        if let Some(ms) = verdict.stepped_ms {
+            log!(
+                warn,
+                pool = %self.pool, by_ms = ms,
+                "the node's clock stepped: it drops locks early, or late",
+            );
+        }
+        let quarantined = |reason| Some(NodeError::unsent(NodeErrorKind::Quarantined, reason));
+        let mut outcome = Outcome {
+            refusal: None,
+            quarantine: None,
+            is_settled: true,
+            is_new_epoch: verdict.is_new_epoch,
+            look_again: verdict.look_again,
+            clock,
+        };
+        match verdict.action {
+            Action::Vote => self.log_vote(),
+            Action::Hold {
+                reason,
+                look_again,
+                is_settled,
+            } => {
+                if is_settled {
+                    self.log_hold(&reason);
+                }
+                outcome.quarantine = quarantined(reason);
+                outcome.is_settled = is_settled;
+                outcome.look_again = Some(look_again);
+            }
+            Action::Write {
+                expected, reason, ..
+            } if self.has_left(expected.as_deref()) => {
+                // Asked first: what is written then is held against what is there then.
+                let reason = format!("it does not take its marker; {reason}");
+                self.log_hold(&reason);
+                outcome.quarantine = quarantined(reason);
+                outcome.look_again = Some(NOT_TAKEN);
+            }
+            Action::Write {
+                expected,
+                new,
+                not_after,
+                reason,
+            } => {
+                self.write = Some(Write {
+                    expected,
+                    new,
+                    not_after,
+                });
+                self.is_voting = false;
+                outcome.quarantine = quarantined(reason);
+                outcome.is_settled = false;
+                outcome.look_again = Some(Duration::ZERO);
+            }
+            Action::Refuse { reason } => {
+                self.is_voting = false;
+                outcome.refusal = Some(refused(reason));
+                outcome.quarantine.clone_from(&outcome.refusal);
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn read<'a>(&self, value: &'a Value<'_>) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
+        let number = |value: &Value<'_>| match value {
+            Value::Bulk(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+            _ => None,
+        };
+        if let Value::Error(text) = value {
+            let error = NodeError::server(text);
+            if !text.starts_with(b"NOPERM") {
+                return Err(error);
+            }
+            let key = self.fleet.marker_key().escape_ascii();
+            return Err(refused(format!(
+                "`{}` does not allow its marker to be kept: {error}; allow EVAL, TIME, GET and SET \
+                 on the key `{key}` in its ACL, or set `restart_guard` to \"off\"",
+                self.pool,
+            )));
+        }
+        let read = match value {
+            Value::Array(fields) => match &fields[..] {
+                [seconds, micros, rest @ ..] => number(seconds).zip(number(micros)).map(|time| {
+                    let marker = match rest {
+                        [Value::Bulk(marker)] => Some(*marker),
+                        _ => None,
+                    };
+                    (time, marker)
+                }),
+                _ => None,
+            },
+            _ => None,
+        };
+        let ((seconds, micros), marker) = read.ok_or_else(|| {
+            let detail = "the server's answer makes no sense for what was asked";
+            NodeError::sent(NodeErrorKind::Protocol, detail)
+        })?;
+        let time = Duration::from_secs(seconds).saturating_add(Duration::from_micros(micros));
+        Ok((time, marker))
+    }
+
+    /// Warns where the node's clock is not that of this host, once until that changes.
+    fn compare_with_wall(&mut self, theirs: Duration, round_trip: Duration) -> ClockReading {
+        let ours = self.clock.wall();
+        let off = ours.abs_diff(theirs);
+        let is_off = off > CLOCK_WINDOW + round_trip;
+        if is_off && !self.logged_clock.is_off {
+            let direction = if theirs > ours { "ahead of" } else { "behind" };
+            log!(
+                warn,
+                pool = %self.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
+                "the node's clock is {direction} this host's; let one time service keep both",
+            );
+        }
+        self.logged_clock.is_off = is_off;
+        // The server read its clock at some point of the round trip, most likely in the middle.
+        let middle = ours.saturating_sub(round_trip / 2);
+        let our_middle = self.asked.saturating_add(round_trip / 2).since_origin();
+        let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        ClockReading {
+            ahead_us: micros(theirs).saturating_sub(micros(middle)),
+            ahead_of_ours_us: micros(theirs).saturating_sub(micros(our_middle)),
+            is_apart: false,
+            within: round_trip / 2,
+            at: Instant::now(),
+        }
+    }
+
+    /// Warns where the node's clock is not that of the other nodes, once until that changes.
+    fn compare_with_others(&mut self, apart_ms: Option<i64>) -> bool {
+        if let Some(by_ms) = apart_ms.filter(|_| !self.logged_clock.is_apart) {
+            let direction = if by_ms > 0 { "ahead of" } else { "behind" };
+            log!(
+                warn,
+                pool = %self.pool, by_ms = by_ms.unsigned_abs(),
+                "the node's clock is {direction} the other nodes'; it has no say in fenced locks \
+                 until they agree",
+            );
+        } else if apart_ms.is_none() && self.logged_clock.is_apart {
+            log!(info, pool = %self.pool, "the node's clock agrees with the other nodes' again");
+        }
+        self.logged_clock.is_apart = apart_ms.is_some();
+        self.logged_clock.is_apart
+    }
+
+    fn log_vote(&mut self) {
+        if !self.is_voting && !self.logged.is_empty() {
+            log!(info, pool = %self.pool, "node votes again");
+        }
+        self.is_voting = true;
+        self.logged.clear();
+    }
+
+    fn log_hold(&mut self, reason: &str) {
+        self.is_voting = false;
+        // How much longer it takes is no other reason.
+        let kind = reason.split(';').next().unwrap_or(reason);
+        if self.logged != kind {
+            log!(warn, pool = %self.pool, reason, "node in quarantine; it votes no until then");
+            kind.clone_into(&mut self.logged);
+        }
+    }
+}

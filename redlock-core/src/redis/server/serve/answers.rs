@@ -1,0 +1,181 @@
+//! What the server says.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use tokio::io::AsyncReadExt as _;
+use tokio::time::Instant;
+
+use crate::env::caught::caught;
+use crate::node::{Answer, NodeError, NodeErrorKind};
+use crate::redis::connection::handshake::{CLOSED, describe};
+use crate::redis::protocol::command::{
+    encode_with_text, interpret, is_clock_apart, is_marker_gone, is_noscript, is_of_replica,
+};
+use crate::redis::protocol::wire::Value;
+
+use super::super::inbox::Owed;
+use super::overtaken::Overtaken;
+use super::{InFlight, Purpose, Serve, lost};
+
+impl Serve<'_> {
+    /// Reads and answers until nothing more is there.
+    pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        loop {
+            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
+            let read = pin!(self.reader.read_buf(self.input.room())).poll(context);
+            match read {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
+                Poll::Ready(Ok(count)) => {
+                    self.input.arrived(count);
+                    self.heard = Instant::now();
+                    self.inbox.pulse.heard(self.heard);
+                    // An answer may be to what a caller wrote by itself.
+                    self.hear_of_written();
+                    self.answer_all()?;
+                }
+                Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
+            }
+        }
+    }
+
+    fn answer_all(&mut self) -> Result<(), NodeError> {
+        let mut input = std::mem::take(&mut self.input);
+        while let Some((value, length)) = input.reply().map_err(|_| garbled())? {
+            let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
+            self.answer(oldest, &value)?;
+            if self.overtaken.as_mut().is_some_and(Overtaken::is_spent) {
+                self.overtaken = None;
+            }
+            input.advance(length);
+        }
+        input.cut();
+        self.input = input;
+        Ok(())
+    }
+
+    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+        if self.leaves_a_replica && is_of_replica(value) {
+            // Nobody served it. If it is a release, it is owed to the next master.
+            self.in_flight.push_front(in_flight);
+            return Err(lost("the server is a replica now"));
+        }
+        let operation = match &in_flight.purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                operation
+            }
+            Purpose::Heartbeat | Purpose::Asking => {
+                self.count(&in_flight);
+                return Ok(());
+            }
+            Purpose::Memory => {
+                self.count(&in_flight);
+                return self.vet_memory(value);
+            }
+            Purpose::Probe => {
+                self.count(&in_flight);
+                self.probed(value);
+                return Ok(());
+            }
+            Purpose::Check => {
+                // A refusal ends the connection, and is no answer to count on.
+                self.checked(value)?;
+                self.count(&in_flight);
+                return Ok(());
+            }
+        };
+        if is_noscript(value) && !self.is_overtaken(operation) {
+            // Nothing was run, so asking again with the text is the first time that it is.
+            if let Purpose::Operation { route, .. } = &in_flight.purpose
+                && route.is_asking
+            {
+                self.ask_for_slot(in_flight.since);
+            }
+            self.output
+                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            self.in_flight.push_back(in_flight);
+            return Ok(());
+        }
+        self.count(&in_flight);
+        match in_flight.purpose {
+            Purpose::Operation { reply, route, .. } if route.is_barrier => {
+                self.answered += 1;
+                let is_paid = self.is_paid();
+                reply.answer(is_paid.map_or_else(Answer::Failed, |()| Answer::Absent));
+            }
+            purpose => match self.inbox.part().and_then(|part| part.reads(value)) {
+                Some(redirected) => self.hand_on(purpose, redirected),
+                None => self.tell(purpose, value),
+            },
+        }
+        Ok(())
+    }
+
+    /// Tells whoever waits what the server made of it.
+    fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
+        let dialect = self.tongue.dialect;
+        match purpose {
+            Purpose::Operation {
+                operation,
+                reply,
+                route,
+            } => {
+                self.answered += 1;
+                if is_marker_gone(value) {
+                    self.doubt();
+                }
+                if is_clock_apart(value) {
+                    self.look_at_clock();
+                }
+                let answer = interpret(&operation, dialect, self.epoch, value);
+                let answer = self.as_far_as_it_counts(&operation, answer);
+                if let Answer::Failed(error) = &answer {
+                    if let Some(owed) = Owed::for_release(&operation, route) {
+                        self.owe(owed, error);
+                    }
+                    self.inbox.pulse.failed(error.kind(), 1);
+                    self.inbox.pulse.ails(error);
+                }
+                if !is_noscript(value) {
+                    self.judge(&operation, &answer);
+                }
+                reply.answer(answer);
+            }
+            Purpose::Owed(owed) => {
+                let answer = interpret(&owed.operation, dialect, self.epoch, value);
+                let refusal = match answer {
+                    Answer::Failed(error) => Some(error),
+                    _ => None,
+                };
+                if let Some(error) = &refusal {
+                    self.owe(owed, error);
+                    self.inbox.pulse.ails(error);
+                }
+                self.tried(refusal.is_none());
+            }
+            Purpose::Heartbeat
+            | Purpose::Asking
+            | Purpose::Check
+            | Purpose::Memory
+            | Purpose::Probe => {}
+        }
+    }
+
+    /// How long the answer took, by when the bytes were read: no clock is asked for each.
+    fn count(&self, in_flight: &InFlight) {
+        let after = self.heard.saturating_duration_since(in_flight.since);
+        self.inbox.pulse.answered(after);
+        if let Some(observer) = &self.options.answers {
+            caught("an observer of answers", || observer.answered(after));
+        }
+    }
+}
+
+fn garbled() -> NodeError {
+    NodeError::sent(
+        NodeErrorKind::Protocol,
+        "what answered does not speak the Redis protocol",
+    )
+}

@@ -1,0 +1,59 @@
+//! What becomes of operations whose answer does not come, or says that they did not run.
+
+use crate::node::operation::{SharedOperation, Want};
+use crate::node::{Answer, NodeError};
+
+use super::super::inbox::Owed;
+use super::overtaken::Overtaken;
+use super::{Purpose, Serve};
+
+impl Serve<'_> {
+    /// Whether what undoes an operation that sets a key was sent already, its release or what it
+    /// gives way to: sent again now, it would come behind that, and nobody would ever undo it.
+    pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
+        if !matches!(
+            operation.want(),
+            Want::Acquire { .. } | Want::Restore { .. }
+        ) {
+            return false;
+        }
+        let in_flight = &self.in_flight;
+        let overtaken = self.overtaken.get_or_insert_with(|| {
+            Overtaken::of(in_flight.iter().map(|in_flight| &in_flight.purpose))
+        });
+        overtaken.contains(operation.token())
+    }
+
+    /// The connection is gone. Callers hear that nobody knows; releases are owed.
+    pub(super) fn give_up(&mut self, error: &NodeError) {
+        self.is_over = true;
+        self.hear_of_written();
+        let mut owed = Vec::new();
+        let mut replies = Vec::new();
+        for in_flight in self.in_flight.drain(..) {
+            match in_flight.purpose {
+                Purpose::Operation {
+                    operation,
+                    reply,
+                    route,
+                } => {
+                    owed.extend(Owed::for_release(&operation, route));
+                    replies.push(reply);
+                }
+                Purpose::Owed(still) => owed.push(still),
+                Purpose::Heartbeat
+                | Purpose::Asking
+                | Purpose::Check
+                | Purpose::Memory
+                | Purpose::Probe => {}
+            }
+        }
+        self.inbox.close(error, owed);
+        // Whatever ends the connection: these may have been served, and have to be undone.
+        let unknown = error.clone().into_sent();
+        self.inbox.pulse.failed(error.kind(), replies.len());
+        for reply in replies {
+            reply.answer(Answer::Failed(unknown.clone()));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Whether a server begins to evict keys under a live connection.
+
+use tokio::time::Instant;
+
+use crate::env::caught::log;
+use crate::node::NodeError;
+use crate::redis::connection::vetting::{Facts, Vetting, refused};
+use crate::redis::protocol::wire::Value;
+
+use super::{Purpose, Serve};
+
+/// What the server tells of its memory.
+pub(super) struct Memory {
+    facts: Facts,
+    asked: Instant,
+}
+
+impl Memory {
+    /// Of a server that told when it was connected; another one would not tell now either.
+    pub(super) fn of(facts: Facts) -> Option<Self> {
+        let asked = Instant::now();
+        facts.is_open().then_some(Self { facts, asked })
+    }
+}
+
+impl Serve<'_> {
+    /// Asks again once a heartbeat. The watchdog looks about as often, so this has no timer.
+    pub(super) fn ask_for_memory(&mut self, now: Instant) {
+        let heartbeat = self.options.heartbeat;
+        let is_due = |memory: &&mut Memory| now.duration_since(memory.asked) >= heartbeat;
+        let Some(memory) = self.memory.as_mut().filter(is_due) else {
+            return;
+        };
+        memory.asked = now;
+        self.output
+            .extend_from_slice(b"*2\r\n$4\r\nINFO\r\n$6\r\nmemory\r\n");
+        self.push(now, Purpose::Memory);
+    }
+
+    /// What would have the server refused, or warned of, when it is connected does so now.
+    pub(super) fn vet_memory(&mut self, value: &Value<'_>) -> Result<(), NodeError> {
+        let (Some(memory), Value::Bulk(info)) = (&mut self.memory, value) else {
+            return Ok(());
+        };
+        let pool = &self.inbox.name;
+        let before = memory.facts.eviction(pool);
+        memory.facts.read_info(&String::from_utf8_lossy(info));
+        match (memory.facts.eviction(pool), self.options.vetting) {
+            (Some(fault), Vetting::Refuse) => return Err(refused(fault)),
+            (Some(fault), Vetting::Warn) if before.as_ref() != Some(&fault) => {
+                log!(warn, %pool, "{fault}");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

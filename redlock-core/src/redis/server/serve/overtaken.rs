@@ -1,0 +1,58 @@
+//! Which keys are undone by what is under way.
+
+use std::collections::HashSet;
+
+use crate::model::token::OwnerToken;
+use crate::node::operation::Want;
+
+use super::super::inbox::Owed;
+use super::Purpose;
+
+/// The tokens that are released, or give way to others, by what is under way; some of it may have been
+/// answered since. It is made when a script turns out to be forgotten, and kept for as many answers as
+/// were under way then: a server that forgot its scripts under load costs two looks at each operation.
+pub(super) struct Overtaken {
+    tokens: HashSet<OwnerToken>,
+    answers_left: usize,
+}
+
+impl Overtaken {
+    pub(super) fn of<'p>(under_way: impl ExactSizeIterator<Item = &'p Purpose>) -> Self {
+        let mut overtaken = Self {
+            tokens: HashSet::new(),
+            answers_left: under_way.len(),
+        };
+        under_way.for_each(|purpose| overtaken.sent(purpose));
+        overtaken
+    }
+
+    /// Something more is under way.
+    pub(super) fn sent(&mut self, purpose: &Purpose) {
+        let (Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. })) =
+            purpose
+        else {
+            return;
+        };
+        let undone = match operation.want() {
+            Want::Release { .. } => Some(operation.token()),
+            _ => operation.predecessor(),
+        };
+        self.tokens.extend(undone.cloned());
+    }
+
+    /// To be called behind each answer: whether it is time to look anew.
+    pub(super) fn is_spent(&mut self) -> bool {
+        let left = self.answers_left.checked_sub(1);
+        self.answers_left = left.unwrap_or(0);
+        left.is_none()
+    }
+
+    pub(super) fn contains(&self, token: &OwnerToken) -> bool {
+        self.tokens.contains(token)
+    }
+
+    #[cfg(test)]
+    pub(super) fn answers_left(&self) -> usize {
+        self.answers_left
+    }
+}

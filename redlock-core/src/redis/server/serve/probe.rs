@@ -1,0 +1,87 @@
+//! Whether a server that answers with errors would vote again.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::env::caught::log;
+use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, NodeError, NodeErrorKind};
+use crate::redis::protocol::wire::{Value, pack};
+
+use super::{Purpose, Serve};
+
+/// While a server refuses, it is asked so often.
+const EVERY: Duration = Duration::from_secs(1);
+
+impl Serve<'_> {
+    /// Keeps in mind whether the server answers what should be a vote with an error.
+    pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
+        match (answer, operation.want()) {
+            (Answer::Failed(error), Want::Acquire { .. } | Want::Extend { .. })
+                if error.kind() == NodeErrorKind::Server =>
+            {
+                self.refused(error);
+            }
+            // A server that is out of memory extends all the same.
+            (Answer::Granted { .. } | Answer::Held(_), Want::Acquire { .. }) => self.voted(),
+            _ => {}
+        }
+    }
+
+    /// Asks whether the server would set a key, on one that is never there.
+    pub(super) fn probe(&mut self, now: Instant) {
+        self.probe_at = None;
+        if self.inbox.pulse.refusals.reason(now).is_none() {
+            return;
+        }
+        let prefix = self.options.fleet.as_ref();
+        let prefix = prefix.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let key = [prefix, b"redlock:permissions"].concat();
+        let words: [&[u8]; 6] = [b"SET", &key, b"", b"XX", b"PX", b"1"];
+        self.output.extend_from_slice(&pack(words.into_iter()));
+        self.push(now, Purpose::Probe);
+    }
+
+    pub(super) fn probed(&mut self, value: &Value<'_>) {
+        let is_elsewhere = self
+            .inbox
+            .part()
+            .is_some_and(|part| part.reads(value).is_some());
+        match value {
+            // The user may not use that key, or the server does not have it: that says nothing.
+            Value::Error(text) if is_elsewhere || text.starts_with(b"NOPERM") => {
+                self.probe_at(Instant::now() + EVERY);
+            }
+            Value::Error(text) => self.refused(&NodeError::server(text)),
+            _ => self.voted(),
+        }
+    }
+
+    fn refused(&mut self, error: &NodeError) {
+        let now = Instant::now();
+        if self.inbox.pulse.refusals.refused(error, now) {
+            log!(
+                warn,
+                pool = %self.inbox.name, reason = %error,
+                "node answers with errors; it counts as one that does not vote",
+            );
+        }
+        if self.probe_at.is_none() {
+            self.probe_at(now + EVERY);
+        }
+    }
+
+    fn voted(&mut self) {
+        if self.inbox.pulse.refusals.voted() {
+            log!(info, pool = %self.inbox.name, "node votes again");
+        }
+    }
+
+    fn probe_at(&mut self, at: Instant) {
+        self.probe_at = Some(at);
+        if self.watchdog.deadline() > at {
+            self.watchdog.as_mut().reset(at);
+        }
+    }
+}

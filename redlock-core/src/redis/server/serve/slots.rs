@@ -1,0 +1,41 @@
+//! A connection to a server that has only some of the slots.
+
+use tokio::time::Instant;
+
+use crate::node::NodeError;
+use crate::redis::cluster::Redirected;
+
+use super::{Purpose, Serve, lost};
+
+impl Serve<'_> {
+    /// The next operation is on a slot that the server is just being given.
+    pub(super) fn ask_for_slot(&mut self, since: Instant) {
+        self.output.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
+        self.push(since, Purpose::Asking);
+    }
+
+    /// Takes what the server did not run to where it belongs.
+    pub(super) fn hand_on(&mut self, purpose: Purpose, redirected: Redirected<'_>) {
+        self.answered += usize::from(matches!(purpose, Purpose::Operation { .. }));
+        match purpose {
+            Purpose::Operation {
+                operation,
+                reply,
+                route,
+            } => redirected.operation(operation, reply, route),
+            Purpose::Owed(owed) => {
+                redirected.owed(owed);
+                self.tried(true);
+            }
+            Purpose::Heartbeat
+            | Purpose::Asking
+            | Purpose::Check
+            | Purpose::Memory
+            | Purpose::Probe => {}
+        }
+    }
+}
+
+pub(super) fn replaced() -> NodeError {
+    lost("the Cluster has no such master any more")
+}

@@ -1,0 +1,112 @@
+//! What the guard makes of a server's answers.
+
+use super::*;
+use crate::redis::protocol::wire::decode;
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
+    let fleet = Arc::new(Fleet::new(
+        RestartGuard::Standard,
+        Duration::from_secs(1),
+        1,
+    ));
+    let (_, clock) = still_clock();
+    let mut warden = Warden::new(&"a".into(), &fleet, false, clock);
+    warden.connected(Facts::of_role(false), Vec::new());
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(
+        connected(reader, &socket),
+        &inbox,
+        &options,
+        Some(&mut warden),
+    );
+    look(&mut serve);
+    for _ in 0..10 {
+        let question = socket.take();
+        assert!(question.contains("redlock:marker") && !question.contains("1 ? "));
+        answer(&mut serve, &mut server, &checked(5_000, None)).await;
+        assert!(
+            socket.take().contains("1 ? 6000"),
+            "at once, what it is to be"
+        );
+        let before = Instant::now();
+        answer(&mut serve, &mut server, &checked(5_000, None)).await;
+        let NodeStatus::Abstaining(reason) = inbox.status() else {
+            panic!("it votes");
+        };
+        assert!(
+            reason
+                .to_string()
+                .starts_with("it does not take its marker"),
+            "{reason}"
+        );
+        inbox.settled().await;
+        while socket.0.lock().unwrap().is_empty() {
+            tokio::time::advance(Duration::from_millis(50)).await;
+            look(&mut serve);
+        }
+        assert!(before.elapsed() >= Duration::from_millis(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() {
+    let fleet = Arc::new(Fleet::new(
+        RestartGuard::Standard,
+        Duration::from_secs(1),
+        2,
+    ));
+    let of = |run_id: &str| {
+        let mut facts = Facts::of_role(false);
+        facts.run_id = Some(run_id.to_owned());
+        facts
+    };
+    let (_, clock) = still_clock();
+    let mut warden = Warden::new(&"a".into(), &fleet, false, Arc::clone(&clock));
+    let mut other = Warden::new(&"b".into(), &fleet, false, clock);
+    other.connected(of("theirs"), Vec::new());
+    other.question();
+    let blank = checked(5_000, None);
+    let (blank_value, _) = decode(blank.as_bytes()).unwrap().unwrap();
+    assert!(other.answer(&blank_value).is_ok());
+
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let socket = Arc::new(Socket::default());
+    warden.connected(of("ours"), Vec::new());
+    {
+        let (mut server, reader) = tokio::io::duplex(1 << 16);
+        let mut serve = Serve::new(
+            connected(reader, &socket),
+            &inbox,
+            &options,
+            Some(&mut warden),
+        );
+        look(&mut serve);
+        answer(&mut serve, &mut server, &blank).await;
+        let marked = checked(5_000, Some("1 ours 5000"));
+        answer(&mut serve, &mut server, &marked).await;
+        assert!(matches!(inbox.status(), NodeStatus::Voting));
+        serve.end(lost("the address means another server now"));
+    }
+    warden.connected(of("theirs"), Vec::new());
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let mut serve = Serve::new(
+        connected(reader, &socket),
+        &inbox,
+        &options,
+        Some(&mut warden),
+    );
+    look(&mut serve);
+    let theirs = checked(5_000, Some("1 theirs 5000"));
+    server.write_all(theirs.as_bytes()).await.unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    let ended = Pin::new(&mut serve).poll(&mut context);
+    assert!(
+        matches!(ended, Poll::Ready(Ended::Broken(error)) if error.kind() == NodeErrorKind::Refused)
+    );
+    assert_eq!(inbox.epoch(), 1);
+}

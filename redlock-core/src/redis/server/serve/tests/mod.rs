@@ -1,0 +1,339 @@
+//! A guarded connection to a server that a test plays.
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, ReadBuf};
+
+use super::*;
+use crate::IoThread;
+use crate::env::still_clock::still_clock;
+use crate::model::resource::Resource;
+use crate::model::token::{OwnerToken, TokenSource};
+use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, NodeStatus};
+use crate::quorum::round::{Goal, Round};
+use crate::redis::connection::vetting::Facts;
+use crate::redis::protocol::command::Dialect;
+use crate::restart_check::{Fleet, RestartGuard};
+
+/// Takes everything.
+#[derive(Default)]
+struct Socket(Mutex<Vec<u8>>);
+
+impl Writer for Socket {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.try_write(bytes))
+    }
+}
+
+impl Socket {
+    fn take(&self) -> String {
+        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        String::from_utf8(bytes).unwrap()
+    }
+}
+
+/// What a server answers to a check at a moment of its clock.
+fn checked(ms: u64, marker: Option<&str>) -> String {
+    let marker = marker.map_or("$-1\r\n".to_owned(), bulk);
+    let (seconds, micros) = ((ms / 1000).to_string(), (ms % 1000 * 1000).to_string());
+    format!("*3\r\n{}{}{marker}", bulk(&seconds), bulk(&micros))
+}
+
+fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}
+
+async fn answer(serve: &mut Serve<'_>, server: &mut DuplexStream, reply: &str) {
+    server.write_all(reply.as_bytes()).await.unwrap();
+    look(serve);
+}
+
+fn look(serve: &mut Serve<'_>) {
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(serve).poll(&mut context).is_pending());
+}
+
+fn submit(inbox: &Inbox, io: &IoThread, want: Want) -> Arc<Round> {
+    let token = TokenSource::new().fresh(&*io.environment().entropy);
+    submit_operation(inbox, Operation::new(Resource::from("r"), token, want))
+}
+
+fn submit_operation(inbox: &Inbox, operation: Operation) -> Arc<Round> {
+    let round = Round::new(1, Goal::All);
+    inbox.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+    round
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ttl, 1));
+    // The test says what the server's time is. To a clock that goes on by itself it would step
+    // whenever the machine is slow.
+    let (_, clock) = still_clock();
+    let mut warden = Warden::new(&"a".into(), &fleet, false, clock);
+    warden.connected(Facts::of_role(false), Vec::new());
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut warden));
+    let is_voting = || matches!(inbox.status(), NodeStatus::Voting);
+
+    look(&mut serve);
+    assert!(
+        socket.take().contains("redlock:marker") && !is_voting(),
+        "looked at first"
+    );
+    answer(&mut serve, &mut server, &checked(5_000, None)).await;
+    assert!(
+        socket.take().contains("1 ? 6000\n2 ? 5000 opening"),
+        "the set is new"
+    );
+    let opening = checked(5_000, Some("1 ? 6000\n2 ? 5000 opening 6000"));
+    answer(&mut serve, &mut server, &opening).await;
+    assert!(
+        socket.take().contains("1 ? 5000\n2 ? 5000 new"),
+        "all of it is marked"
+    );
+    assert!(!is_voting());
+    let marked = checked(5_001, Some("1 ? 5000"));
+    answer(&mut serve, &mut server, &marked).await;
+    assert!(is_voting());
+
+    // The next question is out when a caller acquires, and finds that the node was flushed.
+    tokio::time::advance(options.heartbeat).await;
+    look(&mut serve);
+    assert!(socket.take().contains("redlock:marker"));
+    let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+    let released = submit(&inbox, &io, Want::Release { ttl });
+    look(&mut serve);
+    assert!(socket.take().contains("SET"));
+    answer(&mut serve, &mut server, &checked(5_002, None)).await;
+    assert!(!is_voting() && inbox.epoch() == 1);
+    answer(&mut serve, &mut server, "$-1\r\n:1\r\n").await;
+    assert!(
+        matches!(&acquired.answers()[..], [Some(Answer::Failed(error))]
+            if error.kind() == NodeErrorKind::Quarantined && error.was_sent()),
+        "{:?}",
+        acquired.answers(),
+    );
+    assert_eq!(released.tally().granted, 1, "it is undone all the same");
+}
+
+const FORGOTTEN: &str = "-NOSCRIPT No matching script.\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
+    let io = IoThread::start().unwrap();
+    let fresh = || TokenSource::new().fresh(&*io.environment().entropy);
+    let ttl = Duration::from_secs(1);
+    let acquire = Want::Acquire { ttl, hint: 0 };
+    let keys = Resource::all(["a", "b"]);
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, None);
+    look(&mut serve);
+
+    let operation = |token: &OwnerToken, want| Operation::new(keys.clone(), token.clone(), want);
+    for want in [acquire, Want::Restore { ttl }] {
+        let token = fresh();
+        let round = submit_operation(&inbox, operation(&token, want));
+        look(&mut serve);
+        socket.take();
+        answer(&mut serve, &mut server, FORGOTTEN).await;
+        assert!(socket.take().contains("EVAL\r\n"), "nothing was run");
+        answer(&mut serve, &mut server, ":1\r\n").await;
+        assert_eq!(round.tally().granted, 1);
+
+        let release = operation(&token, Want::Release { ttl });
+        let successor = operation(&fresh(), acquire).with_predecessor(Some(token.clone()));
+        for behind in [release, successor] {
+            let round = submit_operation(&inbox, operation(&token, want));
+            let behind = submit_operation(&inbox, behind);
+            look(&mut serve);
+            socket.take();
+            answer(&mut serve, &mut server, &format!("{FORGOTTEN}:1\r\n")).await;
+            assert!(socket.take().is_empty());
+            assert_eq!((round.tally().failed, behind.tally().granted), (1, 1));
+        }
+    }
+}
+
+/// As TLS does: takes everything, and gets it out when it is flushed and the socket takes it.
+#[derive(Default)]
+struct Secured {
+    socket: Socket,
+    taken: Mutex<Vec<u8>>,
+    is_full: AtomicBool,
+}
+
+impl Writer for Secured {
+    fn try_write(&self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.taken.lock().unwrap().extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let taken = std::mem::take(&mut *self.taken.lock().unwrap());
+        Poll::Ready(self.socket.try_write(&taken).map(|_| ()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_connection_took_and_did_not_send_is_looked_after() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), 100);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let secured = Arc::new(Secured::default());
+    let connected = Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(&secured) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    };
+    let mut serve = Serve::new(connected, &inbox, &options, None);
+    // Long enough for a driver that has nothing to do to let callers write by themselves.
+    for _ in 0..2 * CALM {
+        look(&mut serve);
+        let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+        secured.is_full.store(true, Ordering::Relaxed);
+        look(&mut serve);
+        assert!(secured.socket.take().is_empty(), "the socket is full");
+        secured.is_full.store(false, Ordering::Relaxed);
+        look(&mut serve);
+        assert!(secured.socket.take().contains("SET"), "and is so no more");
+        answer(&mut serve, &mut server, "$-1\r\n").await;
+        assert_eq!(round.tally().granted, 1);
+    }
+}
+
+/// Counts the reads that bring something.
+struct Counted {
+    reader: DuplexStream,
+    reads: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.reader).poll_read(context, buffer);
+        let is_any = buffer.filled().len() > before;
+        self.reads.fetch_add(usize::from(is_any), Ordering::Relaxed);
+        read
+    }
+}
+
+fn connected(reader: impl AsyncRead + Send + Unpin + 'static, socket: &Arc<Socket>) -> Connected {
+    Connected {
+        reader: Box::new(reader),
+        writer: Arc::clone(socket) as Arc<dyn Writer>,
+        dialect: Dialect::NamesHolder,
+        facts: Facts::of_role(false),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_answers_are_read_at_once() {
+    const ROUNDS: usize = 100;
+    const OPERATIONS: usize = 1000;
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), OPERATIONS);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Counted {
+        reader,
+        reads: Arc::clone(&reads),
+    };
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(connected(counted, &socket), &inbox, &options, None);
+    let operation = || {
+        let token = TokenSource::new().fresh(&*io.environment().entropy);
+        Operation::new(Resource::from("r"), token, Want::Release { ttl })
+    };
+    for _ in 0..ROUNDS {
+        for _ in 0..OPERATIONS {
+            submit_operation(&inbox, operation());
+        }
+        look(&mut serve);
+        answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
+    }
+    assert_eq!(inbox.vitals().in_flight, 0);
+    let reads = reads.load(Ordering::Relaxed);
+    assert!(
+        reads <= ROUNDS + 1,
+        "{reads} reads for {} answers",
+        ROUNDS * OPERATIONS
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_under_way() {
+    const OPERATIONS: usize = 1000;
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let inbox = Inbox::new("a".into(), OPERATIONS);
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    let keys = Resource::all(["a", "b"]);
+    for _ in 0..OPERATIONS {
+        let token = TokenSource::new().fresh(&*io.environment().entropy);
+        let acquire = Want::Acquire { ttl, hint: 0 };
+        submit_operation(&inbox, Operation::new(keys.clone(), token, acquire));
+    }
+    look(&mut serve);
+    for answered in 1..OPERATIONS {
+        answer(&mut serve, &mut server, FORGOTTEN).await;
+        let left = serve.overtaken.as_ref().map(Overtaken::answers_left);
+        assert_eq!(left, Some(OPERATIONS - 1 - answered), "it is not made anew");
+    }
+    answer(&mut serve, &mut server, FORGOTTEN).await;
+    answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
+    assert!(inbox.vitals().in_flight == 0 && serve.overtaken.is_none());
+}
+
+mod debts;
+mod guarded;
+mod refusals;

@@ -1,0 +1,101 @@
+//! Looking after answers that are overdue, idle connections, and what the guard wants to know.
+
+use std::future::Future as _;
+use std::task::Context;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::env::caught::log;
+use crate::error::Brief;
+use crate::node::NodeError;
+
+use super::{Purpose, Serve, lost};
+
+impl Serve<'_> {
+    /// True where something is to be written.
+    pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
+        let mut has_work = false;
+        if let Some(warden) = &mut self.warden {
+            warden.wake(context.waker());
+        }
+        let now = Instant::now();
+        let waited = self.waited(now);
+        if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
+            self.is_suspect = false;
+            log!(info, pool = %self.inbox.name, "node answers again");
+            self.inbox.trust();
+        }
+        while self.watchdog.as_mut().poll(context).is_ready() {
+            self.hear_of_written();
+            let now = Instant::now();
+            if self.check_at.is_some_and(|at| at <= now) {
+                self.ask();
+            }
+            if self.debts.pay_at.is_some_and(|at| at <= now) {
+                self.pay_some(now);
+            }
+            if self.probe_at.is_some_and(|at| at <= now) {
+                self.probe(now);
+            }
+            self.ask_for_memory(now);
+            has_work |= !self.output.is_empty();
+            let next = match self.waited(now) {
+                None => self.idle(now).unwrap_or_else(|| {
+                    has_work = true;
+                    self.options.suspect_after
+                }),
+                Some(waited) if waited >= self.options.dead_after => {
+                    return Err(lost(format!("no answer for {}", Brief(waited))));
+                }
+                Some(waited) if waited >= self.options.suspect_after => {
+                    if !std::mem::replace(&mut self.is_suspect, true) {
+                        log!(
+                            warn,
+                            pool = %self.inbox.name, overdue = %Brief(waited),
+                            "node does not answer; it votes no until it does",
+                        );
+                    }
+                    self.inbox.suspect(waited);
+                    self.options
+                        .suspect_after
+                        .min(self.options.dead_after.saturating_sub(waited))
+                }
+                Some(waited) => self.options.suspect_after.saturating_sub(waited),
+            };
+            let others = [self.check_at, self.debts.pay_at, self.probe_at];
+            let others = others.into_iter().flatten();
+            let others = others.map(|at| at.saturating_duration_since(now));
+            let next = others.fold(next, Duration::min);
+            self.watchdog
+                .as_mut()
+                .reset(now + next.max(Duration::from_millis(1)));
+        }
+        Ok(has_work)
+    }
+
+    /// How long the oldest answer has been out.
+    fn waited(&self, now: Instant) -> Option<Duration> {
+        let oldest = self.in_flight.front()?;
+        Some(now.duration_since(oldest.since))
+    }
+
+    /// When to look again at a connection on which no answer is out; `None` where it was idle for
+    /// so long that it is asked for a sign of life. The guard's questions are such signs.
+    fn idle(&mut self, now: Instant) -> Option<Duration> {
+        let idle = now.duration_since(self.heard);
+        if idle < self.options.suspect_after {
+            return Some(self.options.suspect_after);
+        }
+        if idle < self.options.heartbeat {
+            return Some(self.options.heartbeat.saturating_sub(idle));
+        }
+        if self.warden.is_some() {
+            return Some(self.options.heartbeat);
+        }
+        // Any command that every user may run does; this one is needed anyway.
+        self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
+        self.push(now, Purpose::Heartbeat);
+        None
+    }
+}

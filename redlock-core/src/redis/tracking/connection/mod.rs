@@ -1,0 +1,325 @@
+//! One connection on which a server tells of keys, from its first word to its end.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::AsyncReadExt as _;
+use tokio::time::{Instant, Sleep};
+
+use crate::error::Brief;
+use crate::node::{NodeError, NodeErrorKind};
+use crate::redis::address::Login;
+use crate::redis::connection::handshake::{CLOSED, describe};
+use crate::redis::connection::socket::{Stream, make_room};
+use crate::redis::protocol::wire::{Value, decode_resp3, pack};
+use crate::redis::server::inbox::HasEnded;
+use crate::waiting::wakeup::Watch;
+
+use super::Lookout;
+use super::keys::{Roll, Seen};
+
+/// Serves those who wait until the connection breaks or is of no use any more. One task, like the
+/// node's driver, and like it without a lock across an await.
+pub(super) struct Post<'a> {
+    stream: Box<dyn Stream>,
+    lookout: &'a Lookout,
+    roll: &'a mut Roll,
+    /// Encoded, not yet written.
+    output: BytesMut,
+    /// Read, not yet a whole reply.
+    input: BytesMut,
+    /// In the order in which the server answers.
+    asked: VecDeque<Asked>,
+    /// Reused from one round to the next.
+    taken: Vec<Watch>,
+    /// Something behind the greeting was answered.
+    pub(super) has_answered: bool,
+    /// When the server was last heard of.
+    heard: Instant,
+    /// When somebody was last seen to wait.
+    wanted: Instant,
+    /// When it is looked whether anybody still waits.
+    look_at: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+struct Asked {
+    since: Instant,
+    question: Question,
+}
+
+enum Question {
+    /// A part of the greeting; an error is a refusal.
+    Greeting,
+    Key(Arc<[u8]>),
+    /// Any answer shows that the connection is alive.
+    Heartbeat,
+}
+
+pub(super) enum Ended {
+    /// The node was dropped.
+    Dropped,
+    /// Nobody has waited for a while.
+    Idle,
+    /// The server will not tell, for this reason.
+    Refused(String),
+    Broken(NodeError),
+}
+
+impl From<NodeError> for Ended {
+    fn from(error: NodeError) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl<'a> Post<'a> {
+    pub(super) fn new(
+        stream: Box<dyn Stream>,
+        login: &Login,
+        lookout: &'a Lookout,
+        roll: &'a mut Roll,
+    ) -> Self {
+        let now = Instant::now();
+        let look_at = now + look_every(lookout.times.idle);
+        let mut post = Self {
+            stream,
+            lookout,
+            roll,
+            output: BytesMut::new(),
+            input: BytesMut::new(),
+            asked: VecDeque::new(),
+            taken: Vec::new(),
+            has_answered: false,
+            heard: now,
+            wanted: now,
+            look_at,
+            timer: Box::pin(tokio::time::sleep_until(look_at)),
+        };
+        for words in greeting(login) {
+            post.ask(Question::Greeting, &words);
+        }
+        post
+    }
+
+    fn ask(&mut self, question: Question, command: &[u8]) {
+        self.output.extend_from_slice(command);
+        let since = Instant::now();
+        self.asked.push_back(Asked { since, question });
+    }
+
+    /// Reads until nothing more is there.
+    fn read(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        loop {
+            make_room(&mut self.input);
+            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
+            let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
+            match read {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(lost(CLOSED).into()),
+                Poll::Ready(Ok(_)) => {
+                    self.heard = Instant::now();
+                    self.hear_all()?;
+                }
+                Poll::Ready(Err(error)) => return Err(lost(describe(&error)).into()),
+            }
+        }
+    }
+
+    fn hear_all(&mut self) -> Result<(), Ended> {
+        let mut input = std::mem::take(&mut self.input);
+        while let Some((value, length)) = decode_resp3(&input).map_err(|_| garbled())? {
+            match &value {
+                Value::Push(words) => self.told(words),
+                value => self.answered(value)?,
+            }
+            input.advance(length);
+        }
+        self.input = input;
+        Ok(())
+    }
+
+    /// What the server said unasked. There are other kinds, which concern nobody here.
+    fn told(&mut self, words: &[Value<'_>]) {
+        match words {
+            [Value::Bulk(b"invalidate"), Value::Array(keys)] => {
+                for key in keys {
+                    if let Value::Bulk(key) = key {
+                        self.roll.changed(key);
+                    }
+                }
+            }
+            // After FLUSHALL and FLUSHDB.
+            [Value::Bulk(b"invalidate"), Value::Nil] => self.roll.all_changed(),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, value: &Value<'_>) -> Result<(), Ended> {
+        let oldest = self.asked.pop_front().ok_or_else(garbled)?;
+        self.has_answered |= !matches!(oldest.question, Question::Greeting);
+        match (oldest.question, value) {
+            (Question::Greeting, Value::Error(text)) => {
+                return Err(Ended::Refused(NodeError::server(text).to_string()));
+            }
+            (Question::Greeting | Question::Heartbeat, _) => {}
+            (Question::Key(key), Value::Int(left)) => {
+                let seen = match left {
+                    -2 => Seen::Gone,
+                    -1 => Seen::Stays,
+                    left => self.roll.until(Duration::from_millis(left.unsigned_abs())),
+                };
+                self.roll.answered(&key, seen);
+            }
+            // The user may not read this key, or the server is loading its data.
+            (Question::Key(key), Value::Error(_)) => self.roll.answered(&key, Seen::Unknown),
+            (Question::Key(_), _) => return Err(garbled().into()),
+        }
+        Ok(())
+    }
+
+    /// Takes new watches, and puts the questions that they and the server's words led to.
+    fn take(&mut self, context: &Context<'_>) -> Result<(), Ended> {
+        let mut taken = std::mem::take(&mut self.taken);
+        let HasEnded(has_ended) = self.lookout.take(&mut taken, context);
+        if !taken.is_empty() {
+            self.wanted = Instant::now();
+        }
+        for watch in taken.drain(..) {
+            self.roll.add(watch);
+        }
+        self.taken = taken;
+        if has_ended {
+            return Err(Ended::Dropped);
+        }
+        if self.lookout.has_moved.load(Ordering::Acquire) {
+            return Err(lost("the node has left this server").into());
+        }
+        for key in self.roll.take_questions() {
+            let command = pack([b"PTTL".as_slice(), &key].into_iter());
+            self.ask(Question::Key(key), &command);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        while !self.output.is_empty() {
+            match Pin::new(&mut *self.stream).poll_write(context, &self.output) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(written)) => self.output.advance(written),
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+        match Pin::new(&mut *self.stream).poll_flush(context) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where
+    /// something is to be written.
+    fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
+        let times = &self.lookout.times;
+        loop {
+            let now = Instant::now();
+            if self.look_at <= now {
+                if self.roll.is_wanted() {
+                    self.wanted = now;
+                } else if now >= self.wanted + times.idle {
+                    return Err(Ended::Idle);
+                }
+                self.look_at = now + look_every(times.idle);
+            }
+            let next = match self.asked.front() {
+                Some(oldest) if now >= oldest.since + times.dead_after => {
+                    let waited = now.duration_since(oldest.since);
+                    return Err(lost(format!("no answer for {}", Brief(waited))).into());
+                }
+                Some(oldest) => oldest.since + times.dead_after,
+                None if now >= self.heard + times.heartbeat => {
+                    // Any command that every user may run does; this one is needed anyway.
+                    self.ask(Question::Heartbeat, b"*1\r\n$4\r\nTIME\r\n");
+                    return Ok(true);
+                }
+                None => self.heard + times.heartbeat,
+            };
+            let next = next.min(self.look_at);
+            if self.timer.deadline() != next {
+                self.timer.as_mut().reset(next);
+            }
+            if self.timer.as_mut().poll(context).is_pending() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn step(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        loop {
+            self.read(context)?;
+            self.take(context)?;
+            self.write(context)
+                .map_err(|error| lost(describe(&error)))?;
+            if !self.watch(context)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Future for Post<'_> {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
+        match self.step(context) {
+            Ok(()) => Poll::Pending,
+            Err(ended) => Poll::Ready(ended),
+        }
+    }
+}
+
+/// The words that make a connection one that tells of keys. They all go out at once: where one is
+/// refused, so are the others.
+fn greeting(login: &Login) -> Vec<Vec<u8>> {
+    let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
+    if let Some(password) = &login.password {
+        hello.extend([
+            b"AUTH".as_slice(),
+            login.user().as_bytes(),
+            password.as_bytes(),
+        ]);
+    }
+    let mut greeting = vec![pack(hello.into_iter())];
+    if login.db != 0 {
+        let db = login.db.to_string();
+        greeting.push(pack([b"SELECT".as_slice(), db.as_bytes()].into_iter()));
+    }
+    greeting.push(pack([b"CLIENT".as_slice(), b"TRACKING", b"ON"].into_iter()));
+    greeting
+}
+
+/// How often it is looked whether anybody still waits, to close a connection about so long after
+/// nobody does.
+fn look_every(idle: Duration) -> Duration {
+    (idle / 4).max(Duration::from_millis(1))
+}
+
+fn lost(detail: impl Into<Arc<str>>) -> NodeError {
+    NodeError::sent(NodeErrorKind::Disconnected, detail)
+}
+
+fn garbled() -> NodeError {
+    NodeError::sent(
+        NodeErrorKind::Protocol,
+        "what answered does not speak the Redis protocol",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,368 @@
+//! A connection to a server that a test plays, with tokio's clock and the client's in its hands.
+
+use std::task::Waker;
+
+use tokio::io::{AsyncWriteExt as _, DuplexStream};
+
+use super::*;
+use crate::client::NodeSet;
+use crate::env::Clock;
+use crate::env::io_thread::IoThread;
+use crate::env::still_clock::{StillClock, still_clock};
+use crate::model::resource::Resource;
+use crate::node::operation::Operation;
+use crate::node::{Node, NodeStatus, Reply};
+use crate::redis::address::Place;
+use crate::redis::{RedisAddress, RedisOptions};
+use crate::waiting::wakeup::Vigil;
+
+/// A node that does nothing but watch.
+struct Spot(Arc<Lookout>);
+
+impl Node for Spot {
+    fn name(&self) -> &'static str {
+        "spot"
+    }
+
+    fn submit(&self, _operation: Arc<Operation>, reply: Reply) {
+        drop(reply);
+    }
+
+    fn status(&self) -> NodeStatus {
+        NodeStatus::Voting
+    }
+
+    fn watch(&self, watch: Watch) {
+        self.0.watch(watch);
+    }
+}
+
+struct Scene {
+    lookout: Arc<Lookout>,
+    nodes: NodeSet,
+    still: Arc<StillClock>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Scene {
+    /// A lookout whose task is the test.
+    fn set(url: &str) -> Self {
+        let io = IoThread::start().unwrap();
+        let address = Arc::new(RedisAddress::parse(url).unwrap());
+        let options = RedisOptions::default();
+        let lookout = Arc::new(Lookout::new("a".into(), address, &options, io));
+        lookout.lock().is_staffed = true;
+        let (still, clock) = still_clock();
+        Self {
+            nodes: Arc::new([Arc::new(Spot(Arc::clone(&lookout))) as Arc<dyn Node>]),
+            lookout,
+            still,
+            clock,
+        }
+    }
+
+    fn roll(&self) -> Roll {
+        Roll::new(Arc::clone(&self.clock))
+    }
+
+    fn vigil(&self, keys: impl Into<Resource>) -> Vigil {
+        Vigil::begin(&self.clock, &self.nodes, &keys.into(), 1)
+    }
+}
+
+/// The connection, and the server's end of it.
+struct Line<'a> {
+    post: Post<'a>,
+    server: DuplexStream,
+}
+
+impl<'a> Line<'a> {
+    fn new(scene: &'a Scene, roll: &'a mut Roll) -> Self {
+        let (server, stream) = tokio::io::duplex(1 << 16);
+        let Place::Server(server_of) = &scene.lookout.address.place else {
+            panic!("one server");
+        };
+        let post = Post::new(Box::new(stream), &server_of.login, &scene.lookout, roll);
+        Self { post, server }
+    }
+
+    /// A connection that was let in.
+    async fn open(scene: &'a Scene, roll: &'a mut Roll) -> Self {
+        let mut line = Self::new(scene, roll);
+        assert_eq!(line.sent(), "HELLO 3\nCLIENT TRACKING ON\n");
+        assert_eq!(line.says("%1\r\n+proto\r\n:3\r\n+OK\r\n").await, "");
+        line
+    }
+
+    /// What the server is sent now, a command a line.
+    fn sent(&mut self) -> String {
+        let ended = self.look();
+        assert!(ended.is_none());
+        self.received()
+    }
+
+    fn received(&mut self) -> String {
+        let mut bytes = BytesMut::new();
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Ok(1..)) = pin!(self.server.read_buf(&mut bytes)).poll(&mut context) {
+        }
+        let mut lines = String::new();
+        let mut rest = &bytes[..];
+        while let Some((Value::Array(words), length)) = decode_resp3(rest).unwrap() {
+            let text = |word: &Value<'_>| match word {
+                Value::Bulk(word) => String::from_utf8_lossy(word).into_owned(),
+                other => panic!("{other:?}"),
+            };
+            let words: Vec<_> = words.iter().map(text).collect();
+            lines += &(words.join(" ") + "\n");
+            rest = &rest[length..];
+        }
+        lines
+    }
+
+    /// Lets the server say something; what it is sent then.
+    async fn says(&mut self, bytes: &str) -> String {
+        self.server.write_all(bytes.as_bytes()).await.unwrap();
+        self.sent()
+    }
+
+    fn look(&mut self) -> Option<Ended> {
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut self.post).poll(&mut context) {
+            Poll::Pending => None,
+            Poll::Ready(ended) => Some(ended),
+        }
+    }
+}
+
+const INVALIDATE_R: &str = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n";
+const INVALIDATE_ALL: &str = ">2\r\n$10\r\ninvalidate\r\n_\r\n";
+const URL: &str = "redis://localhost";
+
+/// When a vigil over one node is over, in ms on the client's clock.
+fn due(vigil: &Vigil) -> Option<u128> {
+    vigil.due().map(|due| due.since_origin().as_millis())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_user_and_the_database_are_those_of_the_url() {
+    let scene = Scene::set("redis://locker:s3cret@localhost/3");
+    let mut roll = scene.roll();
+    let mut line = Line::new(&scene, &mut roll);
+    assert_eq!(
+        line.sent(),
+        "HELLO 3 AUTH locker s3cret\nSELECT 3\nCLIENT TRACKING ON\n"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_asked_for_once_and_again_when_it_has_changed() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    assert_eq!(line.sent(), "PTTL r\n");
+    assert_eq!(line.says(":999\r\n").await, "");
+    assert_eq!(due(&vigil), Some(1000), "the last millisecond included");
+    scene.still.advance(Duration::from_millis(100));
+    assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
+    assert_eq!(due(&vigil), Some(1000), "nobody knows yet what it is now");
+    assert_eq!(line.says(":1999\r\n").await, "");
+    assert_eq!(due(&vigil), Some(2100), "extended");
+    assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
+    assert_eq!(line.says(":-2\r\n").await, "");
+    assert_eq!(due(&vigil), Some(100), "released");
+    assert_eq!(
+        line.says(INVALIDATE_R).await,
+        "PTTL r\n",
+        "somebody took it"
+    );
+    line.says(":-1\r\n").await;
+    assert_eq!(due(&vigil), None, "and stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_while_a_question_is_out_needs_no_other() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    assert_eq!(line.sent(), "PTTL r\n");
+    assert_eq!(line.says(INVALIDATE_R).await, "");
+    assert_eq!(line.says(":-2\r\n").await, "");
+    assert_eq!(due(&vigil), Some(0));
+    // The answer that was out is used up: from here on a change is news again.
+    assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_who_wait_for_a_key_share_what_is_known_of_it() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let one = scene.vigil("r");
+    assert_eq!(line.sent(), "PTTL r\n");
+    line.says(":999\r\n").await;
+    // Who comes later has been refused later, and asks by itself.
+    let two = scene.vigil("r");
+    assert_eq!(line.sent(), "PTTL r\n");
+    line.says(":1999\r\n").await;
+    assert_eq!([due(&one), due(&two)], [Some(2000); 2]);
+    assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n", "once for both");
+    line.says(":-2\r\n").await;
+    assert_eq!([due(&one), due(&two)], [Some(0); 2]);
+    drop(one);
+    assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
+    line.says(":-2\r\n").await;
+    drop(two);
+    assert_eq!(line.says(INVALIDATE_R).await, "", "nobody wants to know");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_keys_are_free_when_all_are_gone_and_held_for_the_longest() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil(["q", "r", "s"]);
+    assert_eq!(line.sent(), "PTTL q\nPTTL r\nPTTL s\n");
+    line.says(":999\r\n:1999\r\n").await;
+    assert_eq!(due(&vigil), None, "one is not known yet");
+    line.says(":499\r\n").await;
+    assert_eq!(due(&vigil), Some(2000));
+    scene.still.advance(Duration::from_millis(10));
+    assert_eq!(line.says(INVALIDATE_ALL).await, "PTTL q\nPTTL r\nPTTL s\n");
+    line.says(":-2\r\n:-2\r\n").await;
+    assert_eq!(due(&vigil), Some(500));
+    line.says(":-2\r\n").await;
+    assert_eq!(due(&vigil), Some(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_may_not_be_read_is_out_of_sight() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    line.sent();
+    assert_eq!(line.says("-NOPERM no\r\n").await, "");
+    assert_eq!(due(&vigil), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_ends_it_with_the_servers_words_and_without_the_password() {
+    let scene = Scene::set("redis://locker:s3cret@localhost");
+    let mut roll = scene.roll();
+    let mut line = Line::new(&scene, &mut roll);
+    line.sent();
+    let words = "-ERR unknown command 'HELLO', with args beginning with: '3' 's3cret'\r\n";
+    line.server.write_all(words.as_bytes()).await.unwrap();
+    assert!(
+        matches!(line.look(), Some(Ended::Refused(reason)) if reason == "ERR unknown command 'HELLO'")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_closed_a_while_after_nobody_waits_and_not_before() {
+    let scene = Scene::set(URL);
+    let idle = scene.lookout.times.idle;
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    assert_eq!(line.sent(), "PTTL r\n");
+    line.says(":-1\r\n").await;
+    for _ in 0..40 {
+        tokio::time::advance(idle / 10).await;
+        // It gives a sign of life now and then.
+        if line.sent() == "TIME\n" {
+            line.says("*0\r\n").await;
+        }
+    }
+    drop(vigil);
+    let mut passed = Duration::ZERO;
+    loop {
+        tokio::time::advance(idle / 10).await;
+        passed += idle / 10;
+        match line.look() {
+            None => assert!(passed <= idle * 5 / 4),
+            Some(Ended::Idle) => break,
+            Some(_) => panic!("it is alive"),
+        }
+        if line.received() == "TIME\n" {
+            line.says("*0\r\n").await;
+        }
+    }
+    assert!(passed >= idle * 3 / 4, "{passed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_silent_is_given_up() {
+    let scene = Scene::set(URL);
+    let times = scene.lookout.times;
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    line.sent();
+    line.says(":9999\r\n").await;
+    tokio::time::advance(times.heartbeat).await;
+    assert_eq!(line.sent(), "TIME\n");
+    tokio::time::advance(times.dead_after.saturating_sub(Duration::from_millis(1))).await;
+    assert_eq!(line.sent(), "");
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert!(matches!(line.look(), Some(Ended::Broken(_))));
+    drop(line);
+    roll.lose_sight();
+    assert_eq!(due(&vigil), Some(10_000), "the expiry stands");
+    let mut line = Line::new(&scene, &mut roll);
+    assert_eq!(line.sent(), "HELLO 3\nCLIENT TRACKING ON\nPTTL r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_free_is_so_no_more_when_the_connection_is_lost() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    let vigil = scene.vigil("r");
+    line.sent();
+    line.says(":-2\r\n").await;
+    assert_eq!(due(&vigil), Some(0));
+    let Line { post, server } = line;
+    drop(server);
+    let mut line = Line {
+        post,
+        server: tokio::io::duplex(1).0,
+    };
+    assert!(matches!(line.look(), Some(Ended::Broken(_))));
+    drop(line);
+    roll.lose_sight();
+    assert_eq!(due(&vigil), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_went_away_are_forgotten() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    for n in 0..1000 {
+        drop(scene.vigil(format!("r{n}")));
+        let vigil = scene.vigil(format!("r{n}"));
+        assert_eq!(line.sent(), format!("PTTL r{n}\n"));
+        line.says(":9999\r\n").await;
+        drop(vigil);
+        // Otherwise tokio takes this for a task that hogs its thread.
+        tokio::task::yield_now().await;
+    }
+    drop(line);
+    assert!(roll.known() <= 64, "{}", roll.known());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_node_is_the_end_of_it() {
+    let scene = Scene::set(URL);
+    let mut roll = scene.roll();
+    let mut line = Line::open(&scene, &mut roll).await;
+    scene.lookout.end();
+    assert!(matches!(line.look(), Some(Ended::Dropped)));
+    let vigil = scene.vigil("r");
+    assert_eq!(scene.lookout.lock().new.len(), 0);
+    assert_eq!(due(&vigil), None);
+}

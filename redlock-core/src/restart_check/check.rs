@@ -1,0 +1,86 @@
+//! What a check of a node is, and what it comes to.
+
+use std::time::Duration;
+
+use crate::env::Moment;
+
+/// What a node answered when it was asked for its time and its marker.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'a> {
+    /// Which process the node is, as it said on this connection; `None` where the ACL hides it.
+    pub run_id: Option<&'a str>,
+    /// The marker as the node has it, after the write where there was one: the second version on a
+    /// line of its own behind the first.
+    pub marker: Option<&'a [u8]>,
+    /// The node's clock, since the Unix epoch.
+    pub time: Duration,
+    /// When the question was sent, on the client's monotonic clock.
+    pub asked: Moment,
+    /// When the answer was there.
+    pub answered: Moment,
+}
+
+/// What a check comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What to do.
+    pub action: Action,
+    /// The node may have forgotten what it granted to this client before.
+    pub is_new_epoch: bool,
+    /// What else is to be written, whatever the action.
+    pub aside: Option<Aside>,
+    /// Other processes have stricter settings than this one: which, and what counts.
+    pub disagreement: Option<String>,
+    /// The node's clock moved by so many ms since the check before: forwards where positive.
+    pub stepped_ms: Option<i64>,
+    /// The node's clock is so many ms ahead of what the fleet's clocks show in the median, which is
+    /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
+    pub apart_ms: Option<i64>,
+    /// When to check again, at the latest, if the node may vote.
+    pub look_again: Option<Duration>,
+}
+
+/// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes
+/// `new`. It says the same of the node, so that it does no harm however late it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// What the marker has to be for the write to happen.
+    pub expected: Vec<u8>,
+    /// What it becomes.
+    pub new: Vec<u8>,
+}
+
+/// What to do with a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// It may vote.
+    Vote,
+    /// It must not vote yet.
+    Hold {
+        /// Why.
+        reason: String,
+        /// When to check again, at the latest.
+        look_again: Duration,
+        /// This is what the node is like for now. Otherwise it is decided in a moment, which is
+        /// worth waiting for at the start.
+        is_settled: bool,
+    },
+    /// It must not vote; set its marker, in one step, if it still is `expected`, and check again
+    /// with what the node answers to that.
+    Write {
+        /// What the marker has to be for the write to happen; `None`: missing.
+        expected: Option<Vec<u8>>,
+        /// What it becomes.
+        new: Vec<u8>,
+        /// The write must not happen when the node's clock, since the Unix epoch, is past this.
+        not_after: Duration,
+        /// Why the node does not vote meanwhile.
+        reason: String,
+    },
+    /// It must not vote at all: it is the same server as another node.
+    Refuse {
+        /// Names both, and the fix.
+        reason: String,
+    },
+}

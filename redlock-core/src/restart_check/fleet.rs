@@ -1,0 +1,375 @@
+//! What the nodes of one client know of each other.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use crate::env::Moment;
+use crate::env::timers::wake;
+use crate::node::operation::HINT_WINDOW;
+use crate::quorum::fencing::median;
+use crate::quorum::majority;
+
+use super::clock::{Gain, Look, Reading, Track, micros, slewed};
+use super::settings::Settings;
+use super::steps::{Readings, Whose, whose_step};
+use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
+
+/// So old a finding still tells what a node is like. Blank nodes are looked at more often.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The nodes of one registry: what each was last found to be, which is what tells a new set from
+/// nodes that forgot. Shared by their [sentries](super::Sentry).
+pub struct Fleet {
+    guard: RestartGuard,
+    max_ttl: Duration,
+    /// How many nodes there will be, joined or not.
+    size: usize,
+    key_prefix: Vec<u8>,
+    marker_key: Vec<u8>,
+    /// How many steps of clocks were seen: each wants all nodes to be looked at.
+    doubts: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seats: Vec<Seat>,
+}
+
+struct Seat {
+    name: Arc<str>,
+    finding: Finding,
+    /// The process that it is, where it is connected and that is known.
+    run_id: Option<String>,
+    /// It has, or had, a marker: its set is not new.
+    was_marked: bool,
+    /// What processes say of themselves there.
+    settings: Settings,
+    clock: Readings,
+    /// By how much its clock is ahead of the client's, while it is connected.
+    offset_us: Option<i128>,
+    /// What its clock gained, while it is connected.
+    gain: Option<Gain>,
+    /// How its clock moved.
+    track: Track,
+    /// The task that asks it.
+    waker: Option<Waker>,
+}
+
+/// What a node's clock gained, beside the clocks of the other nodes, in µs.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// All others gained at least this beyond the drift allowance.
+    pub(super) gained: i128,
+    /// The node gained more than the others by this at least.
+    pub(super) beyond: i128,
+    /// The same if the others did not move since they were asked.
+    pub(super) beyond_then: i128,
+    /// When the one was asked that has not been asked for the longest time.
+    pub(super) asked: Option<Moment>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// The first attempt to reach it is not over.
+    Unknown,
+    Unreachable,
+    /// Reached, without a marker, as of then.
+    Blank(Moment),
+    /// Reached, with the marker of a set that is being opened, as of then.
+    Opening(Moment),
+    Marked,
+}
+
+/// What the set says about one of its nodes that is blank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SetView {
+    /// The set is new.
+    New,
+    /// Some of its nodes have not been reached, and not been found out of reach either.
+    Undecided,
+    /// Less than a majority is reachable.
+    OutOfReach,
+    /// A node has a marker, so the set is in use, or somebody is just opening it.
+    InUse,
+}
+
+impl Fleet {
+    /// For `size` nodes, whose locks live for `max_ttl` at most.
+    pub fn new(guard: RestartGuard, max_ttl: Duration, size: usize) -> Self {
+        Self {
+            guard,
+            max_ttl,
+            size,
+            key_prefix: Vec::new(),
+            marker_key: marker_key(b""),
+            doubts: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The same with `prefix` before the marker's key, as before all keys of the client.
+    #[must_use]
+    pub fn with_key_prefix(mut self, prefix: &[u8]) -> Self {
+        self.key_prefix = prefix.to_vec();
+        self.marker_key = marker_key(prefix);
+        self
+    }
+
+    /// What comes before all keys of the client.
+    pub(crate) fn key_prefix(&self) -> &[u8] {
+        &self.key_prefix
+    }
+
+    /// The key of the marker on every node.
+    pub fn marker_key(&self) -> &[u8] {
+        &self.marker_key
+    }
+
+    /// What is done about nodes that may have forgotten locks.
+    pub fn guard(&self) -> RestartGuard {
+        self.guard
+    }
+
+    pub(super) fn max_ttl(&self) -> Duration {
+        self.max_ttl
+    }
+
+    /// Records what processes say of themselves at `seat`.
+    pub(super) fn note_settings(&self, seat: usize, settings: Settings) {
+        self.lock().seats[seat].settings = settings;
+    }
+
+    /// Whether a set without markers has to wait, for this client or another one.
+    pub(super) fn is_strict(&self) -> bool {
+        let is_strict = |seat: &Seat| seat.settings.is_strict();
+        self.guard == RestartGuard::Strict || self.lock().seats.iter().any(is_strict)
+    }
+
+    /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
+    /// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
+    /// time to overtake a fencing token that came from a hint at the one end of its window, with a
+    /// hint at the other end.
+    pub fn quarantine(&self) -> Duration {
+        let others = {
+            let state = self.lock();
+            let said = state.seats.iter().map(|seat| seat.settings.max_ttl());
+            said.max().unwrap_or_default()
+        };
+        let longest = self.max_ttl.max(others).max(HINT_WINDOW * 2);
+        let margin = longest / 50 + CLOCK_WINDOW;
+        longest.saturating_add(margin)
+    }
+
+    /// A seat for the node `name`.
+    pub(super) fn join(&self, name: Arc<str>) -> usize {
+        let mut state = self.lock();
+        state.seats.push(Seat {
+            name,
+            finding: Finding::Unknown,
+            run_id: None,
+            was_marked: false,
+            settings: Settings::default(),
+            clock: Readings::default(),
+            offset_us: None,
+            gain: None,
+            track: Track::default(),
+            waker: None,
+        });
+        state.seats.len() - 1
+    }
+
+    /// The connected node that is the same process, if there is one; otherwise records which one
+    /// this node is.
+    pub(super) fn twin(&self, seat: usize, run_id: Option<&str>) -> Option<Arc<str>> {
+        let mut state = self.lock();
+        let is_twin = |(index, other): &(usize, &Seat)| {
+            *index != seat && run_id.is_some() && other.run_id.as_deref() == run_id
+        };
+        let twin = state.seats.iter().enumerate().find(is_twin);
+        let twin = twin.map(|(_, other)| Arc::clone(&other.name));
+        if twin.is_none() && state.seats[seat].run_id.as_deref() != run_id {
+            state.seats[seat].run_id = run_id.map(str::to_owned);
+        }
+        twin
+    }
+
+    /// Goes up whenever a check of any node raises a question that the others have to be asked for
+    /// as well: whoever sees it do so should check its node at once.
+    pub fn doubts(&self) -> u64 {
+        self.doubts.load(Ordering::Relaxed)
+    }
+
+    /// Wants all nodes to be looked at.
+    pub(super) fn doubt(&self) {
+        self.doubts.fetch_add(1, Ordering::Relaxed);
+        let wakers: Vec<Waker> = {
+            let seats = &self.lock().seats;
+            seats.iter().filter_map(|seat| seat.waker.clone()).collect()
+        };
+        wakers.into_iter().for_each(wake);
+    }
+
+    /// Wakes the task that asks `seat` whenever [`doubts`](Self::doubts) goes up.
+    pub(super) fn wake(&self, seat: usize, waker: Waker) {
+        let before = self.lock().seats[seat].waker.replace(waker);
+        drop(before);
+    }
+
+    /// Records a look at the clock of `seat`.
+    pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, look: Look) {
+        if !look.is_sharp && look.stepped.is_none() {
+            return;
+        }
+        let longest = self.quarantine();
+        {
+            let seat = &mut self.lock().seats[seat];
+            seat.gain = Some(look.gain);
+            if look.stepped.is_some() {
+                seat.track = Track::default();
+            }
+            seat.track.add(check, longest);
+            seat.clock.note(check.asked, check.answered, look.stepped);
+            seat.offset_us = Some(Reading::of(check).offset_us);
+        }
+        if look.stepped.is_some() {
+            self.doubt();
+        }
+    }
+
+    /// The clock of `seat` is another one now.
+    pub(super) fn forget_clock(&self, seat: usize) {
+        self.lock().seats[seat].track = Track::default();
+    }
+
+    /// Compares what the clock of `seat` gained by `now` with how the clocks of the other connected nodes
+    /// moved.
+    pub(super) fn compare(&self, seat: usize, now: Moment) -> Comparison {
+        let longest = self.quarantine();
+        let state = self.lock();
+        let others = state.seats.iter().enumerate();
+        let others = others.filter(|(index, it)| *index != seat && it.gain.is_some());
+        let others: Vec<&Seat> = others.map(|(_, other)| other).collect();
+        let gains = others.iter().filter_map(|it| it.gain);
+        let mut compared = Comparison {
+            gained: gains.map(|gain| gain.at_least.max(0)).min().unwrap_or(0),
+            asked: others.iter().filter_map(|it| it.track.asked()).min(),
+            ..Comparison::default()
+        };
+        let needed = majority(self.size) - 1;
+        for (start, gained) in state.seats[seat].track.gains(longest) {
+            let movements = others.iter().filter_map(|other| {
+                let moved = other.track.moved_since(start.answered)?;
+                // Since it was last read, it may have been slewed.
+                let unread = other.track.asked().map(|asked| now.saturating_since(asked));
+                Some((moved, moved + slewed(unread.unwrap_or_default())))
+            });
+            let movements: Vec<(i128, i128)> = movements.collect();
+            if movements.len() < needed {
+                continue;
+            }
+            let least = |of: fn(&(i128, i128)) -> i128| movements.iter().map(of).min().unwrap_or(0);
+            let (moved, may_have_moved) = (least(|it| it.0), least(|it| it.1));
+            compared.beyond_then = compared.beyond_then.max(gained - moved);
+            compared.beyond = compared.beyond.max(gained - may_have_moved);
+        }
+        compared
+    }
+
+    /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
+    /// the median, where these are a majority and that is further than a hint may be off.
+    pub(super) fn apart(&self, seat: usize) -> Option<i128> {
+        let state = self.lock();
+        let ours = state.seats[seat].offset_us?;
+        let known = state.seats.iter().filter_map(|it| it.offset_us);
+        let mut offsets: Vec<i128> = known.collect();
+        let is_majority = offsets.len() >= majority(self.size);
+        let apart = ours - median(&mut offsets).filter(|_| is_majority)?;
+        (apart.abs() > micros(HINT_WINDOW)).then_some(apart)
+    }
+
+    /// Whose clock the last step that was seen at `seat` was of.
+    pub(super) fn whose_step(&self, seat: usize) -> Whose {
+        let state = self.lock();
+        let is_connected =
+            |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
+        let others = state.seats.iter().enumerate();
+        let others = others.filter(|(index, it)| *index != seat && is_connected(it));
+        let others = others.map(|(_, it)| &it.clock);
+        whose_step(&state.seats[seat].clock, others, self.size)
+    }
+
+    pub(super) fn is_marked(&self, seat: usize) {
+        let seat = &mut self.lock().seats[seat];
+        seat.finding = Finding::Marked;
+        seat.was_marked = true;
+    }
+
+    pub(super) fn is_unreachable(&self, seat: usize) {
+        let seat = &mut self.lock().seats[seat];
+        seat.finding = Finding::Unreachable;
+        seat.run_id = None;
+        seat.offset_us = None;
+        seat.gain = None;
+    }
+
+    /// Records that `seat` is blank at `now`, and says what its set makes of that.
+    pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
+        let mut state = self.lock();
+        state.seats[seat].finding = Finding::Blank(now);
+        if state.seats.iter().any(|seat| seat.was_marked) {
+            return SetView::InUse;
+        }
+        if !state.is_known(self.size) {
+            return SetView::Undecided;
+        }
+        let is_unused = |seat: &&Seat| match seat.finding {
+            Finding::Blank(then) | Finding::Opening(then) => now.saturating_since(then) <= FRESH,
+            _ => false,
+        };
+        if state.seats.iter().filter(is_unused).count() < majority(self.size) {
+            return SetView::OutOfReach;
+        }
+        SetView::New
+    }
+
+    /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether
+    /// it may be opened: all that are reached are marked, and they are a majority.
+    pub(super) fn is_opening(&self, seat: usize, now: Moment) -> bool {
+        let mut state = self.lock();
+        state.seats[seat].finding = Finding::Opening(now);
+        let is = |wanted: fn(&Finding) -> bool| {
+            let seats = state.seats.iter();
+            seats.filter(|seat| wanted(&seat.finding)).count()
+        };
+        let marked = is(|it| matches!(it, Finding::Opening(_) | Finding::Marked));
+        let blank = is(|it| matches!(it, Finding::Blank(_)));
+        state.is_known(self.size) && blank == 0 && marked >= majority(self.size)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock: seats are never given up.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Each of the nodes was reached, or found out of reach.
+    fn is_known(&self, size: usize) -> bool {
+        let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
+        self.seats.len() == size && self.seats.iter().all(is_known)
+    }
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet")
+            .field("guard", &self.guard)
+            .field("max_ttl", &self.max_ttl)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}

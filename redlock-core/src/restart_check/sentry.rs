@@ -1,0 +1,392 @@
+//! One node's guard: what each check of it means.
+
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use crate::env::Moment;
+
+use super::clock::NodeClock;
+use super::note::{Cause, Found, Note, held};
+use super::opening::{AT_ONCE, SOON};
+use super::pace::{Pace, Step};
+use super::quarantine::Word;
+use super::settings::Settings;
+use super::steps::Whose;
+use super::{Action, Check, Fleet, Marker, RestartGuard, Verdict, WRITES_WITHIN};
+
+/// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
+/// any case. Whose it was is then taken to be the node's.
+const UNDECIDED: Duration = Duration::from_secs(30);
+/// How a [`Sentry`] behaves.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct SentryOptions {
+    /// The node forgets nothing when it restarts, so a restart needs no quarantine. A marker that
+    /// is missing still does.
+    pub trust_aof: bool,
+}
+
+/// The guard of one node, for as long as its client lives, over all connections.
+#[derive(Debug)]
+pub struct Sentry {
+    pub(super) fleet: Arc<Fleet>,
+    name: Arc<str>,
+    pub(super) seat: usize,
+    pub(super) options: SentryOptions,
+    /// No vote before then, on the client's own clock: a node's clock that jumps ahead does not
+    /// end a quarantine for a client that saw it.
+    pub(super) held_until: Option<Moment>,
+    /// Why the node does not vote, and when that was seen.
+    pub(super) cause: Option<(Cause, Moment)>,
+    /// The operator's word that stands, where one does.
+    pub(super) word: Option<Word>,
+    /// What processes say of themselves on the node, as far as it counts.
+    pub(super) said: Settings,
+    /// A marker was there once: a node without one has lost it.
+    has_seen_marker: bool,
+    /// The marker under which the node was last seen in use by any client.
+    seen_under: Option<Marker>,
+    /// The marker under which the node last voted, in this epoch.
+    voted_under: Option<Marker>,
+    /// Since when the node has been blank beside marked ones, on this connection.
+    pub(super) blank_since: Option<Moment>,
+    /// The last marker that was seen, as it is on the node, in its first version.
+    last_marker: Option<Vec<u8>>,
+    /// A step of which it is not known yet whose clock it was.
+    pub(super) suspicion: Option<Suspicion>,
+    /// A step whose quarantine is not on the node yet.
+    pub(super) unwritten: Option<Unwritten>,
+    clock: NodeClock,
+    pace: Pace,
+    /// Whose clock that is, as far as the server tells.
+    run_id: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Suspicion {
+    by_us: i128,
+    /// The marker before the step was seen.
+    marker: Option<Vec<u8>>,
+    seen: Moment,
+}
+
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    /// The marker that the quarantine is to replace; once it is another one, others have judged.
+    marker: Option<Vec<u8>>,
+    cause: Cause,
+}
+
+/// Which process the node is, as against the check before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Process {
+    Same,
+    Another,
+    Unknown,
+}
+
+impl Sentry {
+    /// The guard of the node `name`, which joins `fleet`.
+    pub fn new(fleet: Arc<Fleet>, name: impl Into<Arc<str>>, options: SentryOptions) -> Self {
+        let name = name.into();
+        let seat = fleet.join(Arc::clone(&name));
+        Self {
+            fleet,
+            name,
+            seat,
+            options,
+            held_until: None,
+            cause: None,
+            word: None,
+            said: Settings::default(),
+            has_seen_marker: false,
+            seen_under: None,
+            voted_under: None,
+            blank_since: None,
+            last_marker: None,
+            suspicion: None,
+            unwritten: None,
+            clock: NodeClock::default(),
+            pace: Pace::default(),
+            run_id: None,
+        }
+    }
+
+    /// The node was not reached, was refused, or its connection is gone. To be called whenever an
+    /// attempt to connect fails, the first one too: the others wait for it.
+    pub fn unreachable(&mut self) {
+        self.fleet.is_unreachable(self.seat);
+        self.blank_since = None;
+    }
+
+    /// Wakes a task whenever [`Fleet::doubts`] goes up.
+    pub fn wake_on_doubt(&self, waker: Waker) {
+        self.fleet.wake(self.seat, waker);
+    }
+
+    /// What a check comes to. The node must do nothing else than what the newest verdict says.
+    pub fn check(&mut self, check: &Check<'_>) -> Verdict {
+        let process = self.recognize(check);
+        let look = self.clock.read(check, self.fleet.quarantine());
+        let stepped = look.stepped;
+        self.fleet.note_clock(self.seat, check, look);
+        let twin = self.fleet.twin(self.seat, check.run_id);
+        let mut action = match twin {
+            Some(twin) => {
+                self.unreachable();
+                Action::Refuse {
+                    reason: format!(
+                        "`{}` is the same server as `{twin}`; two votes of one server are no \
+                         majority: give each pool a server of its own",
+                        self.name,
+                    ),
+                }
+            }
+            // Where nothing is done about a node that forgets, a step is no reason to do without
+            // it either: a single pool has no quorum to fall back on, and whoever turned the guard
+            // off for several chose to go on. The step is told, for the log.
+            None if self.fleet.guard() == RestartGuard::Off => Action::Vote,
+            None => self.guard(check, process, stepped),
+        };
+        let mut pace = Step::default();
+        if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
+            pace = self.pace.judge(&self.fleet, self.seat, check, look);
+            action = pace.action.unwrap_or(action);
+        }
+        let found = check.marker.and_then(Found::parse);
+        let is_opened = |found: &&Found| found.cause() != Some(Cause::Opening);
+        if let Some(found) = found.as_ref().filter(is_opened) {
+            self.seen_under = Some(found.marker.clone());
+        }
+        let marker = found.map(|found| found.marker);
+        let is_wrong = stepped.is_some() || pace.is_new_epoch;
+        let is_new_epoch = is_wrong && self.voted_under.is_some()
+            || self
+                .voted_under
+                .as_ref()
+                .is_some_and(|under| !self.is_under(under, marker.as_ref()));
+        if is_new_epoch {
+            self.voted_under = None;
+        }
+        if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
+            self.voted_under = marker;
+        }
+        self.last_marker = first(check).map(<[u8]>::to_vec);
+        let (mut aside, mut disagreement) = (None, None);
+        if self.fleet.guard() != RestartGuard::Off {
+            aside = self.aside(check, &action);
+            disagreement = self.said.disagrees(self.own(check));
+        }
+        Verdict {
+            action,
+            is_new_epoch,
+            aside,
+            disagreement,
+            stepped_ms: stepped.map(millis),
+            apart_ms: self.fleet.apart(self.seat).map(millis),
+            look_again: pace.look_again,
+        }
+    }
+
+    /// A promoted replica is on another host, whose clock is not the one that was read before: the
+    /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
+    /// that a restart hides has to be seen.
+    fn recognize(&mut self, check: &Check<'_>) -> Process {
+        let process = match (check.run_id, self.run_id.as_deref()) {
+            (Some(now), Some(before)) if now == before => return Process::Same,
+            (Some(_), Some(_)) => Process::Another,
+            _ => Process::Unknown,
+        };
+        if process == Process::Another && !self.options.trust_aof {
+            self.clock = NodeClock::default();
+            self.fleet.forget_clock(self.seat);
+        }
+        if let Some(run_id) = check.run_id {
+            self.run_id = Some(run_id.to_owned());
+        }
+        process
+    }
+
+    fn guard(&mut self, check: &Check<'_>, process: Process, stepped: Option<i128>) -> Action {
+        let found = check.marker.and_then(Found::parse);
+        let is_ours = |found: &&Found| check.run_id.is_none_or(|it| it == found.marker.run_id);
+        let ours = found.as_ref().filter(is_ours);
+        let is_marked = check.marker.is_some();
+        let had_marker = self.has_seen_marker;
+        if is_marked {
+            self.has_seen_marker = true;
+            self.blank_since = None;
+        }
+        let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
+        if is_marked && !is_opening {
+            self.fleet.is_marked(self.seat);
+        }
+        self.hear(check, found.as_ref());
+        self.heed_the_operator(check, ours, stepped.is_some());
+        if let Some(by_us) = stepped {
+            self.suspicion = Some(Suspicion {
+                by_us,
+                marker: self.last_marker.clone(),
+                seen: check.answered,
+            });
+        }
+        if let Some(action) = self.suspect(check) {
+            return action;
+        }
+        if let Some(step) = self
+            .unwritten
+            .take_if(|it| it.marker.as_deref() == first(check))
+        {
+            let action = self.quarantine(check, step.cause);
+            self.unwritten = Some(step);
+            return action;
+        }
+        self.unwritten = None;
+        if self.word == Some(Word::Given) && !self.is_held(check) {
+            return self.write(check, check.time, Cause::Idle, Cause::Idle.to_string());
+        }
+        if let Some(found) = ours {
+            if let Some(cause) = self.is_too_loose(check, found) {
+                return self.forgot(check, cause);
+            }
+            if let Some(cause) = self.was_taken_for_new(found) {
+                // Somebody came by first who had not seen the set in use.
+                self.hold_for(self.fleet.quarantine(), cause, check.answered);
+            }
+            return if is_opening {
+                self.opening(check)
+            } else {
+                self.follow(check, found)
+            };
+        }
+        match found {
+            Some(found) if self.options.trust_aof && !self.said.is_careful() => {
+                let until = found.marker.until();
+                self.write(check, until, Cause::Kept, Cause::Kept.to_string())
+            }
+            Some(_) => self.forgot(check, Cause::Restarted),
+            // Something else was seen in the same answer. The next client to come writes it down.
+            None if self.word == Some(Word::Given) => self.hold(check, self.left(check)),
+            None if is_marked => self.forgot(check, Cause::Garbled),
+            None if had_marker => {
+                let cause = self.how_it_was_lost(process);
+                self.forgot(check, cause)
+            }
+            None if self.fleet.is_strict() => self.forgot(check, Cause::Strict),
+            None => self.blank(check),
+        }
+    }
+
+    /// How a node that this client saw in use came to be without a marker, in between.
+    fn was_taken_for_new(&self, found: &Found) -> Option<Cause> {
+        let before = self.seen_under.as_ref()?;
+        let is_new = matches!(found.cause(), Some(Cause::Opening | Cause::New));
+        let cause = if before.run_id == found.marker.run_id {
+            Cause::Flushed
+        } else {
+            Cause::RestartedEmpty
+        };
+        (is_new && *before != found.marker).then_some(cause)
+    }
+
+    /// How a node that had a marker came to have none.
+    fn how_it_was_lost(&self, process: Process) -> Cause {
+        match (self.cause, process) {
+            // It was seen before, and is not written yet.
+            (Some((cause @ (Cause::RestartedEmpty | Cause::Flushed | Cause::Lost), _)), _) => cause,
+            (_, Process::Another) => Cause::RestartedEmpty,
+            (_, Process::Same) => Cause::Flushed,
+            (_, Process::Unknown) => Cause::Lost,
+        }
+    }
+
+    /// What a step that was seen comes to, if anything.
+    fn suspect(&mut self, check: &Check<'_>) -> Option<Action> {
+        let suspicion = self.suspicion.take()?;
+        let waited = check.answered.saturating_since(suspicion.seen);
+        match self.fleet.whose_step(self.seat) {
+            // All leases were given up with the epoch; the nodes are as they were.
+            Whose::Ours => None,
+            Whose::Undecided if waited < UNDECIDED => {
+                let why = stepped(suspicion.by_us);
+                self.suspicion = Some(suspicion);
+                Some(Action::Hold {
+                    reason: format!("{why}, or this host's did; the other nodes will tell"),
+                    look_again: SOON,
+                    is_settled: true,
+                })
+            }
+            Whose::Undecided | Whose::Nodes => Some(self.step(check, &suspicion)),
+        }
+    }
+
+    /// The node's clock stepped: it dropped locks early, or will drop them late.
+    fn step(&mut self, check: &Check<'_>, suspicion: &Suspicion) -> Action {
+        let quarantine = self.fleet.quarantine();
+        let cause = stepped(suspicion.by_us);
+        self.hold_for(quarantine, cause, check.answered);
+        if first(check) != suspicion.marker.as_deref() {
+            // Since the check before, somebody has done something about this node, or it has not
+            // been asked for long. What others do is theirs to judge; this client waits.
+            return Action::Hold {
+                reason: held(Some((cause, Duration::ZERO)), quarantine),
+                look_again: AT_ONCE,
+                is_settled: true,
+            };
+        }
+        let action = self.quarantine(check, cause);
+        self.unwritten = Some(Unwritten {
+            marker: first(check).map(<[u8]>::to_vec),
+            cause,
+        });
+        action
+    }
+
+    pub(super) fn write(
+        &self,
+        check: &Check<'_>,
+        until: Duration,
+        cause: Cause,
+        reason: String,
+    ) -> Action {
+        let marker = Marker::new(check.run_id, until);
+        let since_ms = u64::try_from(check.time.as_millis()).unwrap_or(u64::MAX);
+        let settings = self.said.with(self.own(check));
+        let note = Some(Note {
+            cause,
+            since_ms,
+            settings,
+        });
+        Action::Write {
+            expected: check.marker.map(<[u8]>::to_vec),
+            new: Found { marker, note }.to_bytes(),
+            not_after: check.time.saturating_add(WRITES_WITHIN),
+            reason,
+        }
+    }
+
+    /// Whether `marker` says that nothing was forgotten since the node voted `under` another, or
+    /// the same.
+    fn is_under(&self, under: &Marker, marker: Option<&Marker>) -> bool {
+        marker.is_some_and(|marker| {
+            marker.until_ms == under.until_ms
+                && (marker.run_id == under.run_id || self.options.trust_aof)
+        })
+    }
+}
+
+/// The marker's first version, as it is on the node.
+fn first<'a>(check: &Check<'a>) -> Option<&'a [u8]> {
+    check.marker?.split(|byte| *byte == b'\n').next()
+}
+
+fn millis(us: i128) -> i64 {
+    i64::try_from(us / 1000).unwrap_or(i64::MAX)
+}
+
+fn stepped(by_us: i128) -> Cause {
+    Cause::Stepped {
+        by_ms: millis(by_us),
+    }
+}

@@ -1,0 +1,176 @@
+//! A sentry fed by hand, and clients with sentries against nodes that forget.
+
+mod agreement;
+mod apart;
+mod model;
+mod opening;
+mod pace;
+mod rates;
+mod steps;
+mod table;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::note::{Cause, Found};
+use super::*;
+use crate::env::Moment;
+
+pub(super) const MAX_TTL: Duration = Duration::from_secs(10);
+/// What a fleet with [`MAX_TTL`] makes of it.
+pub(super) const QUARANTINE: Duration = Duration::from_millis(10_700);
+
+/// A node as a check sees it, and the client's clock. Both clocks move on together unless a test
+/// moves one.
+pub(super) struct Bench {
+    pub(super) sentry: Sentry,
+    pub(super) run_id: Option<&'static str>,
+    pub(super) marker: Option<Vec<u8>>,
+    pub(super) time: Duration,
+    pub(super) now: Moment,
+    pub(super) round_trip: Duration,
+}
+
+pub(super) fn fleet(guard: RestartGuard, size: usize) -> Arc<Fleet> {
+    Arc::new(Fleet::new(guard, MAX_TTL, size))
+}
+
+pub(super) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+// As a node has it: or not.
+#[allow(clippy::unnecessary_wraps)]
+pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
+    Some(Marker::new(Some(run_id), until).to_bytes())
+}
+
+impl Bench {
+    pub(super) fn new(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(fleet, name, run_id, SentryOptions::default())
+    }
+
+    pub(super) fn trusting(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(fleet, name, run_id, SentryOptions { trust_aof: true })
+    }
+
+    fn with(fleet: &Arc<Fleet>, name: &str, run_id: &'static str, options: SentryOptions) -> Self {
+        Self {
+            sentry: Sentry::new(Arc::clone(fleet), name, options),
+            run_id: Some(run_id),
+            marker: None,
+            time: ms(1_700_000_000_000),
+            now: Moment::from_origin(ms(5_000)),
+            round_trip: Duration::ZERO,
+        }
+    }
+
+    /// A single node of its fleet that votes.
+    pub(super) fn voting() -> Self {
+        let fleet = fleet(RestartGuard::Standard, 1);
+        let mut bench = Self::new(&fleet, "a", "run1");
+        assert_eq!(bench.settle(), Action::Vote);
+        bench
+    }
+
+    pub(super) fn pass(&mut self, span: Duration) {
+        self.time += span;
+        self.now = self.now.saturating_add(span);
+    }
+
+    pub(super) fn check(&mut self) -> Verdict {
+        let asked = self.now;
+        self.pass(self.round_trip / 2);
+        let time = self.time;
+        self.pass(self.round_trip / 2);
+        self.sentry.check(&Check {
+            run_id: self.run_id,
+            marker: self.marker.as_deref(),
+            time,
+            asked,
+            answered: self.now,
+        })
+    }
+
+    /// Checks, and does what is to be written, until the answer is another.
+    pub(super) fn settle(&mut self) -> Action {
+        loop {
+            match self.check().action {
+                Action::Write { expected, new, .. } => {
+                    assert_eq!(expected, self.marker, "what the check saw");
+                    self.marker = Some(new);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Checks, and says what the client has to say of itself.
+    pub(super) fn say(&mut self) -> Verdict {
+        let verdict = self.check();
+        if let Some(Aside { expected, new }) = verdict.aside.clone() {
+            assert_eq!(Some(expected), self.marker);
+            self.marker = Some(new);
+        }
+        verdict
+    }
+
+    /// `self` finds the node as `other` does.
+    pub(super) fn see(&mut self, other: &Self) {
+        self.run_id = other.run_id;
+        self.marker.clone_from(&other.marker);
+        (self.time, self.now) = (other.time, other.now);
+    }
+
+    pub(super) fn read(&self) -> Marker {
+        self.found().marker
+    }
+
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.found().cause()
+    }
+
+    fn found(&self) -> Found {
+        Found::parse(self.marker.as_deref().unwrap()).unwrap()
+    }
+
+    /// For how much longer the marker keeps the node from voting.
+    pub(super) fn left(&self) -> Duration {
+        self.read().until().saturating_sub(self.time)
+    }
+}
+
+/// Three nodes of one set that vote.
+pub(super) fn three() -> [Bench; 3] {
+    let fleet = fleet(RestartGuard::Standard, 3);
+    let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
+        .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
+    let [a, b, c] = &mut nodes;
+    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
+    nodes
+}
+
+pub(super) fn pass(nodes: &mut [Bench; 3], span: Duration) {
+    for node in nodes {
+        node.pass(span);
+    }
+}
+
+/// Looks at all of them in turn, as often as it takes to open a new set; what is said last.
+pub(super) fn settle_all<const N: usize>(mut nodes: [&mut Bench; N]) -> [Action; N] {
+    for _ in 0..2 {
+        for node in &mut nodes {
+            node.settle();
+        }
+    }
+    nodes.map(Bench::settle)
+}
+
+pub(super) fn reason(action: &Action) -> &str {
+    match action {
+        Action::Hold { reason, .. } | Action::Write { reason, .. } | Action::Refuse { reason } => {
+            reason
+        }
+        Action::Vote => panic!("it votes"),
+    }
+}

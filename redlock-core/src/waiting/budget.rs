@@ -1,0 +1,145 @@
+//! How long a caller keeps trying, and how often.
+
+use std::time::Duration;
+
+use crate::env::{Environment, Moment};
+use crate::model::request::{Retry, RetryLimit};
+
+/// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// The first pause of callers who spoil it for each other; it doubles from one time to the next.
+const FIRST_SCATTER: Duration = Duration::from_micros(500);
+const MOST_SPOILT: u32 = 6;
+
+/// How long an attempt may wait for the nodes: well below the ttl, so that an attempt that waited it
+/// out leaves time for another.
+pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
+    node_timeout.min(ttl / 4)
+}
+
+/// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
+pub(crate) struct Patience<'a> {
+    retry: &'a Retry,
+    node_timeout: Duration,
+    pub(crate) began: Moment,
+    /// Where the caller's time is bounded as a whole.
+    pub(crate) end: Option<Moment>,
+    /// Those that were begun.
+    pub(crate) attempts: u32,
+    /// Pauses that were begun.
+    pauses: u32,
+    /// When the last one of them ends.
+    pause: Option<Moment>,
+    /// Retries that are left for attempts that nobody won.
+    splits: u32,
+    /// How many attempts in a row found the lock free and were spoilt by others.
+    spoilt: u32,
+}
+
+impl<'a> Patience<'a> {
+    pub(crate) fn new(environment: &Environment, retry: &'a Retry, node_timeout: Duration) -> Self {
+        let began = environment.now();
+        let end = match retry.limit {
+            RetryLimit::Wait(budget) => Some(began.saturating_add(budget)),
+            RetryLimit::Count(_) | RetryLimit::Forever => None,
+        };
+        Self {
+            retry,
+            node_timeout,
+            began,
+            end,
+            attempts: 0,
+            pauses: 0,
+            pause: None,
+            splits: 0,
+            spoilt: 0,
+        }
+    }
+
+    /// With so many retries more for attempts that nobody won.
+    pub(crate) fn with_splits(self, splits: u32) -> Self {
+        Self { splits, ..self }
+    }
+
+    /// Whether it matters that nobody won an attempt.
+    pub(crate) fn minds_splits(&self) -> bool {
+        self.splits > 0
+    }
+
+    /// When the next attempt begins behind one that nobody won, though it would be one too many
+    /// otherwise. Where the caller's time is bounded, there is none left for it.
+    pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
+        if self.end.is_some() {
+            return None;
+        }
+        self.splits = self.splits.checked_sub(1)?;
+        let next = environment.now().saturating_add(self.draw(environment));
+        self.pause = Some(next);
+        self.pause
+    }
+
+    /// Counts an attempt that begins now, and says how long it may wait for the nodes, within the
+    /// caller's own bound.
+    pub(crate) fn begin_attempt(&mut self, environment: &Environment, ttl: Duration) -> Duration {
+        self.attempts = self.attempts.saturating_add(1);
+        let timeout = attempt_time(self.node_timeout, ttl);
+        match self.end {
+            Some(end) => timeout.min(end.saturating_since(environment.now())),
+            None => timeout,
+        }
+    }
+
+    /// By when the last attempt has to begin, so as to be over when the caller's time is.
+    pub(crate) fn last_attempt(&self) -> Option<Moment> {
+        match self.retry.limit {
+            RetryLimit::Wait(budget) => self
+                .end
+                .map(|end| end.saturating_sub(self.node_timeout.min(budget / 4))),
+            RetryLimit::Count(_) | RetryLimit::Forever => None,
+        }
+    }
+
+    /// When the next attempt begins, or `None` where the caller has had enough. An attempt that began
+    /// earlier, because something woke the caller, takes nothing from its budget: the pause goes on.
+    pub(crate) fn next_attempt(&mut self, environment: &Environment) -> Option<Moment> {
+        let now = environment.now();
+        if self.pause.is_some_and(|pause| pause > now) {
+            return self.pause;
+        }
+        let pause = self.draw(environment);
+        let next = now.saturating_add(pause);
+        self.pause = match self.retry.limit {
+            RetryLimit::Count(retries) if self.pauses >= retries => None,
+            RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
+            // The last attempt may have to begin early.
+            RetryLimit::Wait(_) => self
+                .last_attempt()
+                .and_then(|last| (last > now).then_some(next.min(last))),
+        };
+        self.pauses = self.pauses.saturating_add(1);
+        self.pause
+    }
+
+    /// When a wake-up counts, behind an attempt that `ended` because others spoilt or won it. Where
+    /// several callers found the lock free at one moment and nobody won it, they come again one by
+    /// one.
+    pub(crate) fn heeds_from(
+        &mut self,
+        environment: &Environment,
+        ended: Moment,
+        is_spoilt: bool,
+    ) -> Moment {
+        if !is_spoilt {
+            self.spoilt = 0;
+            return ended;
+        }
+        self.spoilt = (self.spoilt + 1).min(MOST_SPOILT);
+        let scatter = FIRST_SCATTER * (1 << self.spoilt);
+        ended.saturating_add(environment.jittered(scatter.min(self.retry.delay)))
+    }
+
+    fn draw(&self, environment: &Environment) -> Duration {
+        environment.jittered(self.retry.delay).max(SHORTEST_PAUSE)
+    }
+}

@@ -1,0 +1,278 @@
+//! The share of other processes.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use crate::env::Moment;
+
+use super::handover::Handover;
+
+/// A break is so many questions to the nodes, one after the other: a caller of another process has to
+/// be told of the release, to look, and to ask, which takes some round trips and the time to wake up.
+/// In round trips rather than in time, so that it is as long as the network makes it, and so that one
+/// sees when somebody has come.
+const WHOLE_BREAK: u32 = 8;
+/// Where no rival was seen for a while, most breaks are shorter than it would take one to
+/// come,
+const SHORT_BREAK: u32 = 1;
+/// and each fourth is a whole one.
+const BREAKS: u8 = 4;
+/// For so many breaks a rival is remembered.
+const MEMORY: u8 = 8;
+
+/// Length, in questions, of the break for each process that had the lock longer ago than this one. Such a
+/// process is told of a release at the same moment, and asks first within this break.
+const COURTESY: u32 = 3;
+/// Number of other processes that are told apart.
+const MOST_KNOWN: usize = 8;
+
+/// A shorter pause between the end of a release and the next call leaves other processes no chance.
+const LULL: Duration = Duration::from_millis(10);
+/// A lock that was held for less leaves others so many gaps that nobody has to look after them.
+const BRIEF: Duration = Duration::from_millis(1);
+
+/// Callers of one process who had the lock one after another, without a chance for others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cohort {
+    /// When the first of them got it.
+    since: Option<Moment>,
+    /// Hand-overs so far.
+    handed_over: u32,
+    /// For how many breaks more others are reckoned with.
+    rivals: u8,
+    /// Breaks so far, as far as that matters.
+    breaks: u8,
+    /// How often the lock was seen to come free since a caller of this process had it, if one ever had.
+    passed: Option<u8>,
+    /// Marks of the processes that refusals named as holders; zero is an empty place.
+    known: [u16; MOST_KNOWN],
+    /// Time that the last acquisition took, in ms. A caller of another process takes as long.
+    trip: u16,
+}
+
+/// A short hash of `owner`. Two owners share one in 1 of 65 536 cases, and count as one process then.
+pub(super) fn mark(owner: &str) -> NonZeroU16 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(owner.as_bytes());
+    let [low, high, ..] = hasher.finish().to_le_bytes();
+    NonZeroU16::new(u16::from_le_bytes([low, high])).unwrap_or(NonZeroU16::MIN)
+}
+
+impl Cohort {
+    /// A caller acquired the lock `now`. `took` is the time of its acquisition, zero for a hand-over.
+    pub(super) fn holds(&mut self, now: Moment, took: Duration) {
+        if self.since.is_none() {
+            self.since = Some(now);
+            self.passed = Some(0);
+        }
+        if !took.is_zero() {
+            let ms = took.as_micros().div_ceil(1000);
+            self.trip = u16::try_from(ms).unwrap_or(u16::MAX);
+        }
+    }
+
+    /// How long a pause has to be, from the sending of a release, to leave other processes a chance. The
+    /// release has to arrive first, and other processes have to be told.
+    pub(super) fn lull(&self) -> Duration {
+        LULL + Duration::from_millis(self.trip.into())
+    }
+
+    fn lasted(&self, now: Moment) -> Duration {
+        let lasted = self.since.map(|since| now.saturating_since(since));
+        lasted.unwrap_or_default()
+    }
+
+    /// Whether others have to have their chance now.
+    pub(super) fn is_over(&self, limits: &Handover, now: Moment) -> bool {
+        self.handed_over >= limits.most || self.lasted(now) >= limits.longest
+    }
+
+    /// With one hand-over more.
+    pub(super) fn goes_on(self) -> Self {
+        Self {
+            handed_over: self.handed_over.saturating_add(1),
+            ..self
+        }
+    }
+
+    /// Others have their chance, or had it. What is known of them stays.
+    pub(super) fn anew(self) -> Self {
+        Self {
+            since: None,
+            handed_over: 0,
+            ..self
+        }
+    }
+
+    /// Another process had the lock. `who` is its mark, if known.
+    pub(super) fn met_rivals(&mut self, who: Option<NonZeroU16>) {
+        *self = self.anew();
+        self.rivals = MEMORY;
+        if let Some(who) = who
+            && !self.known.contains(&who.get())
+        {
+            self.known.rotate_right(1);
+            self.known[0] = who.get();
+        }
+    }
+
+    /// Counts a release by another process. Returns the length of the break, in questions, that this
+    /// process takes before its attempt: those processes go first that had the lock longer ago.
+    pub(super) fn comes_free(&mut self) -> u32 {
+        let Some(passed) = &mut self.passed else {
+            return 0;
+        };
+        *passed = passed.saturating_add(1);
+        let known = self.known.iter().filter(|mark| **mark != 0).count();
+        let ahead = known.saturating_sub((*passed).into());
+        COURTESY * u32::try_from(ahead).unwrap_or(0)
+    }
+
+    /// The lock was free for a whole break, and no other process took it.
+    pub(super) fn nobody_came(&mut self) {
+        self.known = [0; MOST_KNOWN];
+    }
+
+    /// A break for others, before somebody of this process goes on: how long it is, and the cohort
+    /// behind it.
+    pub(super) fn takes_break(self) -> (u32, Self) {
+        let is_whole = self.rivals > 0 || self.breaks + 1 == BREAKS;
+        let rounds = if is_whole { WHOLE_BREAK } else { SHORT_BREAK };
+        let next = Self {
+            rivals: self.rivals.saturating_sub(1),
+            breaks: (self.breaks + 1) % BREAKS,
+            ..self.anew()
+        };
+        (rounds, next)
+    }
+
+    /// The lock is released and nobody stands in line: the break for a caller who comes at once, and
+    /// the cohort that it belongs to. `None` where nobody need remember it.
+    pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
+        // A shorter time than usual is about hand-overs.
+        let longest = limits.longest.max(Handover::default().longest);
+        if self.rivals > 0 || self.lasted(now) >= longest {
+            return Some(self.takes_break());
+        }
+        (self.lasted(now) >= BRIEF).then_some((0, self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u32) -> Moment {
+        Moment::from_origin(MS * (1000 + ms))
+    }
+
+    fn held_since(ms: u32) -> Cohort {
+        let mut cohort = Cohort::default();
+        cohort.holds(at(ms), Duration::ZERO);
+        cohort
+    }
+
+    #[test]
+    fn it_is_over_after_so_many_hand_overs_or_so_much_time() {
+        let limits = Handover::default();
+        let mut cohort = held_since(0);
+        for _ in 0..limits.most {
+            assert!(!cohort.is_over(&limits, at(49)));
+            cohort = cohort.goes_on();
+            // The time of the first one counts.
+            cohort.holds(at(49), Duration::ZERO);
+        }
+        assert!(cohort.is_over(&limits, at(1)));
+        assert!(held_since(0).is_over(&limits, at(50)));
+        assert!(!cohort.anew().is_over(&limits, at(100)));
+    }
+
+    #[test]
+    fn in_a_line_each_fourth_break_is_a_whole_one_and_all_are_once_rivals_were_seen() {
+        let mut cohort = Cohort::default();
+        let breaks = |cohort: &mut Cohort, count: usize| -> Vec<u32> {
+            let mut take = || {
+                let (rounds, next) = cohort.takes_break();
+                *cohort = next;
+                rounds
+            };
+            (0..count).map(|_| take()).collect()
+        };
+        assert_eq!(breaks(&mut cohort, 8), [1, 1, 1, 8, 1, 1, 1, 8]);
+        cohort.met_rivals(None);
+        assert_eq!(breaks(&mut cohort, 8), [8; 8]);
+        assert_eq!(breaks(&mut cohort, 4), [1, 1, 1, 8], "forgotten");
+    }
+
+    #[test]
+    fn one_who_comes_again_and_again_takes_a_break_where_a_line_would() {
+        let limits = Handover::default();
+        // Brief ones are not remembered.
+        assert!(held_since(0).is_alone(&limits, at(0)).is_none());
+        let (rounds, mut cohort) = held_since(0).is_alone(&limits, at(20)).unwrap();
+        assert_eq!(rounds, 0);
+        cohort.holds(at(21), Duration::ZERO);
+        let (rounds, cohort) = cohort.is_alone(&limits, at(50)).unwrap();
+        assert_eq!(rounds, SHORT_BREAK);
+        assert!(
+            cohort.is_alone(&limits, at(60)).is_none(),
+            "others had theirs"
+        );
+    }
+
+    #[test]
+    fn rivals_that_were_seen_have_their_chance_however_briefly_the_lock_is_held() {
+        let limits = Handover::default();
+        let mut cohort = Cohort::default();
+        cohort.met_rivals(None);
+        for _ in 0..MEMORY {
+            cohort.holds(at(0), Duration::ZERO);
+            let (rounds, next) = cohort.is_alone(&limits, at(0)).unwrap();
+            assert_eq!(rounds, WHOLE_BREAK);
+            cohort = next;
+        }
+        cohort.holds(at(0), Duration::ZERO);
+        assert!(cohort.is_alone(&limits, at(0)).is_none());
+    }
+
+    #[test]
+    fn those_who_had_it_longer_ago_come_first() {
+        let mut cohort = held_since(0);
+        assert_eq!(cohort.comes_free(), 0, "nobody is known");
+        for who in ["a/1", "b/1", "c/1", "a/1"] {
+            cohort.met_rivals(Some(mark(who)));
+        }
+        cohort.holds(at(1), Duration::ZERO);
+        // However often one asks meanwhile.
+        for _ in 0..5 {
+            cohort.met_rivals(Some(mark("a/1")));
+        }
+        for left in (0..3).rev() {
+            assert_eq!(cohort.comes_free(), left * COURTESY);
+        }
+        assert_eq!(cohort.comes_free(), 0);
+        cohort.holds(at(2), Duration::ZERO);
+        assert_eq!(cohort.comes_free(), 2 * COURTESY);
+        cohort.nobody_came();
+        assert_eq!(cohort.comes_free(), 0);
+        for n in 0..100 {
+            cohort.met_rivals(Some(mark(&format!("host/{n}"))));
+        }
+        cohort.holds(at(3), Duration::ZERO);
+        assert!(cohort.comes_free() < 8 * COURTESY);
+    }
+
+    #[test]
+    fn a_lull_begins_when_the_release_has_arrived() {
+        let mut cohort = Cohort::default();
+        assert_eq!(cohort.lull(), LULL);
+        cohort.holds(at(0), MS * 25);
+        cohort.holds(at(1), Duration::ZERO);
+        assert_eq!(cohort.lull(), LULL + MS * 25);
+        cohort.holds(at(2), Duration::from_secs(1000));
+        assert!(cohort.lull() < Duration::from_secs(70));
+    }
+}

@@ -1,0 +1,150 @@
+//! Standing in line.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::client::ClientShared;
+use crate::env::{Moment, Sleep};
+
+use super::budget::Patience;
+use super::line::Times;
+use super::{Entered, Legacy, Look, Place, Turn, Verdict};
+
+/// A caller's place in a line. Dropping it leaves at once.
+pub(crate) struct Queued {
+    client: Arc<ClientShared>,
+    place: Place,
+    /// Zero once its turn has come.
+    ticket: u64,
+    arrived: Moment,
+}
+
+/// How standing in line ended.
+pub(crate) enum Ended {
+    /// It is the caller's turn.
+    Turn(Turn, Legacy),
+    /// The caller had enough: what is known of the lock.
+    Spent(Option<Verdict>),
+}
+
+/// What a caller finds who comes to a place.
+pub(crate) enum Arrival {
+    /// Its turn, behind a break of so many rounds.
+    Turn(Turn, u32),
+    Queued(Queued),
+    /// So many stand there already.
+    Full(usize),
+}
+
+impl Queued {
+    /// Comes to `place`.
+    pub(crate) fn arrive(client: &Arc<ClientShared>, place: Place) -> Arrival {
+        let now = client.environment.now();
+        let due = now.saturating_add(client.node_timeout.saturating_add(client.grace()));
+        match client.lines.enter(&place, now, due) {
+            Entered::Turn(ticket, cohort, rounds) => {
+                Arrival::Turn(Turn::new(client, place, ticket, cohort), rounds)
+            }
+            Entered::Queued(ticket) => Arrival::Queued(Self {
+                client: Arc::clone(client),
+                place,
+                ticket,
+                arrived: now,
+            }),
+            Entered::Full(standing) => Arrival::Full(standing),
+        }
+    }
+
+    /// Waits for its turn for as long as `patience` lasts. Who has had enough is told what the nodes
+    /// say: to an attempt that began since it came, which is asked for where there was none, and
+    /// waited for as long as such an attempt may take.
+    pub(crate) async fn wait(mut self, patience: &mut Patience<'_>) -> Ended {
+        let mut timer = None;
+        let mut gives_up = None;
+        poll_fn(|context| {
+            loop {
+                let environment = &self.client.environment;
+                let now = environment.now();
+                let pause = patience.next_attempt(environment);
+                if pause.is_none() && gives_up.is_none() {
+                    // An attempt that is under way, the one behind it, and one's own where nobody
+                    // makes that.
+                    let verdict = now.saturating_add(self.client.node_timeout.saturating_mul(3));
+                    gives_up = Some(patience.end.map_or(verdict, |end| end.min(verdict)));
+                }
+                let wants = gives_up.map(|_| self.arrived);
+                match self.look(context, wants, now) {
+                    Look::Turn(legacy) => {
+                        return Poll::Ready(Ended::Turn(self.turn(&legacy), legacy));
+                    }
+                    Look::Verdict(verdict) => return Poll::Ready(Ended::Spent(Some(verdict))),
+                    Look::Wait(over_at) => {
+                        let mut until = over_at;
+                        for sooner in [pause, gives_up].into_iter().flatten() {
+                            until = until.min(sooner);
+                        }
+                        if gives_up.is_some_and(|gives_up| gives_up <= now) {
+                            return Poll::Ready(Ended::Spent(None));
+                        }
+                        if self.sleep(&mut timer, until, context).is_pending() {
+                            return Poll::Pending;
+                        }
+                    }
+                }
+            }
+        })
+        .await
+    }
+
+    fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> Look {
+        let client = &self.client;
+        let times = Times {
+            now,
+            due: now.saturating_add(client.node_timeout.saturating_add(client.grace())),
+            poked_due: now.saturating_add(client.node_timeout),
+        };
+        let waker = context.waker();
+        client
+            .lines
+            .look(&self.place, self.ticket, waker, wants, times)
+    }
+
+    fn sleep(
+        &self,
+        timer: &mut Option<(Moment, Sleep)>,
+        until: Moment,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        if timer.as_ref().is_none_or(|(at, _)| *at != until) {
+            *timer = Some((until, self.client.environment.clock.sleep_until(until)));
+        }
+        let Some((_, sleep)) = timer else {
+            return Poll::Pending;
+        };
+        let slept = Pin::new(sleep).poll(context);
+        if slept.is_ready() {
+            *timer = None;
+        }
+        slept
+    }
+
+    fn turn(&mut self, legacy: &Legacy) -> Turn {
+        let ticket = std::mem::replace(&mut self.ticket, 0);
+        Turn::new(&self.client, self.place.clone(), ticket, legacy.cohort)
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        if self.ticket == 0 {
+            return;
+        }
+        if let Some(legacy) = self.client.lines.leave(&self.place, self.ticket) {
+            // The turn had come, and goes on to the next, with all that came with it.
+            let mut turn = self.turn(&legacy);
+            turn.decline(legacy);
+        }
+    }
+}

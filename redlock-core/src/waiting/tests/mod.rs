@@ -1,0 +1,165 @@
+//! Lines over in-process nodes, which answer at once, with every future polled by hand.
+
+mod doubles;
+mod handing_over;
+mod late_grants;
+mod one_node_less;
+mod sharing;
+mod slow_nodes;
+mod standing;
+mod taking_turns;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::client::{Client, NodeSet, Settings};
+use crate::env::still_clock::{StillClock, still_clock};
+use crate::env::{Entropy, Environment, Spawn, Task};
+use crate::error::{AcquireError, Over};
+use crate::lease::Lease;
+use crate::lease::release::Released;
+use crate::memory::MemoryNode;
+use crate::model::request::{Renewal, Request, RetryLimit};
+use crate::node::{Node, Remaining};
+
+use super::handover::Handover;
+
+const TTL: Duration = Duration::from_secs(10);
+const SECOND: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+/// Counts on.
+struct Counting(std::sync::atomic::AtomicU64);
+
+impl Entropy for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        let next = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        for (byte, digit) in bytes.iter_mut().zip(next.to_le_bytes().iter().cycle()) {
+            *byte = *digit;
+        }
+    }
+}
+
+struct Nowhere;
+
+impl Spawn for Nowhere {
+    fn spawn(&self, _: Task) {}
+}
+
+struct Scene {
+    clock: Arc<StillClock>,
+    nodes: Vec<MemoryNode>,
+    set: NodeSet,
+    client: Client,
+}
+
+type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>>>>;
+
+impl Scene {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let (clock, of_code) = still_clock();
+        clock.advance(SECOND);
+        let node = |name: &str| MemoryNode::new(name, Arc::clone(&of_code));
+        let nodes = ["a", "b", "c"].map(node).to_vec();
+        let set = nodes
+            .iter()
+            .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
+            .collect();
+        let environment = Environment {
+            clock: Arc::clone(&of_code),
+            entropy: Arc::new(Counting(1.into())),
+            spawner: Arc::new(Nowhere),
+        };
+        let mut settings = Settings::default();
+        change(&mut settings);
+        let client = Client::with(environment, settings);
+        Self {
+            clock,
+            nodes,
+            set,
+            client,
+        }
+    }
+
+    fn acquire(&self, request: &Request) -> Acquiring {
+        self.acquire_on(&self.set, request)
+    }
+
+    fn acquire_on(&self, nodes: &NodeSet, request: &Request) -> Acquiring {
+        let (client, nodes, request) = (self.client.clone(), Arc::clone(nodes), request.clone());
+        Box::pin(async move { client.acquire(&nodes, &request).await })
+    }
+
+    /// The lease of a caller who gets it at once.
+    fn acquired(&self, request: &Request) -> Lease {
+        acquired(&mut self.acquire(request))
+    }
+
+    /// What is under `r` on each of the nodes.
+    fn values(&self) -> Vec<Option<Vec<u8>>> {
+        self.nodes.iter().map(|node| node.get(b"r")).collect()
+    }
+
+    fn is_free(&self) -> bool {
+        self.values().iter().all(Option::is_none)
+    }
+
+    /// Has a client of another process hold `r`.
+    fn hold_elsewhere(&self) {
+        for node in &self.nodes {
+            node.put(b"r", b"someone", SECOND * 60);
+        }
+    }
+
+    fn free_elsewhere(&self) {
+        for node in &self.nodes {
+            node.delete(b"r");
+        }
+    }
+}
+
+fn waiting() -> Request {
+    let mut request = Request::new("r").ttl(TTL);
+    request.retry.limit = RetryLimit::Forever;
+    request
+}
+
+fn once() -> Request {
+    Request::new("r").ttl(TTL).retries(0)
+}
+
+fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn is_waiting(acquiring: &mut Acquiring) -> bool {
+    poll(acquiring).is_pending()
+}
+
+fn acquired(acquiring: &mut Acquiring) -> Lease {
+    match poll(acquiring) {
+        Poll::Ready(lease) => lease.unwrap(),
+        Poll::Pending => panic!("not acquired"),
+    }
+}
+
+fn refused(acquiring: &mut Acquiring) -> AcquireError {
+    match poll(acquiring) {
+        Poll::Ready(refused) => refused.unwrap_err(),
+        Poll::Pending => panic!("still waiting"),
+    }
+}
+
+fn released(lease: Lease) -> Released {
+    match poll(&mut Box::pin(lease.release())) {
+        Poll::Ready(released) => released,
+        Poll::Pending => panic!("not released at once"),
+    }
+}

@@ -1,0 +1,287 @@
+//! Knowing that a lock which somebody waits for has become free.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::client::NodeSet;
+use crate::env::timers::wake;
+use crate::env::{Clock, Moment, Sleep};
+use crate::model::resource::Resource;
+use crate::node::Remaining;
+use crate::quorum::majority;
+use crate::quorum::round::{Round, bit};
+
+/// What a node says of the keys that somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sighting {
+    /// None of the keys is there.
+    Free,
+    /// One is at least; for so much longer, as far as is known (the longest of them).
+    Held(Remaining),
+    /// The node cannot tell: no connection, no permission, too old. What it last said of a key's
+    /// expiry stands.
+    Blind,
+}
+
+/// One seat's part of a vigil, handed to a node by [`Node::watch`](crate::Node::watch), which
+/// reports into it for as long as it [is wanted](Self::is_wanted). Dropping it says that the node
+/// is [`Blind`](Sighting::Blind).
+pub struct Watch {
+    ledger: Arc<Ledger>,
+    seat: usize,
+}
+
+impl Watch {
+    /// The keys, with the configured prefix in them.
+    pub fn keys(&self) -> &Resource {
+        &self.ledger.keys
+    }
+
+    /// Whether anybody still waits. Once it is false, it stays so.
+    pub fn is_wanted(&self) -> bool {
+        self.ledger.is_wanted.load(Ordering::Acquire)
+    }
+
+    /// Tells what the node sees now, in place of what it told before. May wake the waiting caller, so
+    /// do not call it with a lock held that the caller might want.
+    pub fn report(&self, sighting: Sighting) {
+        if let Some(waker) = self.record(sighting) {
+            wake(waker);
+        }
+    }
+
+    /// The same for a node that keeps its reports in order by a lock of its own: it wakes the caller
+    /// once that is free.
+    #[must_use = "somebody waits for it"]
+    pub(crate) fn record(&self, sighting: Sighting) -> Option<Waker> {
+        if self.is_wanted() {
+            self.ledger.record(self.seat, sighting)
+        } else {
+            None
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.report(Sighting::Blind);
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("keys", self.keys())
+            .field("seat", &self.seat)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the nodes said. Nodes write into it, each at its own seat; one caller waits on it.
+struct Ledger {
+    keys: Resource,
+    clock: Arc<dyn Clock>,
+    is_wanted: AtomicBool,
+    /// The attempt that was refused: only seats that have voted in it count, as the others cannot
+    /// vote in the next one either, for all that is known.
+    refusal: Option<Arc<Round>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// From when on each seat holds none of the keys; `None` where that is not in sight.
+    free_from: Box<[Option<Moment>]>,
+    /// When the waiting caller looks by itself; `None` where it does not.
+    looks_at: Option<Moment>,
+    waiting: Option<Waker>,
+}
+
+impl State {
+    /// From when on a majority of all nodes holds none of the keys, as far as is known of those that
+    /// count.
+    fn due(&self, counted: u64) -> Option<Moment> {
+        let seats = self.free_from.iter().enumerate();
+        let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
+        let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
+        moments.sort_unstable();
+        moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+}
+
+impl Ledger {
+    fn record(&self, seat: usize, sighting: Sighting) -> Option<Waker> {
+        let (now, counted) = (self.clock.now(), self.counted());
+        let mut state = self.lock();
+        let known = state.free_from.get_mut(seat)?;
+        *known = match sighting {
+            Sighting::Free => Some(now),
+            Sighting::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
+            Sighting::Held(_) => None,
+            // A key that was seen goes when it said it would, unless somebody extends it, and then
+            // waking up is one attempt too many. One that was gone may be there again.
+            Sighting::Blind => known.filter(|from| *from > now),
+        };
+        let due = state.due(counted)?;
+        // A later moment needs no waking: the caller finds that out when it looks.
+        if state.looks_at.is_none_or(|looks_at| due < looks_at) {
+            state.waiting.take()
+        } else {
+            None
+        }
+    }
+
+    fn counted(&self) -> u64 {
+        let refusal = self.refusal.as_ref();
+        refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches keys on some of the nodes: a release, an expiry, whoever held them.
+///
+/// A majority decides and not the first node: a release reaches the nodes one after another, and an
+/// attempt in between would only split the votes.
+pub struct Vigil {
+    ledger: Arc<Ledger>,
+}
+
+impl Vigil {
+    /// Watches `keys`, which have their prefix, on those of `nodes` whose bit is set in `seats`: the
+    /// ones that answered the last attempt. The others do not count as free.
+    pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
+        Self::over(clock, nodes, keys, seats, None)
+    }
+
+    /// Watches where `refusal`, the votes of an attempt, has not failed. A node whose answer is still
+    /// out counts from its vote on.
+    pub(crate) fn behind(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        refusal: &Arc<Round>,
+    ) -> Self {
+        let seats = !refusal.failed_seats();
+        Self::over(clock, nodes, keys, seats, Some(Arc::clone(refusal)))
+    }
+
+    fn over(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        seats: u64,
+        refusal: Option<Arc<Round>>,
+    ) -> Self {
+        let ledger = Arc::new(Ledger {
+            keys: keys.clone(),
+            clock: Arc::clone(clock),
+            is_wanted: AtomicBool::new(true),
+            refusal,
+            state: Mutex::new(State {
+                free_from: vec![None; nodes.len()].into(),
+                looks_at: None,
+                waiting: None,
+            }),
+        });
+        for (seat, node) in nodes.iter().enumerate() {
+            if seats & bit(seat) != 0 {
+                let ledger = Arc::clone(&ledger);
+                node.watch(Watch { ledger, seat });
+            }
+        }
+        Self { ledger }
+    }
+
+    /// Completes when a majority of the configured nodes holds none of the keys: they said so, or
+    /// the remaining time that they last named has passed on our clock. Pending for ever where too
+    /// few nodes can tell. For one caller at a time.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect; the vigil goes on until it is dropped itself.
+    pub async fn free(&self) {
+        Free {
+            ledger: &self.ledger,
+            timer: None,
+        }
+        .await;
+    }
+
+    /// When [`free`](Self::free) completes, by what the nodes have said so far.
+    pub fn due(&self) -> Option<Moment> {
+        let counted = self.ledger.counted();
+        self.ledger.lock().due(counted)
+    }
+}
+
+impl Drop for Vigil {
+    fn drop(&mut self) {
+        self.ledger.is_wanted.store(false, Ordering::Release);
+        // Dropped outside of the lock, and here, not when the last node forgets the watch.
+        let _waiting = self.ledger.lock().waiting.take();
+        if let Some(refusal) = &self.ledger.refusal {
+            refusal.forget_caller();
+        }
+    }
+}
+
+impl fmt::Debug for Vigil {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vigil")
+            .field("keys", &self.ledger.keys)
+            .finish_non_exhaustive()
+    }
+}
+
+/// See [`Vigil::free`].
+struct Free<'a> {
+    ledger: &'a Ledger,
+    timer: Option<(Moment, Sleep)>,
+}
+
+impl Future for Free<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let clock = &this.ledger.clock;
+        loop {
+            let now = clock.now();
+            let refusal = this.ledger.refusal.as_ref();
+            let counted = refusal.map_or(u64::MAX, |refusal| refusal.await_vote(context));
+            // Dropped outside of the lock: it may be the last of its task.
+            let mut _replaced = None;
+            let due = {
+                let mut state = this.ledger.lock();
+                let due = state.due(counted);
+                state.looks_at = due;
+                _replaced = state.waiting.replace(context.waker().clone());
+                due
+            };
+            let Some(due) = due else {
+                this.timer = None;
+                return Poll::Pending;
+            };
+            if due <= now {
+                return Poll::Ready(());
+            }
+            let timer = match &mut this.timer {
+                Some((at, timer)) if *at == due => timer,
+                other => &mut other.insert((due, clock.sleep_until(due))).1,
+            };
+            if Pin::new(timer).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! The one way to a lock: from what a caller wants to a lease.
+
+mod reentrancy;
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
+
+use crate::config::{HttpSettings, Name};
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::lease::{Lease, chain, check_max_ttl};
+use crate::parameters::{OnCancel, Parameters};
+use crate::registry::held::Place;
+use crate::registry::site::Site;
+use crate::registry::{Registry, scope, set_of};
+use crate::telemetry::{self, Acquiring};
+use reentrancy::holder_above;
+
+/// Who a lock is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder {
+    /// The annotated function; `None` for the object style.
+    pub(crate) site: Option<&'static Site>,
+    /// A body runs as soon as the lock is there.
+    pub(crate) has_body: bool,
+}
+
+/// One acquisition, before defaults.
+pub(crate) struct Wanted {
+    pub(crate) holder: Holder,
+    pub(crate) resource: Resource,
+    pub(crate) pools: PoolNames,
+    pub(crate) parameters: Parameters,
+}
+
+/// One acquisition, with everything decided.
+pub(crate) struct Prepared {
+    registry: Registry,
+    holder: Holder,
+    request: Request,
+    nodes: NodeSet,
+    /// A share of the lease above that serves the request.
+    above: Option<Box<redlock_core::Lease>>,
+    policies: Policies,
+}
+
+type Policies = (OnLost, OnCancel);
+type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
+
+/// A lock, and its place in the table.
+type Held = (redlock_core::Lease, Place);
+
+enum Got {
+    Anew(Held),
+    /// A share of the lease above.
+    Joined(Held),
+}
+
+/// Which pools a lock is taken on.
+pub(crate) enum PoolNames {
+    Default,
+    Static(&'static [&'static str]),
+    Owned(Vec<String>),
+}
+
+impl Holder {
+    fn marked(&self, error: LockError) -> LockError {
+        match self.site {
+            Some(site) => error.at_site(site),
+            None => error,
+        }
+    }
+}
+
+/// How often a call that may be skipped is tried again where nobody won the votes.
+const SPLIT_RETRIES: u32 = 5;
+
+impl Wanted {
+    /// Everything that can be known, and refused, before anything is sent.
+    pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
+        let Some(registry) = scope::current() else {
+            let subject = match self.holder.site {
+                Some(site) => Subject::Function(site.site_name()),
+                None => Subject::Resource(self.resource.clone()),
+            };
+            let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
+            return Err(self.refused(None, LockError::new(kind, subject, http)));
+        };
+        match self.decide(&registry) {
+            Ok((request, nodes, above, policies)) => Ok(Prepared {
+                registry,
+                holder: self.holder,
+                request,
+                nodes,
+                above,
+                policies,
+            }),
+            Err(kind) => {
+                let subject = Subject::Resource(self.resource.clone());
+                let error = LockError::new(kind, subject, registry.http());
+                Err(self.refused(Some(&registry), error))
+            }
+        }
+    }
+
+    fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
+        let error = self.holder.marked(error);
+        telemetry::refused(registry, self.holder.site, &self.resource, &error);
+        if let Some(registry) = registry {
+            let recorder = &registry.shared.recorder;
+            recorder.refused(self.holder.site, &self.resource, &error);
+        }
+        error
+    }
+
+    fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
+        let shared = &*registry.shared;
+        let over = shared.overrides.of(self.holder.site);
+        let own = match over {
+            Some(over) => over.parameters.above(self.parameters),
+            None => self.parameters,
+        };
+        let parameters = own.above(shared.defaults);
+        let mut request = parameters
+            .request(self.resource.clone())
+            .map_err(LockErrorKind::Invalid)?;
+        if self.holder.site.is_some_and(|site| site.skips) {
+            // It is skipped because somebody else has the lock, and not because nobody won it.
+            request.split_retries = SPLIT_RETRIES;
+        }
+        check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
+        let nodes = match over.and_then(|over| over.nodes.as_ref()) {
+            Some(nodes) => Arc::clone(nodes),
+            None => registry.node_set(&self.pools)?,
+        };
+        let above = match chain::current() {
+            None => None,
+            Some(chain) => {
+                let holder = holder_above(&chain, self.holder.site, &request, &nodes);
+                // One that went over in this very moment is not there any more.
+                holder
+                    .map_err(LockErrorKind::Invalid)?
+                    .and_then(|link| link.lease.join().map(Box::new))
+            }
+        };
+        let policies = (
+            parameters.on_lost.unwrap_or_default(),
+            parameters.on_cancel.unwrap_or_default(),
+        );
+        Ok((request, nodes, above, policies))
+    }
+}
+
+impl Prepared {
+    /// The one way to a lock.
+    pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
+        let (site, request) = (self.holder.site, &self.request);
+        let above = self.above.take();
+        let recorder = &self.registry.shared.recorder;
+        let record = recorder.begin(site, request, &self.nodes, above.is_some());
+        let mut acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        let acquired = {
+            let work = pin!(async {
+                match above {
+                    Some(joined) => Ok(Got::Joined(self.join(*joined).await?)),
+                    None => Ok(Got::Anew(self.acquire_anew().await?)),
+                }
+            });
+            acquiring.within(work).await
+        };
+        let (holding, (core, place)) = match acquired {
+            Ok(Got::Anew(got)) => (acquiring.acquired(&got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
+            Err(error) => {
+                let error = self.holder.marked(error);
+                acquiring.refused(&request.resource, &error);
+                record.refused(&error);
+                return Err(error);
+            }
+        };
+        let limits = Arc::clone(&self.registry.shared.limits);
+        let lease = Lease::new(core, place, limits, site, self.policies, holding);
+        Ok(lease.recorded(record))
+    }
+
+    /// Shares the lease of a holder above.
+    async fn join(&self, core: redlock_core::Lease) -> Result<Held, LockError> {
+        let held = &self.registry.shared.held;
+        // It is below a held lease, which a shutdown waits for.
+        let Some(_under_way) = held.begin(true) else {
+            return self.fail(LockErrorKind::ShuttingDown);
+        };
+        // Dropped before it counts as ended.
+        let mut core = core;
+        if let Err(error) = core.cover(&self.request).await {
+            let (resource, http) = (self.request.resource.clone(), self.registry.http());
+            return Err(LockError::of_extend(error, resource, http));
+        }
+        let Some(place) = held.enter(self.holder, core.handle(), true) else {
+            return self.fail(LockErrorKind::ShuttingDown);
+        };
+        Ok((core, place))
+    }
+
+    async fn acquire_anew(&self) -> Result<Held, LockError> {
+        let epochs = epochs_of(&self.nodes);
+        // Work below a held lease belongs to what a shutdown waits for.
+        let is_below = self.registry.is_below_held();
+        // Outlives everything below that may have to be undone on the nodes.
+        let _under_way;
+        let core = {
+            let shared = &*self.registry.shared;
+            // Made before the gate is read, so that a close in between is heard of.
+            let mut closing = pin!(shared.held.closing.notified());
+            match shared.held.begin(is_below) {
+                Some(under_way) => _under_way = under_way,
+                None => return self.fail(LockErrorKind::ShuttingDown),
+            }
+            let mut acquiring = pin!(shared.client.acquire(&self.nodes, &self.request));
+            let acquired = poll_fn(|context| {
+                if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
+                    return Poll::Ready(Some(acquired));
+                }
+                // Whom it belongs to may end before it does.
+                if is_below && self.registry.is_below_held() {
+                    Poll::Pending
+                } else {
+                    closing.as_mut().poll(context).map(|()| None)
+                }
+            });
+            match acquired.await {
+                None => return self.fail(LockErrorKind::ShuttingDown),
+                Some(Ok(core)) => core,
+                Some(Err(error)) => {
+                    let (resource, http) = (self.request.resource.clone(), self.registry.http());
+                    return Err(LockError::of_acquire(error, resource, http));
+                }
+            }
+        };
+        let held = &self.registry.shared.held;
+        // Whom it belonged to may be gone by now.
+        let is_below = is_below && self.registry.is_below_held();
+        let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
+            // The gate closed while the last vote came in.
+            // Boxed: it is rare, and would be a large part of every acquisition's future.
+            Box::pin(core.discard()).await;
+            return self.fail(LockErrorKind::ShuttingDown);
+        };
+        // A node that forgot between its grant and the entry told those that were entered before.
+        if epochs_of(&self.nodes) != epochs {
+            core.recheck();
+        }
+        Ok((core, place))
+    }
+
+    fn fail(&self, kind: LockErrorKind) -> Result<Held, LockError> {
+        let subject = Subject::Resource(self.request.resource.clone());
+        Err(LockError::new(kind, subject, self.registry.http()))
+    }
+}
+
+impl Registry {
+    fn is_below_held(&self) -> bool {
+        let innermost = chain::current();
+        std::iter::successors(innermost.as_deref(), |link| link.above.as_deref()).any(|link| {
+            link.lease.registry() == self.shared.limits.registry && !link.lease.is_over()
+        })
+    }
+
+    fn node_set(&self, names: &PoolNames) -> Result<NodeSet, LockErrorKind> {
+        let shared = &*self.shared;
+        match names {
+            PoolNames::Default => Ok(Arc::clone(&shared.default_set)),
+            PoolNames::Static(names) => {
+                let known = shared.known_sets.iter().find(|(known, _)| known == names);
+                match known {
+                    Some((_, set)) => Ok(Arc::clone(set)),
+                    None => set_of(&shared.pools, names.iter().copied()),
+                }
+            }
+            PoolNames::Owned(names) => {
+                for (index, name) in names.iter().enumerate() {
+                    if names[..index].contains(name) {
+                        return Err(LockErrorKind::Invalid(Invalid::new(format!(
+                            "the pool `{}` is named twice; one pool has one vote",
+                            // It may be a URL in the wrong place.
+                            Name(name),
+                        ))));
+                    }
+                }
+                set_of(&shared.pools, names.iter().map(String::as_str))
+            }
+        }
+    }
+}
+
+/// Another number whenever one of the nodes began a new epoch.
+fn epochs_of(nodes: &NodeSet) -> u32 {
+    nodes
+        .iter()
+        .fold(0, |sum, node| sum.wrapping_add(node.epoch()))
+}

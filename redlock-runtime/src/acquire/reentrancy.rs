@@ -1,0 +1,136 @@
+//! A call below the holder of the same lock shares that holder's lease.
+//!
+//! The key is held already, by a token that the call does not have: asking the nodes for it again
+//! could only wait for itself to let go.
+
+use std::fmt;
+use std::sync::Arc;
+
+use redlock_core::{Invalid, Node, NodeSet, Request};
+
+use crate::lease::chain::Link;
+use crate::registry::site::Site;
+
+/// Who takes a lock, as errors about two callers name them.
+pub(crate) struct Caller<'a> {
+    pub(crate) site: Option<&'static Site>,
+    pub(crate) resource: &'a redlock_core::Resource,
+}
+
+impl fmt::Display for Caller<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.site {
+            Some(site) => write!(f, "`{}`", site.site_name()),
+            None => write!(f, "`lock(\"{}\")`", self.resource),
+        }
+    }
+}
+
+/// The holder above that `request` is to share the lease of, if there is one.
+///
+/// # Errors
+/// [`Invalid`] where a lease above stands in the way and cannot serve the request: both are named.
+pub(crate) fn holder_above(
+    innermost: &Arc<Link>,
+    site: Option<&'static Site>,
+    request: &Request,
+    nodes: &NodeSet,
+) -> Result<Option<Arc<Link>>, Invalid> {
+    let mut in_the_way: Option<(&Arc<Link>, Mismatch)> = None;
+    for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
+        // What belongs to another registry is on other nodes.
+        if link.lease.is_over() {
+            continue;
+        }
+        let held = link.lease.resource();
+        let is_held = |name: &[u8]| held.names().any(|other| other == name);
+        let theirs = link.lease.nodes();
+        let shared = count_among(nodes, theirs);
+        // On other nodes it is another lock.
+        if shared == 0 || !request.resource.names().any(is_held) {
+            continue;
+        }
+        let has_all_names = request.resource.names().all(is_held);
+        let has_same_nodes = shared == nodes.len() && nodes.len() == theirs.len();
+        let mismatch = if !has_same_nodes {
+            Mismatch::Pools
+        } else if !has_all_names {
+            Mismatch::Names
+        } else if request.fencing && link.lease.fencing_token().is_none() {
+            Mismatch::Fencing
+        } else {
+            return Ok(Some(Arc::clone(link)));
+        };
+        in_the_way.get_or_insert((link, mismatch));
+    }
+    match in_the_way {
+        Some((link, mismatch)) => Err(mismatch.explain(link, site, request, nodes)),
+        None => Ok(None),
+    }
+}
+
+/// Why the lease above does not serve the call below.
+enum Mismatch {
+    Pools,
+    Names,
+    Fencing,
+}
+
+impl Mismatch {
+    fn explain(
+        &self,
+        link: &Link,
+        site: Option<&'static Site>,
+        request: &Request,
+        nodes: &NodeSet,
+    ) -> Invalid {
+        let held = link.lease.resource();
+        let outer = Caller {
+            site: link.lease.site(),
+            resource: held,
+        };
+        let inner = Caller {
+            site,
+            resource: &request.resource,
+        };
+        Invalid::new(match self {
+            Self::Fencing => format!(
+                "{inner} wants a fencing token and runs below {outer}, which holds the lock without \
+                 one; give {outer} `fencing = true`"
+            ),
+            Self::Pools => format!(
+                "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \
+                 same pools in both",
+                Names(nodes),
+                Names(link.lease.nodes()),
+            ),
+            Self::Names => format!(
+                "{inner} runs below {outer}, which holds a part of it, `{held}`, and would wait for \
+                 itself; lock all of it in {outer}"
+            ),
+        })
+    }
+}
+
+/// The pools of a set, for a person.
+struct Names<'a>(&'a NodeSet);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, node) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}`{}`", node.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// How many of `nodes` are among `others`.
+fn count_among(nodes: &NodeSet, others: &NodeSet) -> usize {
+    let is_same = |a: &Arc<dyn Node>, b: &Arc<dyn Node>| {
+        // Without the vtables, of which one type may have several.
+        std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
+    };
+    let is_shared = |node: &&Arc<dyn Node>| others.iter().any(|other| is_same(node, other));
+    nodes.iter().filter(is_shared).count()
+}

@@ -1,0 +1,239 @@
+//! What the attribute's expansion calls.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use redlock_core::{Renewal, Resource, RetryLimit};
+
+use crate::acquire::{Holder, PoolNames, Prepared, Wanted};
+use crate::error::LockError;
+use crate::lease::Lease;
+use crate::parameters::MinValidity;
+use crate::registry::site::Site;
+use crate::telemetry::{HoldSpan, within};
+
+/// One call of an annotated function, before it has its lock.
+#[must_use]
+pub struct Call {
+    wanted: Wanted,
+}
+
+impl Call {
+    /// A call of the function at `site`, for a resource that is made already.
+    pub fn new(site: &'static Site, resource: impl Into<Resource>) -> Self {
+        let pools = site.pool_names();
+        let wanted = Wanted {
+            holder: Holder {
+                site: Some(site),
+                has_body: true,
+            },
+            resource: resource.into(),
+            pools: pools.map_or(PoolNames::Default, PoolNames::Static),
+            parameters: site.own_parameters(),
+        };
+        Self { wanted }
+    }
+
+    /// A ttl that the attribute gave as an expression.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.wanted.parameters.ttl = Some(ttl);
+        self
+    }
+
+    /// A number of retries that the attribute gave as an expression.
+    pub fn retry_count(mut self, count: u32) -> Self {
+        self.wanted.parameters.limit = Some(RetryLimit::Count(count));
+        self
+    }
+
+    /// A time to keep trying that the attribute gave as an expression.
+    pub fn wait(mut self, budget: Duration) -> Self {
+        self.wanted.parameters.limit = Some(RetryLimit::Wait(budget));
+        self
+    }
+
+    /// A delay that the attribute gave as an expression.
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.wanted.parameters.retry_delay = Some(delay);
+        self
+    }
+
+    /// A drift factor that the attribute gave as an expression.
+    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
+        self.wanted.parameters.clock_drift_factor = Some(factor);
+        self
+    }
+
+    /// A least validity that the attribute gave as an expression.
+    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
+        self.wanted.parameters.min_validity = Some(least.into());
+        self
+    }
+
+    /// A longest time to hold that the attribute gave as an expression.
+    pub fn max_hold(mut self, held: Duration) -> Self {
+        self.wanted.parameters.max_hold = Some(Renewal::For(held));
+        self
+    }
+
+    /// A shortest time to hold that the attribute gave as an expression.
+    pub fn min_hold(mut self, held: Duration) -> Self {
+        self.wanted.parameters.min_hold = Some(held);
+        self
+    }
+
+    /// Runs `body` under the lock: acquires it, polls the body for as long as the lease allows,
+    /// drops the body, releases the lock and waits until a next holder could win.
+    ///
+    /// Dropping the future drops the body first, then sends the release.
+    pub fn run<F: Future>(
+        self,
+        body: Pin<&mut Option<F>>,
+    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'_, F>> {
+        let body = Body(body);
+        self.begin(|mut prepared| async move {
+            let lease = prepared.acquire().await?;
+            under(&lease, body).await
+        })
+    }
+
+    /// The same for a body that works with the lease, which it finds in `held`: that is the
+    /// caller's, to be dropped after the body.
+    pub fn run_with<'a, F: Future>(
+        self,
+        held: &'a Held,
+        body: Pin<&'a mut Option<F>>,
+    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'a, F>> {
+        let body = Body(body);
+        self.begin(|mut prepared| async move {
+            let lease = prepared.acquire().await?;
+            under(held.lease.get_or_init(|| lease), body).await
+        })
+    }
+
+    fn begin<F>(self, run: impl FnOnce(Prepared) -> F) -> Run<F> {
+        match self.wanted.prepare() {
+            // Boxed: the way to a lock and back is a large future, and part of the user's.
+            Ok(prepared) => Run::Begun(Box::pin(run(prepared))),
+            Err(error) => Run::Refused(Some(error)),
+        }
+    }
+}
+
+/// A call under way.
+#[must_use = "futures do nothing unless awaited"]
+pub enum Run<F> {
+    Refused(Option<LockError>),
+    Begun(Pin<Box<F>>),
+}
+
+impl<T, F: Future<Output = Result<T, LockError>>> Future for Run<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        match &mut *self {
+            Self::Begun(future) => future.as_mut().poll(context),
+            Self::Refused(error) => Poll::Ready(Err(error.take().expect("polled to its end once"))),
+        }
+    }
+}
+
+async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output, LockError> {
+    let mut running = Running {
+        body,
+        span: HoldSpan::begin(lease),
+    };
+    let outcome = {
+        let body = running.body.0.as_mut().as_pin_mut().expect("a body");
+        let work = pin!(lease.hold(body, &running.span));
+        within(running.span.span(), work).await
+    };
+    running.leave();
+    within(running.span.span(), pin!(lease.end())).await;
+    outcome
+}
+
+/// Drops the body where it is: it belongs to the caller, and has to go before the lock.
+struct Body<'a, F>(Pin<&'a mut Option<F>>);
+
+impl<F> Drop for Body<'_, F> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
+}
+
+/// A body under its lease. What it does belongs to its span, to its last drop.
+struct Running<'a, F> {
+    body: Body<'a, F>,
+    span: HoldSpan,
+}
+
+impl<F> Running<'_, F> {
+    fn leave(&mut self) {
+        let _entered = self.span.span().enter();
+        self.body.0.set(None);
+    }
+}
+
+impl<F> Drop for Running<'_, F> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Where the lease of one call is kept, once the call has it. Dropping it sends the release.
+#[must_use]
+#[derive(Default)]
+pub struct Held {
+    lease: OnceLock<Lease>,
+}
+
+impl Held {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            lease: OnceLock::new(),
+        }
+    }
+
+    /// What `guard` binds in the body.
+    ///
+    /// # Panics
+    /// Where the body is polled by anything but [`Call::run_with`].
+    pub fn lease(&self) -> &Lease {
+        self.lease.get().expect("a body runs under its lock only")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+    use crate::{Config, Redlock};
+
+    /// Up to here glibc takes memory from a list of the thread's own; what is larger takes several
+    /// times as long, and most of what the attribute costs.
+    const CACHED: usize = 1032;
+
+    #[test]
+    fn the_way_to_a_lock_and_back_is_small_enough_to_be_allocated_quickly() {
+        static SITE: Site = Site::new("module", "function", "file", 1, 1, "r");
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(async {
+            let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await;
+            let redlock = redlock.unwrap();
+            let _entered = redlock.registry().enter();
+            let body = pin!(Some(std::future::ready(())));
+            let Run::Begun(future) = Call::new(&SITE, "r").run(body) else {
+                panic!("refused");
+            };
+            let size = size_of_val(&*future);
+            assert!(size <= CACHED, "{size} bytes");
+            assert!(future.await.is_ok());
+        });
+    }
+}

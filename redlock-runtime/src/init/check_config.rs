@@ -1,0 +1,163 @@
+//! A configuration by itself, before anything is started.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use redlock_core::Brief;
+
+use crate::config::{Config, Name, PoolAddress, did_you_mean, no_pools};
+use crate::lease::check_max_ttl;
+use crate::registry::shutdown::CONFIRMING;
+
+use super::cluster;
+
+/// No timeout is longer: sums of such never overflow.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// In bytes. It is in every error and log line about a node.
+const LONGEST_POOL_NAME: usize = 64;
+
+/// What a lock may have, whatever is configured.
+const MIN_TTL: Duration = Duration::from_millis(10);
+const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Everything about a configuration that needs neither network nor functions.
+pub(crate) fn check_config(
+    config: &Config,
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, PoolAddress> {
+    if config.pools.is_empty() {
+        problems.push(no_pools());
+    }
+    let mut addresses = BTreeMap::new();
+    let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, url) in &config.pools {
+        if name.is_empty()
+            || name.len() > LONGEST_POOL_NAME
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        {
+            problems.push(format!(
+                "the pool name `{}` is not made of at most 64 letters, digits, `-` and `_`",
+                Name(name),
+            ));
+        }
+        let tls = config
+            .pool_settings
+            .get(name)
+            .map(|settings| settings.tls.clone());
+        let address = url.address();
+        match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
+            Ok(address) => {
+                if let Some(other) = by_server.insert(address.server(), name) {
+                    problems.push(cluster::same_node(other, name, &address.server()));
+                }
+                if address.is_cluster() {
+                    problems.extend(cluster::problems(config, name));
+                }
+                addresses.insert(name.clone(), address);
+            }
+            Err(invalid) => problems.push(format!("pool `{}`: {invalid}", Name(name))),
+        }
+    }
+    check_settings(config, &addresses, problems);
+    check_default_pools(config, problems);
+    if config.max_ttl < MIN_TTL || config.max_ttl > LONGEST_TTL {
+        problems
+            .push("`max_ttl` is not from 10 ms to a year; no lock could have such a ttl".into());
+    }
+    if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
+        problems.push("`key_prefix` is longer than 1024 bytes".into());
+    }
+    let any = redlock_core::Resource::from("check");
+    if any.keys_under(config.key_prefix.as_bytes()).is_err() {
+        problems.push(
+            "`key_prefix` has `redlock:fence:` in it, where the library keeps keys of its own; \
+             choose another one"
+                .into(),
+        );
+    }
+    if config.node_timeout.is_zero() {
+        problems.push("`node_timeout` is zero, so no node could ever answer in time".into());
+    }
+    if config.connect_timeout.is_zero() {
+        problems.push("`connect_timeout` is zero, so no node could ever be reached".into());
+    }
+    // Time for cancelled bodies to end, and then for the nodes to confirm.
+    let least = config.shutdown_grace.saturating_add(CONFIRMING * 2);
+    if config.shutdown_deadline < least {
+        problems.push(format!(
+            "`shutdown.deadline` of {} is not 400 ms or more behind the end of `shutdown.grace`, {}",
+            Brief(config.shutdown_deadline),
+            Brief(config.shutdown_grace),
+        ));
+    }
+    for (name, duration) in [
+        ("node_timeout", config.node_timeout),
+        ("connect_timeout", config.connect_timeout),
+        ("shutdown.grace", config.shutdown_grace),
+        ("shutdown.deadline", config.shutdown_deadline),
+    ] {
+        if duration > LONGEST {
+            problems.push(format!("`{name}` is above a day; that is no bound"));
+        }
+    }
+    if !(400..=599).contains(&config.http.contended_status) {
+        problems.push(format!(
+            "`http.contended_status` is {}, which is no error status; 423, 409 and 429 are",
+            config.http.contended_status,
+        ));
+    }
+    if let Err(invalid) = check_defaults(config) {
+        problems.push(format!("defaults: {invalid}"));
+    }
+    addresses
+}
+
+fn check_default_pools(config: &Config, problems: &mut Vec<String>) {
+    if let Some(defaults) = &config.default_pools {
+        if defaults.is_empty() {
+            problems.push("`default_pools` is empty; name at least one, or leave it out".into());
+        }
+        for (index, name) in defaults.iter().enumerate() {
+            if !config.pools.contains_key(name) {
+                problems.push(format!(
+                    "`default_pools` names the pool `{}`, which is not configured{}",
+                    Name(name),
+                    did_you_mean(name, config.pools.keys().map(String::as_str)),
+                ));
+            }
+            if defaults[..index].contains(name) {
+                let name = Name(name);
+                problems.push(format!("`default_pools` names the pool `{name}` twice"));
+            }
+        }
+    }
+}
+
+/// What is said of single pools.
+fn check_settings(
+    config: &Config,
+    addresses: &BTreeMap<String, PoolAddress>,
+    problems: &mut Vec<String>,
+) {
+    problems.extend(config.without_url());
+    for (name, settings) in &config.pool_settings {
+        let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
+        if fails_over && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
+                 what that one lacks is in no file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
+    }
+}
+
+/// The values that a lock without a site would have.
+fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
+    let request = config.defaults.request("check".into())?;
+    check_max_ttl(request.ttl, config.max_ttl)?;
+    request.check()
+}

@@ -1,0 +1,120 @@
+//! Every annotated function of the program against the configuration.
+
+use std::time::Duration;
+
+use redlock_core::Invalid;
+
+use crate::config::{Config, Name, SiteConfig};
+use crate::lease::check_max_ttl;
+use crate::parameters::Parameters;
+use crate::registry::overrides::Overridden;
+use crate::registry::site::{Site, sites};
+
+/// What there is against the functions that the configuration overrides.
+pub(crate) fn check_overridden(
+    config: &Config,
+    overridden: &[Overridden],
+    problems: &mut Vec<String>,
+) {
+    for Overridden { site, config: own } in overridden {
+        let mut refuse = |why: &str| problems.push(format!("{site}, overridden: {why}"));
+        if let Some(names) = &own.pools {
+            if names.is_empty() {
+                refuse("`pools` is empty; name at least one, or leave it out");
+            }
+            for (index, name) in names.iter().enumerate() {
+                if names[..index].contains(name) {
+                    refuse(&format!("`pools` names the pool `{}` twice", Name(name)));
+                } else if !config.pools.contains_key(name) {
+                    refuse(&unknown_pool(config, name));
+                }
+            }
+        }
+        if let Err(invalid) = check_values(config, site, Some(own)) {
+            refuse(&invalid.to_string());
+        }
+    }
+}
+
+/// What there is against the other functions of the program.
+pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: &mut Vec<String>) {
+    let sites = sites();
+    for site in &sites {
+        let own = override_of(overridden, site);
+        // Where there are none at all, one problem says so.
+        if !config.pools.is_empty() && own.is_none_or(|own| own.pools.is_none()) {
+            for name in site.pool_names().unwrap_or_default() {
+                if !config.pools.contains_key(*name) {
+                    problems.push(format!("{site} {}", unknown_pool(config, name)));
+                }
+            }
+        }
+        if own.is_none()
+            && let Err(invalid) = check_values(config, site, None)
+        {
+            problems.push(format!("{site}: {invalid}"));
+        }
+    }
+    warn_of_split_templates(config, &sites, overridden);
+}
+
+fn unknown_pool(config: &Config, name: &str) -> String {
+    let configured: Vec<_> = config
+        .pools
+        .keys()
+        .map(|name| Name(name).to_string())
+        .collect();
+    format!(
+        "names the pool `{}`, which is not configured; configured: {}",
+        Name(name),
+        configured.join(", "),
+    )
+}
+
+fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
+    let found = overridden.iter().find(|it| it.site.place() == site.place());
+    found.map(|it| &it.config)
+}
+
+/// The values that a call of `site` would have, as far as they are known before it.
+fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
+    let own = own.map_or(Parameters::NONE, |own| own.parameters);
+    let mut parameters = own.above(site.parameters).above(config.defaults);
+    if site.has_own_ttl && own.ttl.is_none() {
+        // The call knows the ttl. Nothing that is refused with the longest one can be good, but for a
+        // `max_hold`, which only has to be above it.
+        let longest = u64::try_from(config.max_ttl.as_millis()).unwrap_or(u64::MAX);
+        parameters.ttl = Some(Duration::from_millis(longest));
+        parameters.max_hold = None;
+    }
+    let request = parameters.request("check".into())?;
+    check_max_ttl(request.ttl, config.max_ttl)?;
+    request.check()
+}
+
+/// Two functions that lock the same template on different pools do not exclude each other.
+fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
+    let pools_of = |site: &Site| -> Vec<String> {
+        let own = override_of(overridden, site).and_then(|own| own.pools.clone());
+        let mut names = own.unwrap_or_else(|| match (site.pool_names(), &config.default_pools) {
+            (Some(names), _) => names.iter().map(|&name| name.to_owned()).collect(),
+            (None, Some(names)) => names.clone(),
+            (None, None) => config.pools.keys().cloned().collect::<Vec<_>>(),
+        });
+        names.sort_unstable();
+        names
+    };
+    for (index, one) in sites.iter().enumerate() {
+        for other in &sites[index + 1..] {
+            if one.resource_template() == other.resource_template()
+                && pools_of(one) != pools_of(other)
+            {
+                tracing::warn!(
+                    template = one.resource_template(),
+                    "{one} and {other} lock the same resource on different pools: they do not \
+                     exclude each other",
+                );
+            }
+        }
+    }
+}

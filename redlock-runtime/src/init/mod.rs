@@ -1,0 +1,257 @@
+//! From a configuration to a running registry.
+
+mod check_config;
+mod check_sites;
+mod cluster;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use once_cell::sync::OnceCell;
+use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::{
+    IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
+};
+
+use crate::config::{Config, PoolAddress};
+use crate::registry::overrides::{Overridden, resolve};
+use crate::registry::{Pool, Registry, scope};
+use crate::telemetry;
+use check_config::check_config;
+use check_sites::{check_overridden, check_sites};
+
+/// The library's I/O thread, one for the process.
+static IO: OnceCell<IoThread> = OnceCell::new();
+
+/// Why [`init`] refused to start: every problem that was found, each with its fix.
+#[derive(Clone)]
+pub struct InitError {
+    problems: Vec<String>,
+}
+
+impl InitError {
+    fn one(problem: impl Into<String>) -> Self {
+        Self {
+            problems: vec![problem.into()],
+        }
+    }
+
+    /// The problems, one text each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("redlock cannot start: ")?;
+        f.write_str(&self.problems.join("; "))
+    }
+}
+
+/// The text too: it is what a `main` that returns the error prints.
+impl fmt::Debug for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for InitError {}
+
+/// The running registry. Keep it in `main`: dropping it shuts down.
+#[must_use = "dropping it shuts down; keep it until the end of `main`"]
+pub struct Redlock {
+    pub(crate) registry: Registry,
+}
+
+/// Starts the global registry: connects to the pools and checks every annotated function of the
+/// program against the configuration.
+///
+/// A node that cannot be reached, or that has to wait because it may have forgotten locks, is no
+/// error here: it votes no until it may. Returns once it is known of each node whether it votes:
+/// within the configured `connect_timeout`, or a few seconds where other processes are just opening
+/// a new set of nodes.
+///
+/// # Errors
+/// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
+/// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits, a function that names a pool which is not configured
+/// or a ttl above `max_ttl`, an override that fits no function or several; and where a registry is
+/// running already.
+///
+/// # Cancellation
+/// Dropping the future starts nothing.
+pub async fn init(config: Config) -> Result<Redlock, InitError> {
+    let plan = Plan::checked_with_sites(&config)?;
+    let redlock = Redlock::start_checked(config, plan).await?;
+    match scope::set_global(redlock.registry.clone()) {
+        Ok(()) => Ok(redlock),
+        Err(_) => Err(InitError::one(
+            "a registry is running already; call `init` once, or use `Redlock::start` and \
+             `Registry::scope` for one of its own",
+        )),
+    }
+}
+
+impl Redlock {
+    /// Starts a registry that is not the global one: calls find it through [`Registry::scope`] or
+    /// [`Registry::enter`]. The program's annotated functions are not checked against it, but for
+    /// those that the configuration [overrides](Config::site); one that names an unknown pool says so
+    /// when it is called.
+    ///
+    /// # Errors
+    /// [`InitError`], as [`init`], but for what concerns functions that are not overridden.
+    ///
+    /// # Cancellation
+    /// Dropping the future starts nothing.
+    pub async fn start(config: Config) -> Result<Self, InitError> {
+        let plan = Plan::checked(&config)?;
+        Self::start_checked(config, plan).await
+    }
+
+    async fn start_checked(config: Config, plan: Plan) -> Result<Self, InitError> {
+        let io =
+            io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let environment = io.environment();
+
+        let mut options = RedisOptions::default();
+        options.connect_timeout = config.connect_timeout;
+        // A node that is merely slow, by the operator's own measure, is not suspect.
+        options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
+        options.dead_after = options.dead_after.max(options.suspect_after * 4);
+
+        let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
+        let servers = plan.addresses.values().filter(is_remote).count();
+        let guard = config
+            .restart_guard
+            .unwrap_or(RestartGuard::default_for(servers));
+        let unguarded = cluster::warn_of_unguarded(&plan.addresses, guard);
+        // What is not guarded has no say in whether the set is new.
+        let fleet = Fleet::new(guard, config.max_ttl, servers - unguarded);
+        options.fleet = Some(Arc::new(
+            fleet.with_key_prefix(config.key_prefix.as_bytes()),
+        ));
+        if servers > 0 && servers.is_multiple_of(2) {
+            tracing::warn!(
+                pools = servers,
+                "an even number of pools survives no more failures than one less; use an odd one",
+            );
+        }
+
+        let mut pools = BTreeMap::new();
+        let mut remote = Vec::new();
+        for (name, address) in plan.addresses {
+            let (node, memory): (Arc<dyn Node>, _) = match address {
+                PoolAddress::Memory(_) => {
+                    tracing::warn!(
+                        pool = name,
+                        "this pool is in the process's memory: it excludes no other process",
+                    );
+                    let node = MemoryNode::new(name.as_str(), Arc::clone(&environment.clock));
+                    (Arc::new(node.clone()), Some(node))
+                }
+                PoolAddress::Redis(address) => {
+                    let settings = config.pool_settings.get(&name).cloned();
+                    let settings = settings.unwrap_or_default();
+                    options.vetting = settings.vetting.unwrap_or_default();
+                    options.trust_aof = settings.trust_aof.unwrap_or(false);
+                    options.answers = telemetry::answers_of(&name);
+                    let node = RedisNode::start(name.as_str(), address, options.clone(), io);
+                    let node = Arc::new(node);
+                    remote.push(Arc::clone(&node));
+                    (node, None)
+                }
+            };
+            pools.insert(name, Pool { node, memory });
+        }
+        let mut refused = Vec::new();
+        for node in &remote {
+            node.settled().await;
+            match node.status() {
+                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
+                    refused.push(reason.to_string());
+                }
+                NodeStatus::Abstaining(reason) => tracing::warn!(
+                    pool = node.name(), server = %node.address(), %reason,
+                    "node does not vote yet",
+                ),
+                _ => {}
+            }
+        }
+        for (index, one) in remote.iter().enumerate() {
+            for other in &remote[..index] {
+                if one.is_same_cluster(other) {
+                    refused.push(cluster::same_node(
+                        other.name(),
+                        one.name(),
+                        &one.address().server(),
+                    ));
+                }
+            }
+        }
+        if !refused.is_empty() {
+            return Err(InitError { problems: refused });
+        }
+        let registry = Registry::new(&config, &plan.overridden, environment, pools);
+        registry.recheck_at_new_epochs();
+        telemetry::sample_nodes(&registry);
+        Ok(Self { registry })
+    }
+
+    /// The registry, to look at or to scope calls to.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl fmt::Debug for Redlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Redlock").field(&self.registry).finish()
+    }
+}
+
+/// What a configuration comes to, before anything is started.
+pub(crate) struct Plan {
+    pub(crate) addresses: BTreeMap<String, PoolAddress>,
+    pub(crate) overridden: Vec<Overridden>,
+}
+
+impl Plan {
+    /// Without the functions that the configuration does not override.
+    pub(crate) fn checked(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
+    /// With all functions of the program.
+    pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let plan = Self::of(config, &mut problems);
+        check_sites(config, &plan.overridden, &mut problems);
+        none_of(problems).map(|()| plan)
+    }
+
+    fn of(config: &Config, problems: &mut Vec<String>) -> Self {
+        let addresses = check_config(config, problems);
+        let overridden = resolve(config, problems);
+        check_overridden(config, &overridden, problems);
+        Self {
+            addresses,
+            overridden,
+        }
+    }
+}
+
+fn none_of(problems: Vec<String>) -> Result<(), InitError> {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(InitError { problems })
+    }
+}
+
+/// The library's I/O thread. The first call starts it.
+pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+    IO.get_or_try_init(IoThread::start)
+}

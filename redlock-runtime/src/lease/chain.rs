@@ -1,0 +1,176 @@
+//! The call chain: which leases are held above the code that runs now.
+//!
+//! It follows the polls of the body, not the thread or the task: whatever the body polls is below
+//! it, a spawned task is not.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use redlock_core::Resource;
+
+use super::LeaseHandle;
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
+}
+
+/// One held lease, and the ones above it.
+pub(crate) struct Link {
+    pub(crate) lease: LeaseHandle,
+    pub(crate) above: Option<Arc<Link>>,
+}
+
+/// Calls may nest as deep as the stack of their polls allows, and futures that outlive those that
+/// they were begun below, deeper: each link by itself, as one within the other would take stack.
+impl Drop for Link {
+    fn drop(&mut self) {
+        let mut above = self.above.take();
+        while let Some(link) = above {
+            above = Arc::into_inner(link).and_then(|mut link| link.above.take());
+        }
+    }
+}
+
+/// The innermost link of the code that runs now.
+pub(crate) fn current() -> Option<Arc<Link>> {
+    // During the thread's end there is nothing left to be below of.
+    CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
+}
+
+/// The lease of the innermost body that the calling code runs below, or `None` outside of any.
+///
+/// The handle may be kept; once the lease is over it is inert.
+pub fn current_lease() -> Option<LeaseHandle> {
+    current().map(|link| link.lease.clone())
+}
+
+/// Whether the calling code runs below a body that holds all of `resource`, and the lease is still
+/// valid. Its name is what the attribute's `resource` came to, without the key prefix.
+pub fn is_held(resource: impl Into<Resource>) -> bool {
+    holds(&resource.into())
+}
+
+fn holds(resource: &Resource) -> bool {
+    let held = held();
+    let mut names = resource.names();
+    names.len() > 0
+        && names.all(|name| {
+            let mut leases = held.iter();
+            leases.any(|lease| lease.resource().names().any(|other| other == name))
+        })
+}
+
+/// The valid leases above the calling code, the innermost first.
+fn held() -> Vec<LeaseHandle> {
+    let innermost = current();
+    let links = std::iter::successors(innermost.as_ref(), |link| link.above.as_ref());
+    let leases = links.map(|link| &link.lease);
+    leases.filter(|lease| !lease.is_over()).cloned().collect()
+}
+
+/// For code deep below that relies on a lock which its callers take: makes sure that they did.
+///
+/// # Example: a function that must not be called without the lock
+/// ```
+/// # use redlock_runtime::{Config, LockError, Redlock, redlock};
+/// async fn write_total(account: u64) {
+///     redlock_runtime::assert_held(format!("account:{account}"));
+///     // …
+/// }
+///
+/// #[redlock(resource = "account:{id}")]
+/// async fn deposit(id: u64) -> Result<(), LockError> {
+///     write_total(id).await;
+///     Ok(())
+/// }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// # redlock.registry().clone().scope(deposit(7)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Panics
+/// Where [`is_held`] says no: nothing above the calling code holds all of `resource`, or the lease
+/// is over.
+#[track_caller]
+pub fn assert_held(resource: impl Into<Resource>) {
+    let resource = resource.into();
+    assert!(
+        holds(&resource),
+        "`{resource}` is not locked here; {}",
+        Above(held()),
+    );
+}
+
+/// What is held above the calling code.
+struct Above(Vec<LeaseHandle>);
+
+impl fmt::Display for Above {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, rest)) = self.0.split_first() else {
+            return f.write_str("no lock is held above this call");
+        };
+        write!(f, "held above this call: `{}`", first.resource())?;
+        rest.iter()
+            .try_for_each(|lease| write!(f, ", `{}`", lease.resource()))
+    }
+}
+
+/// A body that runs below `link`.
+pub(crate) struct Below<'a, F> {
+    /// Not while the body is polled: then it is the current one.
+    link: Option<Arc<Link>>,
+    body: Pin<&'a mut F>,
+}
+
+impl<'a, F> Below<'a, F> {
+    pub(crate) fn new(lease: LeaseHandle, body: Pin<&'a mut F>) -> Self {
+        Self {
+            link: Some(Arc::new(Link {
+                lease,
+                above: current(),
+            })),
+            body,
+        }
+    }
+}
+
+impl<F: Future> Future for Below<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
+        let _entered = Entered::enter(&mut this.link);
+        this.body.as_mut().poll(context)
+    }
+}
+
+/// Exchanges a link for the current one, and both back at its drop, also when the body panics.
+struct Entered<'a>(&'a mut Option<Arc<Link>>);
+
+impl<'a> Entered<'a> {
+    fn enter(link: &'a mut Option<Arc<Link>>) -> Self {
+        exchange(link);
+        Self(link)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        exchange(self.0);
+    }
+}
+
+fn exchange(link: &mut Option<Arc<Link>>) {
+    // During the thread's end there is no current one.
+    let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
+}

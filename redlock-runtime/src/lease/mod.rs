@@ -1,0 +1,377 @@
+//! The lease as applications see it.
+
+pub(crate) mod chain;
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::ops::Deref;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tracing::Instrument as _;
+
+use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
+
+use crate::config::HttpSettings;
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::parameters::OnCancel;
+use crate::registry::held::Place;
+use crate::registry::record::Record;
+use crate::registry::site::Site;
+use crate::telemetry::{HoldSpan, Holding};
+use chain::Below;
+
+/// A held lock. Dropping it sends the release to every node without waiting;
+/// [`release`](Self::release) waits until the next holder could win.
+///
+/// Dereferences to its [`LeaseHandle`].
+#[must_use = "a lease that is dropped is released at once"]
+pub struct Lease {
+    // In this order: the core lease sends its release before the place in the table is given up,
+    // so that a shutdown that finds the table empty finds the releases on their way.
+    core: Tenure,
+    handle: LeaseHandle,
+    place: Place,
+    on_lost: OnLost,
+}
+
+/// The core lease, and which way it ends: released, or left to its ttl because a body was cut off
+/// in the middle and that is what `on_cancel` wants.
+struct Tenure {
+    /// Until it has ended.
+    core: Mutex<Option<redlock_core::Lease>>,
+    on_cancel: OnCancel,
+    /// A body has begun and not returned.
+    is_in_body: AtomicBool,
+    holding: Holding,
+    record: Record,
+}
+
+impl Tenure {
+    /// What is left to release, if anything.
+    fn end(&self) -> Option<redlock_core::Lease> {
+        // No code that can panic runs under this lock.
+        let core = self
+            .core
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()?;
+        let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
+        self.holding.ended(&core);
+        self.record.ends(|| core.over(), is_cut_off);
+        if self.on_cancel == OnCancel::Expire && is_cut_off {
+            log!(
+                warn,
+                resource = %core.resource(), token = core.token_id(),
+                "the body was cut off; its lock stays until the ttl",
+            );
+            core.abandon();
+            return None;
+        }
+        Some(core)
+    }
+}
+
+impl Drop for Tenure {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
+#[derive(Clone)]
+pub struct LeaseHandle {
+    core: redlock_core::LeaseHandle,
+    limits: Arc<Limits>,
+    site: Option<&'static Site>,
+}
+
+/// What the registry allows, for operations on its leases.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    /// Which registry it is, so that a call below can be told from a call beside.
+    pub(crate) registry: u64,
+    pub(crate) max_ttl: Duration,
+    pub(crate) http: HttpSettings,
+}
+
+impl Lease {
+    pub(crate) fn new(
+        core: redlock_core::Lease,
+        place: Place,
+        limits: Arc<Limits>,
+        site: Option<&'static Site>,
+        (on_lost, on_cancel): (OnLost, OnCancel),
+        holding: Holding,
+    ) -> Self {
+        let handle = LeaseHandle {
+            core: core.handle(),
+            limits,
+            site,
+        };
+        Self {
+            core: Tenure {
+                core: Mutex::new(Some(core)),
+                on_cancel,
+                is_in_body: AtomicBool::new(false),
+                holding,
+                record: Record::default(),
+            },
+            handle,
+            place,
+            on_lost,
+        }
+    }
+
+    /// Has what becomes of the lease recorded.
+    pub(crate) fn recorded(mut self, record: Record) -> Self {
+        record.held(&self.handle.core);
+        self.core.record = record;
+        self
+    }
+
+    /// A handle to keep or pass on.
+    pub fn handle(&self) -> LeaseHandle {
+        self.handle.clone()
+    }
+
+    /// Releases the lock, unless others still share it, and waits until a majority of the nodes is
+    /// known not to hold it any more, at most the node timeout. Never an error: a node that cannot be reached frees itself
+    /// at the ttl.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll, or when the future is dropped before it.
+    pub async fn release(self) {
+        self.end().await;
+    }
+
+    /// The same where the lease itself has to stay: a body may have been given a reference to it.
+    pub(crate) async fn end(&self) {
+        if let Some(core) = self.core.end()
+            && core.release().await == Released::Unconfirmed
+        {
+            self.core.holding.unconfirmed();
+            log!(
+                warn,
+                resource = %self.resource(), token = self.token_id(),
+                "release not confirmed by a majority; the nodes free themselves at the ttl",
+            );
+        }
+    }
+
+    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
+    /// the lease ends, unless `on_lost` says otherwise.
+    ///
+    /// # Errors
+    /// [`LockErrorKind::Lost`] where the body was cancelled.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases.
+    pub async fn run<F, B>(self, body: F) -> Result<B::Output, LockError>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future,
+    {
+        let span = HoldSpan::begin(&self);
+        let work = async {
+            let outcome = {
+                let body = pin!(body(self.handle()));
+                self.hold(body, &span).await
+            };
+            self.end().await;
+            outcome
+        };
+        // Where it is dropped half-way, the body is dropped inside of the span too.
+        work.instrument(span.span().clone()).await
+    }
+
+    /// Polls `body` for as long as the lease allows, inside of whatever span the caller is in.
+    pub(crate) async fn hold<B: Future>(
+        &self,
+        body: Pin<&mut B>,
+        span: &HoldSpan,
+    ) -> Result<B::Output, LockError> {
+        if !self.place.set_has_body() {
+            span.ended(&self.handle, &Held::<()>::Cancelled(Over::Revoked));
+            return Err(self.handle.lost_error(Over::Revoked));
+        }
+        let mut body = Below::new(self.handle(), body);
+        let is_in_body = &self.core.is_in_body;
+        // At its first poll, and not before: where the lease is over by then, nothing was begun.
+        let body = pin!(poll_fn(|context| {
+            is_in_body.store(true, Ordering::Relaxed);
+            Pin::new(&mut body).poll(context)
+        }));
+        let held = self.handle.core.hold(body, self.on_lost).await;
+        span.ended(&self.handle, &held);
+        if let Held::Done(_) | Held::Late(..) = held {
+            is_in_body.store(false, Ordering::Relaxed);
+        }
+        match held {
+            Held::Done(output) => Ok(output),
+            Held::Late(output, over) => {
+                log!(
+                    warn,
+                    resource = %self.resource(), token = self.token_id(), reason = %over,
+                    "late: the body ended after its lease did",
+                );
+                Ok(output)
+            }
+            Held::Cancelled(over) => {
+                log!(
+                    warn,
+                    resource = %self.resource(), token = self.token_id(), reason = %over,
+                    "lost: the body was cancelled",
+                );
+                Err(self.handle.lost_error(over))
+            }
+            _ => Err(self.handle.lost_error(Over::Expired)),
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = LeaseHandle;
+
+    fn deref(&self) -> &LeaseHandle {
+        &self.handle
+    }
+}
+
+impl LeaseHandle {
+    /// The annotated function that the lease was taken for; `None` for the object style.
+    pub fn site(&self) -> Option<&'static Site> {
+        self.site
+    }
+
+    /// What is locked, without the configured key prefix.
+    pub fn resource(&self) -> &Resource {
+        self.core.resource()
+    }
+
+    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    pub fn validity(&self) -> Duration {
+        self.core.validity()
+    }
+
+    /// How long it has been since the winning attempt began.
+    pub fn held_for(&self) -> Duration {
+        self.core.held_for()
+    }
+
+    /// A few digits of the owner token, for logs.
+    pub fn token_id(&self) -> &str {
+        self.core.token_id()
+    }
+
+    /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
+    /// store with every write; a store that refuses tokens below the highest it has seen is safe
+    /// from a holder that was paused past the end of its lease. An extension does not change it.
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.core.fencing_token()
+    }
+
+    /// Lets the lock live for at least `ttl` from now. Never shortens it.
+    ///
+    /// # Errors
+    /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
+    /// majority answered, and the old deadline still stands; [`LockErrorKind::Invalid`] for a ttl
+    /// outside the limits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the old deadline standing.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
+        let (resource, http) = (self.resource().clone(), self.limits.http);
+        check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
+            let subject = Subject::Resource(resource.clone());
+            self.at_site(LockError::new(
+                LockErrorKind::Invalid(invalid),
+                subject,
+                http,
+            ))
+        })?;
+        self.core
+            .extend(ttl)
+            .await
+            .map_err(|error| self.at_site(LockError::of_extend(error, resource, http)))
+    }
+
+    /// Waits until the lease is over, and says why.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> Over {
+        self.core.lost().await
+    }
+
+    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
+    /// third is left of the validity that was granted last, the lease is over, or this process
+    /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
+    /// when renewals fail.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn expiring(&self) {
+        self.core.expiring().await;
+    }
+
+    /// Another holder of the same lock. `None` once the lease is over.
+    pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
+        self.core.join()
+    }
+
+    pub(crate) fn core(&self) -> &redlock_core::LeaseHandle {
+        &self.core
+    }
+
+    pub(crate) fn nodes(&self) -> &NodeSet {
+        self.core.nodes()
+    }
+
+    pub(crate) fn registry(&self) -> u64 {
+        self.limits.registry
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.core.over().is_some()
+    }
+
+    fn lost_error(&self, over: Over) -> LockError {
+        let subject = Subject::Resource(self.resource().clone());
+        let kind = LockErrorKind::Lost(over);
+        self.at_site(LockError::new(kind, subject, self.limits.http))
+    }
+
+    fn at_site(&self, error: LockError) -> LockError {
+        match self.site {
+            Some(site) => error.at_site(site),
+            None => error,
+        }
+    }
+}
+
+/// Checks a ttl against the registry's `max_ttl`.
+pub(crate) fn check_max_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
+    if ttl <= max_ttl {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+        Brief(ttl),
+        Brief(max_ttl),
+    )))
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.handle).finish()
+    }
+}

@@ -1,0 +1,357 @@
+//! Everything that is held right now, and the gate that closes at shutdown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use redlock_core::{FencingToken, LeaseHandle, Resource};
+use tokio::sync::Notify;
+
+use crate::acquire::Holder;
+
+use super::names_of;
+use super::site::Site;
+
+/// The held leases of one registry. One mutex, held for the time of a map operation.
+#[derive(Default)]
+pub(crate) struct HeldTable {
+    state: Mutex<State>,
+    /// Tells acquisitions under way that the gate has closed.
+    pub(crate) closing: Notify,
+    /// Tells the shutdown that something has gone, or come in late.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    next_id: u64,
+    entries: BTreeMap<u64, Entry>,
+    is_closed: bool,
+    /// Acquisitions that may have something on the nodes and are no entry yet.
+    under_way: usize,
+    /// What left since the gate closed, as it was then: the shutdown reports it.
+    departed: Vec<Departed>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) site: Option<&'static Site>,
+    pub(crate) lease: LeaseHandle,
+    /// A body runs under the lease; it is cancelled before the lease is released.
+    pub(crate) has_body: bool,
+    /// The shutdown is about to release the lease: no body may begin under it any more.
+    is_surrendered: bool,
+}
+
+/// A lease that left the table.
+pub(crate) struct Departed {
+    pub(crate) lease: HeldLease,
+    pub(crate) had_body: bool,
+}
+
+/// A lease that is held right now.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HeldLease {
+    /// What is locked.
+    pub resource: Resource,
+    /// The annotated function, or `None` for the object style.
+    pub site: Option<&'static Site>,
+    /// Since when it has been held, by this host's wall clock.
+    pub since: SystemTime,
+    /// How long it has been held.
+    pub held_for: Duration,
+    /// For how much longer it is valid.
+    pub validity: Duration,
+    /// The ttl that it was asked for with.
+    pub ttl: Duration,
+    /// How often it was extended, renewals included.
+    pub extensions: u32,
+    /// The number that came with it, where one was asked for.
+    pub fencing_token: Option<FencingToken>,
+    /// A few digits of its owner token. Those that share a lock have the same.
+    pub token_id: String,
+    /// The pools that it is locked on.
+    pub pools: Vec<String>,
+    /// How many share the lock: one, and those below that joined it. Each is listed by itself.
+    pub sharers: usize,
+    /// Whether it is held for a body, and not as a bare lease.
+    pub has_body: bool,
+    /// How many callers of this process stand in line for the lock.
+    pub waiting: usize,
+}
+
+/// A place in the table. Dropping it takes the lease out.
+pub(crate) struct Place {
+    table: Arc<HeldTable>,
+    id: u64,
+    /// A body was to run under the lease from the beginning.
+    had_body: bool,
+}
+
+impl HeldTable {
+    /// Counts an acquisition that begins, unless the gate has closed; `is_below` as for
+    /// [`enter`](Self::enter). The shutdown waits until it has ended, whichever way.
+    pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
+        let mut state = self.lock();
+        if state.is_closed && !is_below {
+            return None;
+        }
+        state.under_way += 1;
+        Some(UnderWay(Arc::clone(self)))
+    }
+
+    /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
+    /// lease which is itself in the table: it belongs to work that shutdown waits for.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        Holder { site, has_body }: Holder,
+        lease: LeaseHandle,
+        is_below: bool,
+    ) -> Option<Place> {
+        let mut state = self.lock();
+        if state.is_closed && !is_below {
+            return None;
+        }
+        let id = state.next_id;
+        state.next_id += 1;
+        let entry = Entry {
+            site,
+            lease,
+            has_body,
+            is_surrendered: false,
+        };
+        let late = state.is_closed.then(|| entry.lease.clone());
+        state.entries.insert(id, entry);
+        drop(state);
+        if let Some(lease) = late {
+            self.changed.notify_waiters();
+            // Outside of the lock: it wakes whoever waits for the lease.
+            lease.wind_down();
+        }
+        Some(Place {
+            table: Arc::clone(self),
+            id,
+            had_body: has_body,
+        })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Lets no further acquisition in, and tells those who hold something to wind down.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.closing.notify_waiters();
+        for entry in self.entries() {
+            entry.lease.wind_down();
+        }
+    }
+
+    /// Waits until nothing is held, and nobody is about to.
+    pub(crate) async fn emptied(&self) {
+        loop {
+            let changed = self.changed.notified();
+            {
+                let state = self.lock();
+                if state.entries.is_empty() && state.under_way == 0 {
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Calls back every body, those too that come in meanwhile, and waits until none is left and
+    /// nobody is about to hold anything.
+    pub(crate) async fn bodies_gone(&self) {
+        loop {
+            let changed = self.changed.notified();
+            let mut entries = self.entries();
+            entries.retain(|entry| entry.has_body);
+            if entries.is_empty() && self.under_way() == 0 {
+                return;
+            }
+            // Outside of the lock: it wakes the bodies up.
+            for entry in entries {
+                entry.lease.revoke();
+            }
+            changed.await;
+        }
+    }
+
+    /// The leases without a body, and none above them that they share the lock with. From here on
+    /// no body begins under them: they are about to be released.
+    pub(crate) fn surrender_bare(&self) -> Vec<Entry> {
+        let mut state = self.lock();
+        let bodies = state.entries.values().filter(|entry| entry.has_body);
+        let bodies: BTreeSet<usize> = bodies.map(|entry| entry.lease.lock_id()).collect();
+        let bare = state.entries.values_mut();
+        let bare = bare.filter(|entry| {
+            !entry.has_body && !entry.is_surrendered && !bodies.contains(&entry.lease.lock_id())
+        });
+        bare.map(|entry| {
+            entry.is_surrendered = true;
+            entry.clone()
+        })
+        .collect()
+    }
+
+    /// How many acquisitions have begun and not ended.
+    pub(crate) fn under_way(&self) -> usize {
+        self.lock().under_way
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.lock().entries.values().cloned().collect()
+    }
+
+    /// How many leases do not rest on a node that they were asked for on, by the node.
+    pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for entry in self.entries() {
+            for node in entry.lease.not_resting_on() {
+                *counts.entry(node.to_owned()).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
+    /// What left since the gate closed, or since this was last asked for.
+    pub(crate) fn take_departed(&self) -> Vec<Departed> {
+        std::mem::take(&mut self.lock().departed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    pub(crate) fn describe(&self) -> HeldLease {
+        HeldLease {
+            resource: self.lease.resource().clone(),
+            site: self.site,
+            since: self.lease.held_since(),
+            held_for: self.lease.held_for(),
+            validity: self.lease.validity(),
+            ttl: self.lease.ttl(),
+            extensions: self.lease.extensions(),
+            fencing_token: self.lease.fencing_token(),
+            token_id: self.lease.token_id().to_owned(),
+            pools: names_of(self.lease.nodes()),
+            sharers: self.lease.holders(),
+            has_body: self.has_body,
+            waiting: self.lease.waiting(),
+        }
+    }
+}
+
+impl Place {
+    /// From here on a body runs under the lease. False where it may not, because the lease is
+    /// about to be released.
+    pub(crate) fn set_has_body(&self) -> bool {
+        if self.had_body {
+            // Such a lease is never about to be released while its holder is there.
+            return true;
+        }
+        match self.table.lock().entries.get_mut(&self.id) {
+            Some(entry) if entry.is_surrendered => false,
+            Some(entry) => {
+                entry.has_body = true;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _entry = {
+            let mut state = self.table.lock();
+            let entry = state.entries.remove(&self.id);
+            if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
+                let departed = Departed {
+                    lease: entry.describe(),
+                    had_body: entry.has_body,
+                };
+                state.departed.push(departed);
+            }
+            // Dropped outside of the lock: the last handle of a claim sends its release.
+            entry
+        };
+        self.table.changed.notify_waiters();
+    }
+}
+
+/// An acquisition that has begun. Dropping it says that it left nothing on the nodes whose release
+/// has not been sent, or that it became an entry.
+pub(crate) struct UnderWay(Arc<HeldTable>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+
+    use super::*;
+
+    #[test]
+    fn a_lease_that_was_won_while_the_gate_closed_is_not_let_in() {
+        let io = IoThread::start().unwrap();
+        let environment = io.environment();
+        let node = MemoryNode::new("a", Arc::clone(&environment.clock));
+        let nodes: NodeSet = Arc::new([Arc::new(node) as Arc<dyn Node>]);
+        let client = Client::new(environment);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let lock = |name: &str| {
+            let acquiring = async { client.acquire(&nodes, &Request::new(name)).await };
+            runtime.block_on(acquiring).unwrap()
+        };
+        let (lease, other) = (lock("r"), lock("s"));
+        let holder = Holder {
+            site: None,
+            has_body: false,
+        };
+        let table = Arc::new(HeldTable::default());
+        let before = table.enter(holder, lease.handle(), false).unwrap();
+        let under_way = table.begin(false).unwrap();
+        assert_eq!(table.under_way(), 1);
+        drop(under_way);
+        assert_eq!(table.under_way(), 0);
+        table.close();
+        assert!(table.begin(false).is_none());
+        assert!(table.enter(holder, lease.handle(), false).is_none());
+        // Below a lease that is held, it is part of what the shutdown waits for.
+        let below = table.enter(holder, other.handle(), true).unwrap();
+        let joined = table.enter(holder, other.handle(), true).unwrap();
+        assert_eq!(table.entries().len(), 3);
+
+        // What is about to be released runs no body any more; what runs one is not released.
+        // Nor is what shares the lock with it.
+        assert!(below.set_has_body());
+        assert_eq!(table.surrender_bare().len(), 1);
+        assert!(!before.set_has_body());
+        assert!(table.surrender_bare().is_empty());
+        drop(below);
+        assert_eq!(table.surrender_bare().len(), 1);
+
+        drop((before, joined));
+        assert!(table.entries().is_empty());
+        assert_eq!(table.take_departed().len(), 3);
+    }
+}

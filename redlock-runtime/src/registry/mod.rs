@@ -1,0 +1,202 @@
+//! The registry: pools by name, defaults, and what is held.
+
+pub(crate) mod health;
+pub(crate) mod held;
+pub(crate) mod overrides;
+pub(crate) mod record;
+pub(crate) mod scope;
+pub(crate) mod shutdown;
+pub(crate) mod shutdown_report;
+mod signal;
+pub(crate) mod site;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
+
+use crate::config::{Config, HttpSettings, Name};
+use crate::error::LockErrorKind;
+use crate::lease::Limits;
+use crate::parameters::Parameters;
+use crate::telemetry::Telemetry;
+use held::{Entry, HeldLease, HeldTable};
+use overrides::{Overridden, Overrides};
+use record::Recorder;
+use shutdown::Shutdown;
+
+/// Where calls find their pools. Clones are the same registry.
+///
+/// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
+/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made. In tests with the
+/// feature `testing`, what is attached to the runtime comes before that.
+#[derive(Clone)]
+pub struct Registry {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) environment: Environment,
+    pub(crate) client: Client,
+    pub(crate) pools: BTreeMap<String, Pool>,
+    /// The sets of nodes that sites name, so that a call need not put one together.
+    pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
+    pub(crate) default_set: NodeSet,
+    pub(crate) defaults: Parameters,
+    pub(crate) overrides: Overrides,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) held: Arc<HeldTable>,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) telemetry: Telemetry,
+    pub(crate) recorder: Recorder,
+}
+
+/// One configured node.
+pub(crate) struct Pool {
+    pub(crate) node: Arc<dyn Node>,
+    /// The same node, where it is in this process.
+    pub(crate) memory: Option<MemoryNode>,
+}
+
+impl Registry {
+    pub(crate) fn new(
+        config: &Config,
+        overridden: &[Overridden],
+        environment: Environment,
+        pools: BTreeMap<String, Pool>,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut settings = Settings::default();
+        settings.node_timeout = config.node_timeout;
+        settings.key_prefix = config.key_prefix.as_bytes().into();
+        settings.handover = config.handover;
+        (settings.max_waiters_per_lock, settings.max_waiters) = config.max_waiting;
+        let client = Client::with(environment.clone(), settings);
+        let all = || pools.keys().cloned().collect();
+        let names: Vec<String> = config.default_pools.clone().unwrap_or_else(all);
+        let limits = Limits {
+            registry: NEXT.fetch_add(1, Ordering::Relaxed),
+            max_ttl: config.max_ttl,
+            http: config.http,
+        };
+        let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
+        let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
+        for site in crate::registry::site::sites() {
+            let Some(names) = site.pool_names() else {
+                continue;
+            };
+            if known_sets.iter().any(|(known, _)| known == names) {
+                continue;
+            }
+            // A site with an unknown pool has no set; its calls say so.
+            if let Ok(set) = set_of(&pools, names.iter().copied()) {
+                known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
+            }
+        }
+        let overrides = Overrides::new(overridden, |names| {
+            let known = known_sets.iter().find(|(known, _)| known == names);
+            let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
+            known.map(|(_, set)| Arc::clone(set)).or_else(own)
+        });
+        let shared = Shared {
+            environment,
+            client,
+            pools,
+            known_sets,
+            default_set,
+            defaults: config.defaults,
+            overrides,
+            limits: Arc::new(limits),
+            held: Arc::default(),
+            shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            telemetry: Telemetry::default(),
+            recorder: Recorder::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Everything that is held right now, in the order in which it was acquired.
+    pub fn held(&self) -> Vec<HeldLease> {
+        self.shared
+            .held
+            .entries()
+            .iter()
+            .map(Entry::describe)
+            .collect()
+    }
+
+    /// How many leases are held.
+    pub fn held_count(&self) -> usize {
+        self.shared.held.count()
+    }
+
+    /// The in-process node behind a `memory://` pool, to look into or to cut off.
+    pub fn memory_node(&self, pool: &str) -> Option<&MemoryNode> {
+        self.shared.pools.get(pool)?.memory.as_ref()
+    }
+
+    /// Ends the leases that have no majority any more, whenever a node may have forgotten locks.
+    pub(crate) fn recheck_at_new_epochs(&self) {
+        for pool in self.shared.pools.values() {
+            // The node outlives nothing of the registry.
+            let held = Arc::downgrade(&self.shared.held);
+            pool.node.on_new_epoch(Arc::new(move || {
+                let entries = held.upgrade().map(|held| held.entries());
+                for entry in entries.into_iter().flatten() {
+                    entry.lease.recheck();
+                }
+            }));
+        }
+    }
+
+    pub(crate) fn nodes(&self) -> NodeSet {
+        self.shared
+            .pools
+            .values()
+            .map(|pool| Arc::clone(&pool.node))
+            .collect()
+    }
+
+    pub(crate) fn http(&self) -> HttpSettings {
+        self.shared.limits.http
+    }
+}
+
+/// The pools of a set.
+pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
+    nodes.iter().map(|node| node.name().to_owned()).collect()
+}
+
+pub(crate) fn set_of<'a>(
+    pools: &BTreeMap<String, Pool>,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<NodeSet, LockErrorKind> {
+    let nodes: Result<Vec<_>, _> = names
+        .map(|name| match pools.get(name) {
+            Some(pool) => Ok(Arc::clone(&pool.node)),
+            None => Err(LockErrorKind::UnknownPool {
+                // It may be a URL in the wrong place.
+                pool: Name(name).to_string(),
+                configured: pools.keys().cloned().collect(),
+            }),
+        })
+        .collect();
+    match nodes {
+        Ok(nodes) if nodes.is_empty() => Err(LockErrorKind::Invalid(Invalid::new(
+            "no pools are named; name at least one, or leave `pools` out",
+        ))),
+        Ok(nodes) => Ok(nodes.into()),
+        Err(kind) => Err(kind),
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry")
+            .field("votes", &self.votes())
+            .finish_non_exhaustive()
+    }
+}

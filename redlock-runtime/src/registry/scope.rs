@@ -1,0 +1,91 @@
+//! Which registry a call uses: the task's, the thread's, in tests the runtime's, or the global one.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::Registry;
+
+tokio::task_local! {
+    static TASK: Registry;
+}
+
+thread_local! {
+    static THREAD: RefCell<Vec<Registry>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Set by `init`. It stays after a shutdown, so that late calls hear of it.
+static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
+
+impl Registry {
+    /// Runs `future` with this registry for every call that it makes, on whatever thread.
+    /// A spawned task is not part of it.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops `future`.
+    pub async fn scope<F: Future>(self, future: F) -> F::Output {
+        TASK.scope(self, future).await
+    }
+
+    /// Uses this registry for every call that this thread makes, until the guard is dropped.
+    pub fn enter(&self) -> Entered {
+        THREAD.with_borrow_mut(|entered| entered.push(self.clone()));
+        Entered {
+            registry: self.clone(),
+            _not_send: std::marker::PhantomData,
+        }
+    }
+}
+
+/// See [`Registry::enter`].
+#[must_use = "the registry is left when the guard is dropped"]
+pub struct Entered {
+    registry: Registry,
+    /// It has to be dropped on the thread that it was made on.
+    _not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // Taken out of the borrow before it is dropped: a registry's end may run anything.
+        // Guards may be dropped in any order.
+        let _left = THREAD.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
+            let ours = entered
+                .iter()
+                .rposition(|other| Arc::ptr_eq(&other.shared, &self.registry.shared));
+            ours.map(|ours| entered.remove(ours))
+        });
+    }
+}
+
+/// The registry for a call made here and now.
+pub(crate) fn current() -> Option<Registry> {
+    if let Ok(registry) = TASK.try_with(Registry::clone) {
+        return Some(registry);
+    }
+    if let Ok(Some(registry)) = THREAD.try_with(|entered| entered.borrow().last().cloned()) {
+        return Some(registry);
+    }
+    #[cfg(feature = "testing")]
+    if let Some(registry) = crate::testing::runtimes::current() {
+        return Some(registry);
+    }
+    GLOBAL
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+/// Makes `registry` the global one. Gives it back where there is one that has not shut down.
+pub(crate) fn set_global(registry: Registry) -> Result<(), Registry> {
+    let mut global = GLOBAL.write().unwrap_or_else(PoisonError::into_inner);
+    if global
+        .as_ref()
+        .is_some_and(|current| !current.shared.held.is_closed())
+    {
+        return Err(registry);
+    }
+    *global = Some(registry);
+    Ok(())
+}

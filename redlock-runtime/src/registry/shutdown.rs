@@ -1,0 +1,379 @@
+//! The end of a registry.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Mutex;
+use std::task::Poll;
+use std::time::Duration;
+
+use once_cell::sync::OnceCell;
+use redlock_core::{Brief, Moment};
+use tokio::sync::Notify;
+
+use crate::init::Redlock;
+
+use super::held::Entry;
+use super::shutdown_report::ShutdownReport;
+use super::{Registry, Shared};
+
+impl Redlock {
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    ///
+    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(self) -> ShutdownReport {
+        self.registry.begin_shutdown();
+        self.registry.shutdown_report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns what the server returned, or `None` where the deadline came first; the server has
+    /// been dropped then.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let output = self.registry.until_deadline(server.into_future()).await;
+        (output, self.shutdown().await)
+    }
+}
+
+/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
+/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
+/// polls its bodies while this thread waits, so that they are stuck until the deadline.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        self.registry.begin_shutdown();
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.registry.block_on_shutdown();
+        }
+    }
+}
+
+/// Sends the releases of all of them, and waits for them together.
+async fn surrendered(leases: &[Entry]) {
+    let mut waiting: Vec<_> = leases
+        .iter()
+        .map(|entry| Box::pin(entry.lease.surrender()))
+        .collect();
+    std::future::poll_fn(|context| {
+        waiting.retain_mut(|surrender| surrender.as_mut().poll(context).is_pending());
+        if waiting.is_empty() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+/// How much of the deadline is kept for the nodes, however long bodies take to end.
+pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
+
+/// A shutdown's settings and progress.
+pub(crate) struct Shutdown {
+    grace: Duration,
+    deadline: Duration,
+    /// When it began.
+    began: OnceCell<Moment>,
+    /// Tells servers that their time is limited from now on.
+    begun: Notify,
+    report: OnceCell<ShutdownReport>,
+    done: Notify,
+    /// Wakes a thread that waits in `block_on_shutdown`.
+    blocked: Mutex<Vec<std::sync::mpsc::Sender<()>>>,
+}
+
+impl Shutdown {
+    pub(crate) fn new(grace: Duration, deadline: Duration) -> Self {
+        Self {
+            grace,
+            deadline,
+            began: OnceCell::new(),
+            begun: Notify::new(),
+            report: OnceCell::new(),
+            done: Notify::new(),
+            blocked: Mutex::default(),
+        }
+    }
+
+    fn finish(&self, report: ShutdownReport) {
+        // Only the one task that `begin_shutdown` starts gets here.
+        let _ = self.report.set(report);
+        self.done.notify_waiters();
+        let blocked = self
+            .blocked
+            .lock()
+            .map(|mut blocked| std::mem::take(&mut *blocked));
+        for waiting in blocked.unwrap_or_default() {
+            // It may have given up.
+            let _ = waiting.send(());
+        }
+    }
+}
+
+/// The task of a shutdown. However it ends, those who wait for the report get what there is of it.
+struct Ending {
+    registry: Registry,
+    report: ShutdownReport,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let report = std::mem::take(&mut self.report);
+        self.registry.shared.shutdown.finish(report);
+    }
+}
+
+impl Registry {
+    /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
+    /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
+    pub(crate) fn begin_shutdown(&self) {
+        let Shared {
+            held,
+            shutdown,
+            environment,
+            ..
+        } = &*self.shared;
+        held.close();
+        let began = environment.clock.now();
+        if shutdown.began.set(began).is_err() {
+            return;
+        }
+        shutdown.begun.notify_waiters();
+        log!(
+            info,
+            held = held.entries().len(),
+            "redlock shuts down: no new locks; bodies have {} to finish",
+            Brief(shutdown.grace),
+        );
+        let mut ending = Ending {
+            registry: self.clone(),
+            report: ShutdownReport::default(),
+        };
+        environment.spawner.spawn(Box::pin(async move {
+            ending.report = ending.registry.wind_down(began).await;
+            ending.report.log();
+        }));
+    }
+
+    /// Runs `work`; once a shutdown has begun, not beyond its deadline.
+    pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
+        let shutdown = &self.shared.shutdown;
+        let mut work = pin!(work);
+        let mut out_of_time = pin!(async {
+            let beginning = shutdown.begun.notified();
+            if shutdown.began.get().is_none() {
+                beginning.await;
+            }
+            let clock = &self.shared.environment.clock;
+            let since = shutdown.began.get().copied();
+            let since = since.unwrap_or_else(|| clock.now());
+            clock
+                .sleep_until(since.saturating_add(shutdown.deadline))
+                .await;
+        });
+        std::future::poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => out_of_time.as_mut().poll(context).map(|()| None),
+        })
+        .await
+    }
+
+    /// The report, once the shutdown that has begun is over.
+    pub(crate) async fn shutdown_report(&self) -> ShutdownReport {
+        let shutdown = &self.shared.shutdown;
+        loop {
+            let done = shutdown.done.notified();
+            if let Some(report) = shutdown.report.get() {
+                return report.clone();
+            }
+            done.await;
+        }
+    }
+
+    /// The same for a thread without a runtime.
+    pub(crate) fn block_on_shutdown(&self) {
+        let shutdown = &self.shared.shutdown;
+        let (done, waiting) = std::sync::mpsc::channel();
+        if let Ok(mut blocked) = shutdown.blocked.lock() {
+            blocked.push(done);
+        }
+        if shutdown.report.get().is_none() {
+            // The margin covers the library's own thread being late.
+            let _ = waiting.recv_timeout(shutdown.deadline.saturating_add(Duration::from_secs(1)));
+        }
+    }
+
+    async fn wind_down(&self, began: Moment) -> ShutdownReport {
+        let held = &self.shared.held;
+        let clock = &*self.shared.environment.clock;
+        let deadline = began.saturating_add(self.shared.shutdown.deadline);
+        let grace = began
+            .saturating_add(self.shared.shutdown.grace)
+            .min(deadline);
+
+        self.within(grace, held.emptied()).await;
+        let mut report = ShutdownReport::default();
+        let departed = held.take_departed().into_iter();
+        report.finished = departed.map(|departed| departed.lease).collect();
+
+        // What is left did not finish. Nothing tells when the holder of a bare lease is done;
+        // `lost` tells the holder. Bodies are called back, and end at their next await.
+        let bare = held.surrender_bare();
+        // Bodies first: they need not wait for what nodes make of the bare leases' releases.
+        for entry in held.entries().iter().filter(|entry| entry.has_body) {
+            entry.lease.revoke();
+        }
+        report.released = bare.iter().map(Entry::describe).collect();
+        self.within(deadline, surrendered(&bare)).await;
+        // The rest of the time is for the nodes to confirm what was sent to them.
+        self.within(deadline.saturating_sub(CONFIRMING), held.bodies_gone())
+            .await;
+        // A body that was called back may have left a lease behind.
+        let late = held.surrender_bare();
+        report.released.extend(late.iter().map(Entry::describe));
+        self.within(deadline, surrendered(&late)).await;
+
+        let departed = held.take_departed().into_iter();
+        let cancelled = departed.filter(|departed| departed.had_body);
+        report.cancelled = cancelled.map(|departed| departed.lease).collect();
+        let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
+        report.stuck = stuck.map(|entry| entry.describe()).collect();
+        report.under_way = held.under_way();
+        for entry in &report.stuck {
+            log!(
+                error,
+                resource = %entry.resource,
+                "the body did not yield before the shutdown's deadline; its key stays until the ttl",
+            );
+        }
+        // A lease that was merely dropped has its release still on the way.
+        let left = deadline.saturating_since(clock.now());
+        report.unconfirmed = self.shared.client.flush(&self.nodes(), left).await;
+        report
+    }
+
+    async fn within(&self, until: Moment, work: impl Future) {
+        let mut work = pin!(work);
+        let mut timer = self.shared.environment.clock.sleep_until(until);
+        std::future::poll_fn(|context| {
+            if work.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            Pin::new(&mut timer).poll(context)
+        })
+        .await;
+    }
+}
+
+/// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
+/// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
+/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
+/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
+///
+/// Completes at once where the shutdown has begun already. Several may be awaited at once: one
+/// signal is for all of them.
+///
+/// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
+/// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
+/// One that comes less than 100 ms after the first is taken for its echo.
+///
+/// A signal that comes before the first poll ends the process, as without this; from then on the
+/// first one is kept for whoever awaits this next, also where the future is dropped.
+///
+/// # Cancellation
+/// Dropping the future before it completes begins no shutdown.
+pub async fn shutdown_signal() {
+    // Found now, not when the signal comes: the caller's scope may be gone by then.
+    let registry = crate::registry::scope::current();
+    if let Some(registry) = &registry
+        && registry.shared.held.is_closed()
+    {
+        return;
+    }
+    crate::registry::signal::received(registry).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::{self, error::TryRecvError};
+
+    use super::*;
+    use crate::Config;
+
+    /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
+    /// `server` says, for `deadline` at most.
+    fn serve<S: Future>(deadline: Duration, server: S) -> (Option<S::Output>, ShutdownReport) {
+        let config = Config::new()
+            .pool("a", "memory://a")
+            .shutdown_grace(Duration::ZERO)
+            .shutdown_deadline(deadline);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            redlock
+                .shutdown_after(async {
+                    registry.begin_shutdown();
+                    server.await
+                })
+                .await
+        })
+    }
+
+    #[test]
+    fn a_server_that_ends_before_the_deadline_is_waited_for() {
+        // Nobody waits for it, and no machine is so slow that it comes meanwhile.
+        let deadline = Duration::from_secs(60 * 60);
+        let (output, report) = serve(deadline, async {
+            tokio::task::yield_now().await;
+            "served"
+        });
+        assert_eq!(output, Some("served"), "{report}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
+        let (server, mut is_dropped) = oneshot::channel::<()>();
+        let (output, report) = serve(CONFIRMING * 2, async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert_eq!(output, None);
+        assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
+        assert!(report.unconfirmed.is_empty(), "{report}");
+    }
+
+    #[test]
+    fn the_signal_has_come_where_the_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            registry.begin_shutdown();
+            registry.scope(shutdown_signal()).await;
+            redlock.shutdown().await;
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! What a shutdown did, to read and in the log.
+
+use std::fmt;
+
+use super::held::HeldLease;
+
+/// What a shutdown did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// What was held when it began and ended by itself during the grace period.
+    pub finished: Vec<HeldLease>,
+    /// Bodies that were cancelled at the end of the grace period; their locks are released, but for
+    /// those that were to be left to their ttl.
+    pub cancelled: Vec<HeldLease>,
+    /// Leases without a body that were released at the end of the grace period.
+    pub released: Vec<HeldLease>,
+    /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
+    /// never released under a running body.
+    pub stuck: Vec<HeldLease>,
+    /// Acquisitions that had begun and did not end before the deadline, because nobody polled
+    /// them. What they may have on the nodes stays until the ttl.
+    pub under_way: usize,
+    /// Pools that did not confirm in time that everything sent to them was served: they cannot be
+    /// reached, or answered a release with an error. Such a node frees itself at the ttl.
+    pub unconfirmed: Vec<String>,
+}
+
+/// `2 finished, 1 cancelled, 0 released, 0 stuck`, and what should not be.
+impl fmt::Display for ShutdownReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} finished, {} cancelled, {} released, {} stuck",
+            self.finished.len(),
+            self.cancelled.len(),
+            self.released.len(),
+            self.stuck.len(),
+        )?;
+        for lease in &self.stuck {
+            write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
+        }
+        if self.under_way > 0 {
+            write!(f, "; {} acquisitions still under way", self.under_way)?;
+        }
+        if !self.unconfirmed.is_empty() {
+            write!(f, "; not confirmed by {}", self.unconfirmed.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl ShutdownReport {
+    /// Once, when it is there, whatever the program does with it.
+    pub(crate) fn log(&self) {
+        macro_rules! log_at {
+            ($level:ident) => {
+                log!(
+                    $level,
+                    finished = self.finished.len(),
+                    cancelled = self.cancelled.len(),
+                    released = self.released.len(),
+                    stuck = self.stuck.len(),
+                    under_way = self.under_way,
+                    unconfirmed = self.unconfirmed.join(","),
+                    "redlock has shut down: {self}",
+                )
+            };
+        }
+        // What may be on the nodes until its ttl is worth a look.
+        if !self.stuck.is_empty() || self.under_way > 0 {
+            log_at!(error);
+        } else if !self.unconfirmed.is_empty() {
+            log_at!(warn);
+        } else {
+            log_at!(info);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The signals that ask a process to end.
+//!
+//! They are listened for on the library's own thread, which works below any runtime, actix's
+//! included, and also while every thread of the application is busy.
+
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use once_cell::sync::OnceCell;
+use tokio::sync::Notify;
+
+use super::Registry;
+
+/// One request may come as two signals: from a terminal and a wrapper that forwards it, or from
+/// `timeout`, which signals its child and then its whole group. These are no impatient operator.
+const ECHO: Duration = Duration::from_millis(100);
+
+/// How many held resources the last log line names.
+const NAMED: usize = 10;
+
+/// Waits for a signal, whose coming begins the shutdown of `registry`, or else of the one that is
+/// global then. Dropping it gives up: a signal that comes later is kept for the next caller.
+pub(crate) async fn received(registry: Option<Registry>) {
+    let Some(listener) = listener() else {
+        return std::future::pending().await;
+    };
+    // Before the look at the state: what comes in between wakes this.
+    let woken = listener.woken.notified();
+    let Some(_waiting) = listener.wait(registry) else {
+        return;
+    };
+    woken.await;
+}
+
+/// What is known of the signals of this process.
+#[derive(Default)]
+struct Listener {
+    state: Mutex<State>,
+    /// Wakes those who wait for a signal.
+    woken: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    next_id: u64,
+    waiting: Vec<(u64, Option<Registry>)>,
+    /// When the last one came that began a shutdown, or found nobody who waited.
+    first: Option<Instant>,
+    /// It found nobody who waited, and is for the next one who does.
+    is_unclaimed: bool,
+    /// What it began to shut down.
+    ending: Vec<Registry>,
+}
+
+/// What becomes of a signal.
+enum Meaning {
+    Begin(Vec<Registry>),
+    Kept,
+    Echo,
+    /// Nobody waits any more, since one has come before.
+    Enough(Vec<Registry>),
+}
+
+/// A place among those who wait. Dropping it leaves.
+struct Waiting<'a> {
+    listener: &'a Listener,
+    id: u64,
+}
+
+impl Listener {
+    /// `None` where a signal is there already.
+    fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
+        let mut state = self.lock();
+        if std::mem::take(&mut state.is_unclaimed) {
+            let registry = registry.or_else(crate::registry::scope::current);
+            state.ending.extend(registry.clone());
+            drop(state);
+            if let Some(registry) = registry {
+                registry.begin_shutdown();
+            }
+            return None;
+        }
+        let id = state.next_id;
+        state.next_id += 1;
+        state.waiting.push((id, registry));
+        Some(Waiting { listener: self, id })
+    }
+
+    fn take(&self, now: Instant) -> Meaning {
+        let mut state = self.lock();
+        let waiting = std::mem::take(&mut state.waiting);
+        if !waiting.is_empty() {
+            let registries = waiting.into_iter().map(|(_, registry)| registry);
+            let registries =
+                registries.filter_map(|it| it.or_else(crate::registry::scope::current));
+            state.ending = registries.collect();
+            state.first = Some(now);
+            return Meaning::Begin(state.ending.clone());
+        }
+        match state.first {
+            None => {
+                state.first = Some(now);
+                state.is_unclaimed = true;
+                Meaning::Kept
+            }
+            Some(first) if now.saturating_duration_since(first) < ECHO => Meaning::Echo,
+            Some(_) => Meaning::Enough(state.ending.clone()),
+        }
+    }
+
+    fn on_signal(&self, signal: &Signal) {
+        match self.take(Instant::now()) {
+            Meaning::Begin(registries) => {
+                log!(info, signal = signal.name, "asked to end");
+                for registry in registries {
+                    registry.begin_shutdown();
+                }
+                self.woken.notify_waiters();
+            }
+            Meaning::Kept => log!(
+                warn,
+                signal = signal.name,
+                "nobody waits for the signal; the next one ends the process",
+            ),
+            Meaning::Echo => {}
+            Meaning::Enough(registries) => end(signal, &registries),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.listener.lock();
+        let ours = state.waiting.iter().position(|(id, _)| *id == self.id);
+        let left = ours.map(|ours| state.waiting.swap_remove(ours));
+        // A registry's end may run anything.
+        drop(state);
+        drop(left);
+    }
+}
+
+/// The way out that nothing can hold up: bodies that do not yield, nodes that do not answer.
+fn end(signal: &Signal, registries: &[Registry]) -> ! {
+    let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
+    let named = held.iter().take(NAMED).map(|it| it.resource.to_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    log!(
+        error,
+        signal = signal.name,
+        held = held.len(),
+        resources = named,
+        "a second signal; the process ends at once, and what it holds stays until the ttl",
+    );
+    // And not the signal's default action, which a container's first process does not have.
+    process::exit(128 + signal.number)
+}
+
+/// Listens from the first call on, for the life of the process.
+fn listener() -> Option<&'static Arc<Listener>> {
+    static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
+    let started = LISTENER.get_or_try_init(|| {
+        let io = crate::init::io()?;
+        let listener = Arc::new(Listener::default());
+        listen(io, &listener);
+        Ok::<_, std::io::Error>(listener)
+    });
+    match started {
+        Ok(listener) => Some(listener),
+        Err(error) => {
+            log!(error, %error, "cannot listen for signals: the I/O thread cannot start");
+            None
+        }
+    }
+}
+
+/// A signal that asks a process to end.
+struct Signal {
+    name: &'static str,
+    number: i32,
+}
+
+#[cfg(unix)]
+fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    // Not in the tasks: a signal that comes right after the first poll must not be missed.
+    let _entered = io.handle().enter();
+    for (kind, name) in [
+        (SignalKind::terminate(), "SIGTERM"),
+        (SignalKind::interrupt(), "SIGINT"),
+    ] {
+        let number = kind.as_raw_value();
+        match signal(kind) {
+            Ok(mut stream) => {
+                let listener = Arc::clone(listener);
+                io.handle().spawn(async move {
+                    while stream.recv().await.is_some() {
+                        listener.on_signal(&Signal { name, number });
+                    }
+                });
+            }
+            Err(error) => log!(error, %error, signal = name, "cannot listen for a signal"),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
+    let listener = Arc::clone(listener);
+    let signal = Signal {
+        name: "Ctrl-C",
+        number: 2,
+    };
+    io.handle().spawn(async move {
+        loop {
+            match tokio::signal::ctrl_c().await {
+                Ok(()) => listener.on_signal(&signal),
+                Err(error) => {
+                    log!(error, %error, "cannot listen for Ctrl-C");
+                    return;
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_begin(meaning: &Meaning) -> bool {
+        matches!(meaning, Meaning::Begin(_))
+    }
+
+    #[test]
+    fn one_signal_is_for_all_who_wait_and_the_next_one_ends_the_process() {
+        let listener = Listener::default();
+        let now = Instant::now();
+        let waiting = [listener.wait(None), listener.wait(None)];
+        assert!(is_begin(&listener.take(now)));
+        // Though those who waited have not been polled yet.
+        assert!(matches!(listener.take(now), Meaning::Echo));
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
+        drop(waiting);
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
+    }
+
+    #[test]
+    fn who_waits_again_gets_the_next_one() {
+        let listener = Listener::default();
+        let now = Instant::now();
+        drop(listener.wait(None));
+        let waiting = listener.wait(None);
+        assert!(is_begin(&listener.take(now)));
+        drop(waiting);
+        let _waiting = listener.wait(None).expect("that one has been taken");
+        assert!(is_begin(&listener.take(now + ECHO)));
+        assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough(_)));
+    }
+
+    #[test]
+    fn a_signal_that_finds_nobody_is_kept_for_the_next_and_a_second_one_ends_the_process() {
+        let listener = Listener::default();
+        let now = Instant::now();
+        drop(listener.wait(None));
+        assert!(matches!(listener.take(now), Meaning::Kept));
+        assert!(listener.wait(None).is_none());
+        assert!(listener.wait(None).is_some());
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
+    }
+}

@@ -1,0 +1,247 @@
+//! What must never be found in a history, and why a finding is a real one.
+//!
+//! **Overlap.** Of each lease the history has an interval `entered..until` in which it was certainly
+//! valid, in the holder's own view, on the clock that all processes share:
+//! * `entered` is read after the acquisition has returned, so the lease was established by then.
+//! * `until` is made from `now` and `validity`, read in this order: what `validity` counts from is
+//!   `now` or later, so the lease's true deadline is `now + validity` or later. Deadlines only move
+//!   on, and only while the lease is valid; so a lease that has any validity left when its holder
+//!   leaves was valid all the time since `entered`, and one that has expired was valid up to the
+//!   last deadline that the holder has seen. One that ended otherwise counts up to the last moment
+//!   at which it was seen to be valid.
+//! * A holder writes that it leaves, with `until` no later than then, before it does anything that
+//!   sends a release. Of a holder that was killed, or is stopped, no release went out that is not
+//!   in its journal, so the last deadline in there stands: until then nobody else may get in.
+//!
+//! So where the intervals of two leases on one resource meet, there was a moment at which both were
+//! valid. That a holder is stopped between any two of these steps makes an interval shorter or
+//! later written, never longer. The reverse does not hold: an overlap shorter than it takes to
+//! write `entered`, or one whose holder was killed before it could write, is not found.
+//!
+//! **Tokens** of one resource are unique. They increase in the order of the intervals where these
+//! are not empty: two such leases share a node that granted both, and there the later grant comes
+//! behind the end of the earlier key, which outlives the earlier interval. Where they are empty, a
+//! token is still higher than those of all acquisitions that had returned when its attempt began.
+//!
+//! **Store.** It takes tokens in order, which is checked in its own log. A holder whose token is
+//! refused and whose lease is still valid afterwards has found someone who was let in too early.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use crate::event::{How, LeaseId};
+use crate::history::{Held, History};
+use crate::store::Write;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// Both were valid for so many ns.
+    Overlap(LeaseId, LeaseId, u64),
+    SameToken(LeaseId, LeaseId),
+    /// The first was there before the second, and has the higher token.
+    TokenOrder(LeaseId, LeaseId),
+    /// The store refused a lease that was valid, because of this token.
+    Unfit(LeaseId, u64),
+    /// The store took a write although it had taken one with a higher token.
+    Store(Write),
+    /// It was given up as another's, or as gone, where nobody can have taken it.
+    FalseLoss(LeaseId, How),
+    /// A key that nobody holds any more, as the node describes it.
+    Leak(String),
+    /// Nobody got this resource again after the faults had ended.
+    Stuck(String),
+    Worker(String),
+}
+
+impl Violation {
+    pub(crate) fn is_of_tokens(&self) -> bool {
+        matches!(
+            self,
+            Self::SameToken(..) | Self::TokenOrder(..) | Self::Unfit(..) | Self::Store(_)
+        )
+    }
+
+    /// Whose events tell more.
+    pub(crate) fn leases(&self) -> Vec<LeaseId> {
+        match self {
+            Self::Overlap(one, other, _)
+            | Self::SameToken(one, other)
+            | Self::TokenOrder(one, other) => vec![*one, *other],
+            Self::Unfit(lease, _) | Self::FalseLoss(lease, _) => vec![*lease],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overlap(one, other, ns) => {
+                let us = ns / 1000;
+                write!(f, "overlap: {one} and {other} were both valid for {us} µs")
+            }
+            Self::SameToken(one, other) => write!(f, "one token for {one} and {other}"),
+            Self::TokenOrder(one, other) => {
+                write!(f, "{one} was there before {other} and has a higher token")
+            }
+            Self::Unfit(lease, highest) => {
+                write!(
+                    f,
+                    "the store knew {highest} while {lease} was valid with a lower token"
+                )
+            }
+            Self::Store(write) => {
+                write!(
+                    f,
+                    "the store took {} for {} late",
+                    write.token, write.resource
+                )
+            }
+            Self::FalseLoss(lease, how) => write!(f, "{lease} was given up as {how}"),
+            Self::Leak(key) => write!(f, "leaked: {key}"),
+            Self::Stuck(resource) => write!(f, "nobody got {resource} after the faults had ended"),
+            Self::Worker(text) => write!(f, "worker: {text}"),
+        }
+    }
+}
+
+/// Everything that is wrong with a history that is complete.
+pub(crate) fn violations(history: &History, writes: &[Write]) -> Vec<Violation> {
+    violations_among(history, writes, |_| true)
+}
+
+/// Where no server forgets anything, and nobody deletes a key: a lease that is still valid is on a
+/// majority of the nodes then, and nobody can have it.
+pub(crate) fn false_losses(history: &History) -> Vec<Violation> {
+    let leases = history.leases.values();
+    let lost = leases.filter_map(|held| match held.how {
+        Some(how @ (How::Taken | How::Forgotten)) => {
+            Some(Violation::FalseLoss(held.enter.lease, how))
+        }
+        _ => None,
+    });
+    lost.collect()
+}
+
+/// What is wrong already with a history that goes on: among the leases that have ended, of which
+/// nothing more becomes known.
+pub(crate) fn violations_so_far(history: &History, writes: &[Write]) -> Vec<Violation> {
+    violations_among(history, writes, |held| held.how.is_some())
+}
+
+fn violations_among(
+    history: &History,
+    writes: &[Write],
+    is_counted: impl Fn(&Held) -> bool,
+) -> Vec<Violation> {
+    let mut by_resource: HashMap<&str, Vec<&Held>> = HashMap::new();
+    for held in history.leases.values().filter(|held| is_counted(held)) {
+        let resource = held.enter.resource.as_str();
+        by_resource.entry(resource).or_default().push(held);
+    }
+    let mut found = Vec::new();
+    for mut leases in by_resource.into_values() {
+        leases.sort_unstable_by_key(|held| (held.enter.entered, held.enter.lease));
+        find_overlaps(&leases, &mut found);
+        find_same_tokens(&leases, &mut found);
+        find_disorder(&leases, &mut found);
+        find_disorder_of_attempts(&leases, &mut found);
+    }
+    for (lease, highest) in &history.unfit {
+        found.push(Violation::Unfit(*lease, *highest));
+    }
+    find_late_writes(writes, &mut found);
+    for text in &history.broken {
+        found.push(Violation::Worker(text.clone()));
+    }
+    found
+}
+
+fn is_empty(held: &Held) -> bool {
+    held.until <= held.enter.entered
+}
+
+/// `leases` are in the order of `entered`.
+fn find_overlaps(leases: &[&Held], found: &mut Vec<Violation>) {
+    let mut longest: Option<&Held> = None;
+    for held in leases.iter().filter(|held| !is_empty(held)) {
+        if let Some(before) = longest.filter(|before| held.enter.entered < before.until) {
+            let both = before.until.min(held.until) - held.enter.entered;
+            let (one, other) = (before.enter.lease, held.enter.lease);
+            found.push(Violation::Overlap(one, other, both));
+        }
+        if longest.is_none_or(|before| before.until < held.until) {
+            longest = Some(held);
+        }
+    }
+}
+
+fn find_same_tokens(leases: &[&Held], found: &mut Vec<Violation>) {
+    let mut owners = HashMap::new();
+    for held in leases {
+        let Some(token) = held.enter.token else {
+            continue;
+        };
+        if let Some(other) = owners.insert(token, held.enter.lease) {
+            found.push(Violation::SameToken(other, held.enter.lease));
+        }
+    }
+}
+
+/// Of leases that were certainly valid, in the order of `entered`.
+fn find_disorder(leases: &[&Held], found: &mut Vec<Violation>) {
+    let mut highest: Option<(u64, LeaseId)> = None;
+    for held in leases.iter().filter(|held| !is_empty(held)) {
+        let Some(token) = held.enter.token else {
+            continue;
+        };
+        match highest {
+            Some((before, lease)) if token < before => {
+                found.push(Violation::TokenOrder(lease, held.enter.lease));
+            }
+            _ => highest = Some((token, held.enter.lease)),
+        }
+    }
+}
+
+/// Of all leases, also those that were over as soon as they were there: `leases`, in the order of
+/// `entered`, against the moments at which attempts began.
+fn find_disorder_of_attempts(leases: &[&Held], found: &mut Vec<Violation>) {
+    let mut attempts: Vec<&Held> = leases.to_vec();
+    attempts.sort_unstable_by_key(|held| held.enter.began);
+    let mut returned = leases.iter().peekable();
+    let mut highest: Option<(u64, &Held)> = None;
+    for held in attempts {
+        while let Some(before) = returned.next_if(|before| before.enter.entered < held.enter.began)
+        {
+            let token = before.enter.token;
+            if let Some(token) = token.filter(|token| highest.is_none_or(|(high, _)| *token > high))
+            {
+                highest = Some((token, before));
+            }
+        }
+        let (Some((high, before)), Some(token)) = (highest, held.enter.token) else {
+            continue;
+        };
+        // Where both are certainly valid it was found already.
+        if token < high && (is_empty(before) || is_empty(held)) {
+            let (one, other) = (before.enter.lease, held.enter.lease);
+            found.push(Violation::TokenOrder(one, other));
+        }
+    }
+}
+
+/// The store is no judge in its own case: what it took is looked at again.
+fn find_late_writes(writes: &[Write], found: &mut Vec<Violation>) {
+    let mut highest: BTreeMap<&str, u64> = BTreeMap::new();
+    for write in writes.iter().filter(|write| write.is_accepted) {
+        let high = highest.entry(&write.resource).or_default();
+        if write.token < *high {
+            found.push(Violation::Store(write.clone()));
+        }
+        *high = write.token.max(*high);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! The throw-away project that cases and fixtures are compiled in, below the target directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::diagnostic::{Diagnostic, messages};
+
+/// The package of the tests.
+const TESTS: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Packages in a workspace of their own, which share all that is compiled: one an edition for the
+/// fixtures, and one for the cases that have to compile.
+pub(crate) struct Project {
+    /// Where the manifests are.
+    directory: PathBuf,
+    /// Where cargo compiles to. Not the workspace's own target directory, where a cargo that works
+    /// on the workspace would wait for this one.
+    target: PathBuf,
+    /// One cargo at a time: the other would wait for its lock, and say so.
+    running: Mutex<()>,
+}
+
+/// The folders with cases that have to compile, and one with a case that must not.
+pub(crate) const ACCEPTED: [&str; 2] = ["pass", "pass/other_macros"];
+pub(crate) const REFUSED: &str = "fail/other_macros";
+
+/// What cargo said.
+pub(crate) struct Report {
+    /// The targets that compile.
+    pub(crate) accepted: Vec<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Why there are none, if that is not as it should be.
+    pub(crate) stderr: String,
+}
+
+/// The cases in these folders: a name for each, and its file.
+pub(crate) fn cases(folders: &[&str]) -> Vec<(String, PathBuf)> {
+    let files = folders.iter().flat_map(|folder| {
+        let files = fs::read_dir(Path::new(TESTS).join(folder));
+        files
+            .expect("a folder of cases")
+            .map(|file| file.expect("a file").path())
+    });
+    let cases = files.filter(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    let name = |file: &PathBuf| file.file_stem()?.to_str().map(str::to_owned);
+    cases
+        .map(|file| (name(&file).expect("a name in UTF-8"), file))
+        .collect()
+}
+
+/// The path of a fixture.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    let tests = Path::new(TESTS).parent().expect("the folder of all tests");
+    tests.join("fixtures").join(name)
+}
+
+impl Project {
+    /// The one project of this process.
+    pub(crate) fn get() -> &'static Self {
+        static PROJECT: OnceLock<Project> = OnceLock::new();
+        PROJECT.get_or_init(Self::generate)
+    }
+
+    fn generate() -> Self {
+        // Cargo makes `target/tmp` for the tests of a package.
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .parent()
+            .expect("a target directory")
+            .join("tests");
+        let project = Self {
+            directory: target.join("fixtures"),
+            target: target.join("fixtures-target"),
+            running: Mutex::new(()),
+        };
+        project.write("Cargo.toml", WORKSPACE);
+        for edition in ["2021", "2024"] {
+            project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
+        }
+        project.write("accepted/Cargo.toml", &manifest_of_accepted());
+        let lock = Path::new(TESTS).join("../../Cargo.lock");
+        let lock = fs::read_to_string(lock).expect("the workspace's Cargo.lock");
+        project.write("Cargo.lock", &lock);
+        project
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        let path = self.directory.join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
+        fs::write(path, content).expect("it can be written");
+    }
+
+    /// `cargo check` with these arguments.
+    pub(crate) fn check(&self, arguments: &[&str]) -> Report {
+        self.report("check", arguments, &[])
+    }
+
+    /// `cargo clippy` with these arguments, with lints that the command line turns on.
+    pub(crate) fn clippy(&self, arguments: &[&str], lints: &[&str]) -> Report {
+        let version = self.cargo(&["clippy", "--version"]);
+        assert!(
+            version.status.success(),
+            "`cargo clippy` does not run; install it: rustup component add clippy\n{}",
+            String::from_utf8_lossy(&version.stderr),
+        );
+        self.report("clippy", arguments, lints)
+    }
+
+    fn report(&self, command: &str, arguments: &[&str], lints: &[&str]) -> Report {
+        let target = self.target.to_str().expect("a path in UTF-8");
+        let mut all = vec![command, "--offline", "--keep-going"];
+        all.extend(["--message-format=json", "--target-dir", target]);
+        all.extend(arguments);
+        if !lints.is_empty() {
+            all.push("--");
+            all.extend(lints);
+        }
+        let output = self.cargo(&all);
+        let (accepted, diagnostics) = messages(&String::from_utf8_lossy(&output.stdout));
+        Report {
+            accepted,
+            diagnostics,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Output {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        Command::new(cargo)
+            .args(arguments)
+            .current_dir(&self.directory)
+            .output()
+            .expect("cargo runs")
+    }
+}
+
+const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
+[workspace]
+resolver = "3"
+members = ["2021", "2024", "accepted"]
+
+[profile.dev]
+debug = false
+incremental = false
+"#;
+
+/// A package with every fixture as a target. The crate full of functions is an example, as a
+/// library of the package would be compiled with every other target.
+fn manifest(edition: &str) -> String {
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    let [quiet, types, borrows, lints] = [
+        "quiet/lib.rs",
+        "carets/types.rs",
+        "carets/borrows.rs",
+        "slips/lints.rs",
+    ]
+    .map(|name| quoted(&fixture(name)));
+    format!(
+        r#"# Written by the test `compile` of redlock-compile-tests.
+[package]
+name = "fixtures-{edition}"
+version = "0.0.0"
+edition = "{edition}"
+publish = false
+
+[features]
+locked = []
+
+[dependencies]
+async-trait = "0.1"
+redlock-runtime = {{ path = {runtime} }}
+tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
+
+[[example]]
+name = "quiet-{edition}"
+path = {quiet}
+crate-type = ["lib"]
+
+[[bin]]
+name = "types-{edition}"
+path = {types}
+
+[[bin]]
+name = "borrows-{edition}"
+path = {borrows}
+
+[[bin]]
+name = "lints-{edition}"
+path = {lints}
+"#
+    )
+}
+
+/// A package with every case that has to compile as a target, and with the one of `REFUSED`.
+fn manifest_of_accepted() -> String {
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    let mut manifest = format!(
+        r#"# Written by the test `compile` of redlock-compile-tests.
+[package]
+name = "accepted"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[dependencies]
+actix-web = {{ version = "4", default-features = false, features = ["macros"] }}
+async-trait = "0.1"
+axum = {{ version = "0.8", default-features = false, features = ["http1", "tokio"] }}
+redlock-runtime = {{ path = {runtime}, features = ["actix", "axum"] }}
+tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }}
+tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
+"#
+    );
+    for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
+        let path = quoted(&file);
+        manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
+    }
+    manifest
+}
+
+/// A path as a string of TOML.
+fn quoted(path: &Path) -> String {
+    let path = path.to_str().expect("a path in UTF-8");
+    format!("{path:?}")
+}
