@@ -10,92 +10,8 @@ use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, Ident, LitStr, Token};
 
 use crate::errors::Errors;
+use crate::parameters::Key;
 use crate::suggest::{listed, nearest};
-
-/// The parameters there are. To add one: a variant and a row of [`Key::ALL`] here, its rule in
-/// `check.rs`, its line in `expand.rs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
-    Resource,
-    Ttl,
-    Pools,
-    RetryCount,
-    Wait,
-    RetryDelay,
-    ClockDriftFactor,
-    MinValidity,
-    MaxHold,
-    MinHold,
-    Fencing,
-    OnLost,
-    OnCancel,
-    IfLocked,
-    Guard,
-    Name,
-    Crate,
-}
-
-impl Key {
-    /// Every parameter, and how it is spelled in an example.
-    const ALL: [(Self, &'static str, &'static str); 17] = [
-        (Self::Resource, "resource", r#"resource = "order:{id}""#),
-        (Self::Ttl, "ttl", "ttl = 60_000"),
-        (Self::Pools, "pools", r#"pools = ["a", "b", "c"]"#),
-        (Self::RetryCount, "retry_count", "retry_count = 2"),
-        (Self::Wait, "wait", r#"wait = "5s""#),
-        (Self::RetryDelay, "retry_delay", "retry_delay = 200"),
-        (
-            Self::ClockDriftFactor,
-            "clock_drift_factor",
-            "clock_drift_factor = 0.01",
-        ),
-        (Self::MinValidity, "min_validity", "min_validity = 0.66"),
-        (Self::MaxHold, "max_hold", r#"max_hold = "10m""#),
-        (Self::MinHold, "min_hold", r#"min_hold = "30s""#),
-        (Self::Fencing, "fencing", "fencing = true"),
-        (Self::OnLost, "on_lost", r#"on_lost = "cancel""#),
-        (Self::OnCancel, "on_cancel", r#"on_cancel = "release""#),
-        (Self::IfLocked, "if_locked", r#"if_locked = "skip""#),
-        (Self::Guard, "guard", "guard = lease"),
-        (Self::Name, "name", r#"name = "charge""#),
-        (Self::Crate, "crate", "crate = ::redlock_runtime"),
-    ];
-
-    fn row(self) -> (&'static str, &'static str) {
-        let row = Self::ALL.iter().find(|(key, ..)| *key == self);
-        row.map_or(("", ""), |(_, name, example)| (name, example))
-    }
-
-    /// The name as users write it.
-    pub(crate) fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    /// The parameter with a value that is right.
-    pub(crate) fn example(self) -> &'static str {
-        self.row().1
-    }
-
-    /// What the parameter takes in the place of a duration.
-    pub(crate) fn word(self) -> Option<&'static str> {
-        match self {
-            Self::Wait => Some("forever"),
-            Self::MaxHold => Some("unlimited"),
-            _ => None,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, known, _)| *known == name)
-            .map(|(key, ..)| *key)
-    }
-
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.iter().map(|(_, name, _)| *name)
-    }
-}
 
 /// What the attribute said.
 #[derive(Default)]
@@ -271,8 +187,9 @@ fn begins_an_argument(input: ParseStream<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Args, Key};
+    use super::Args;
     use crate::errors::Errors;
+    use crate::parameters::Key;
 
     fn parse(attribute: &str) -> (Args, Vec<String>) {
         let mut errors = Errors::default();
@@ -281,21 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_row() {
-        for (key, name, example) in Key::ALL {
-            assert_eq!(Key::named(name), Some(key));
-            assert_eq!(key.name(), name);
+    fn every_example_is_read() {
+        for key in Key::ALL {
+            let example = key.example();
             let (args, errors) = parse(example);
-            assert!(args.get(key).is_some(), "{example}");
+            assert!(args.get(*key).is_some(), "{example}");
             assert!(errors.is_empty(), "{example}: {errors:?}");
-        }
-    }
-
-    #[test]
-    fn every_key_has_its_section_in_the_reference() {
-        let reference = include_str!("reference.md");
-        for (_, name, _) in Key::ALL {
-            assert!(reference.contains(&format!("\n## `{name}`: ")), "{name}");
         }
     }
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
+use syn::{Expr, Ident};
 
 use crate::captured::Captured;
 use crate::function::Function;
 use crate::output::erase_impl_trait;
-use crate::plan::{
-    IfLocked, MaxHold, MinValidity, OnCancel, OnLost, Plan, Resource, Setting, Template, Wait,
-};
+use crate::parameters::{Key, Kind, Variant};
+use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 
 /// Writes the function anew, running its body under the lock.
 //
@@ -141,26 +141,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
-    let duration_type = quote!(::core::time::Duration);
-    let at_call = [
-        at_call("ttl", plan.ttl.as_ref(), &duration_type),
-        at_call(
-            "retry_count",
-            plan.retry_count.as_ref(),
-            &quote!(::core::primitive::u32),
-        ),
-        at_call("wait", plan.wait.as_ref(), &duration_type),
-        at_call("retry_delay", plan.retry_delay.as_ref(), &duration_type),
-        at_call(
-            "clock_drift_factor",
-            plan.clock_drift_factor.as_ref(),
-            &quote!(::core::primitive::f64),
-        ),
-        // A time or a number: the runtime takes either.
-        at_call("min_validity", plan.min_validity.as_ref(), &quote!(_)),
-        at_call("max_hold", plan.max_hold.as_ref(), &duration_type),
-        at_call("min_hold", plan.min_hold.as_ref(), &duration_type),
-    ];
+    let at_call = plan.settings.expressions().map(at_call);
     // Statements, so that what formatting borrows is gone before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __call = #private::Call::new(#site, #resource);
@@ -192,78 +173,17 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         Resource::Expression(expression) => expression.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
-    let at_call = plan.at_call();
     let at_mixed_site = Span::mixed_site();
-    let settings = [
-        plan.name
-            .as_ref()
-            .map(|name| quote_spanned!(at_mixed_site=> .name(#name))),
-        literal("ttl", plan.ttl.as_ref(), |ttl| duration(*ttl)),
-        plan.pools
-            .as_ref()
-            .map(|names| quote_spanned!(at_mixed_site=> .pools(&[#(#names),*]))),
-        literal("retry_count", plan.retry_count.as_ref(), |count| {
-            count.to_token_stream()
-        }),
-        literal("wait", plan.wait.as_ref(), |wait| {
-            let wait = match wait {
-                Wait::Time(time) => {
-                    let time = duration(*time);
-                    quote_spanned!(at_mixed_site=> For(#time))
-                }
-                Wait::Forever => quote_spanned!(at_mixed_site=> Forever),
-            };
-            quote_spanned!(at_mixed_site=> #private::Wait::#wait)
-        }),
-        literal("retry_delay", plan.retry_delay.as_ref(), |delay| {
-            duration(*delay)
-        }),
-        literal(
-            "clock_drift_factor",
-            plan.clock_drift_factor.as_ref(),
-            f64::to_token_stream,
-        ),
-        plan.on_lost.map(|on_lost| {
-            let variant = match on_lost {
-                OnLost::Cancel => quote_spanned!(at_mixed_site=> Cancel),
-                OnLost::Continue => quote_spanned!(at_mixed_site=> Continue),
-            };
-            quote_spanned!(at_mixed_site=> .on_lost(#private::OnLost::#variant))
-        }),
-        literal("min_validity", plan.min_validity.as_ref(), |least| {
-            let least = match least {
-                MinValidity::Time(time) => {
-                    let time = duration(*time);
-                    quote_spanned!(at_mixed_site=> Time(#time))
-                }
-                MinValidity::Fraction(part) => quote_spanned!(at_mixed_site=> Fraction(#part)),
-            };
-            quote_spanned!(at_mixed_site=> #private::MinValidity::#least)
-        }),
-        literal("max_hold", plan.max_hold.as_ref(), |held| {
-            let renewal = match held {
-                MaxHold::Time(time) => {
-                    let time = duration(*time);
-                    quote_spanned!(at_mixed_site=> For(#time))
-                }
-                MaxHold::Unlimited => quote_spanned!(at_mixed_site=> Unlimited),
-            };
-            quote_spanned!(at_mixed_site=> #private::Renewal::#renewal)
-        }),
-        literal("min_hold", plan.min_hold.as_ref(), |held| duration(*held)),
-        plan.fencing
-            .map(|fencing| quote_spanned!(at_mixed_site=> .fencing(#fencing))),
-        plan.on_cancel.map(|on_cancel| {
-            let variant = match on_cancel {
-                OnCancel::Release => quote_spanned!(at_mixed_site=> Release),
-                OnCancel::Expire => quote_spanned!(at_mixed_site=> Expire),
-            };
-            quote_spanned!(at_mixed_site=> .on_cancel(#private::OnCancel::#variant))
-        }),
-        (plan.if_locked == Some(IfLocked::Skip))
-            .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked())),
-        (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*]))),
-    ];
+    let settings = plan.settings.literals().map(|(key, value)| {
+        let (method, value) = (setter(key), literal(key, value, private));
+        quote_spanned!(at_mixed_site=> .#method(#value))
+    });
+    let skips = (plan.if_locked == Some(IfLocked::Skip))
+        .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
+    let at_call = plan.settings.expressions().map(|(key, _)| key.name());
+    let at_call: Vec<_> = at_call.collect();
+    let at_call =
+        (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
     quote_spanned! {at_mixed_site=>
         {
             static SITE: #private::Site = #private::Site::new(
@@ -273,36 +193,61 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#settings)*;
+            ) #(#settings)* #skips #at_call;
             #private::inventory::submit! { #private::Registration(&SITE) }
             &SITE
         }
     }
 }
 
-/// A setting of the site, where its value is known now.
-fn literal<T>(
-    method: &str,
-    setting: Option<&Setting<T>>,
-    lower: impl Fn(&T) -> TokenStream,
-) -> Option<TokenStream> {
-    let Some(Setting::Literal(value)) = setting else {
-        return None;
-    };
-    let (method, value) = (syn::Ident::new(method, Span::mixed_site()), lower(value));
-    Some(quote_spanned!(Span::mixed_site()=> .#method(#value)))
+/// The runtime's setter for a parameter.
+fn setter(key: Key) -> Ident {
+    Ident::new(key.name(), Span::mixed_site())
 }
 
-/// A setting of the call, where its value is an expression. Its type is written out, so that a
-/// value of another type is refused at the expression and not inside the runtime.
-fn at_call<T>(method: &str, setting: Option<&Setting<T>>, ty: &TokenStream) -> Option<TokenStream> {
-    let Some(Setting::Expression(value)) = setting else {
-        return None;
+/// A value that is known now, as the site's setter takes it.
+fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    let variant = |[of, variant]: Variant| {
+        let (of, variant) = (Ident::new(of, here), Ident::new(variant, here));
+        quote_spanned!(here=> #private::#of::#variant)
     };
-    let method = syn::Ident::new(method, Span::mixed_site());
+    let with = |of: Variant, value: TokenStream| {
+        let of = variant(of);
+        quote_spanned!(here=> #of(#value))
+    };
+    match (key.kind(), value) {
+        (Kind::TimeOr { variant, .. }, Value::Time(time)) => {
+            with([variant[0], "For"], duration(*time))
+        }
+        (Kind::TimeOrFraction(of), Value::Time(time)) => with([of, "Time"], duration(*time)),
+        (Kind::TimeOrFraction(of), Value::Fraction(part)) => {
+            with([of, "Fraction"], part.to_token_stream())
+        }
+        (_, Value::Variant(of)) => variant(*of),
+        (_, Value::Time(time)) => duration(*time),
+        (_, Value::Count(count)) => count.to_token_stream(),
+        (_, Value::Fraction(number)) => number.to_token_stream(),
+        (_, Value::Flag(flag)) => flag.to_token_stream(),
+        (_, Value::Text(text)) => text.to_token_stream(),
+        (_, Value::Names(names)) => quote_spanned!(here=> &[#(#names),*]),
+    }
+}
+
+/// A statement that gives the call a value that is an expression. Its type is written out, so that a
+/// value of another type is refused at the expression and not inside the runtime.
+fn at_call((key, value): (Key, &Expr)) -> TokenStream {
+    let ty = match key.kind() {
+        Kind::Time | Kind::TimeOr { .. } => quote!(::core::time::Duration),
+        Kind::Count => quote!(::core::primitive::u32),
+        Kind::Fraction => quote!(::core::primitive::f64),
+        // A time or a number: the runtime takes either. The other kinds are never expressions.
+        _ => quote!(_),
+    };
+    let method = setter(key);
     let here = Span::mixed_site().located_at(value.span());
     let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
-    Some(quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#typed);))
+    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#typed);)
 }
 
 fn duration(duration: Duration) -> TokenStream {

@@ -6,65 +6,71 @@ use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitStr};
 
 use crate::captured::Captured;
+use crate::parameters::{Key, Variant};
 
-/// What the attribute asks for. A parameter it leaves out is `None` and emits nothing, so that
-/// the runtime can tell it from one that repeats the default.
+/// What the attribute asks for. A parameter it leaves out emits nothing, so that the runtime can
+/// tell it from one that repeats the default.
 pub(crate) struct Plan {
     /// The runtime's path, `::redlock_runtime` unless `crate = …` says otherwise.
     pub runtime: TokenStream,
     pub resource: Resource,
-    pub ttl: Option<Setting<Duration>>,
-    pub pools: Option<Vec<LitStr>>,
-    pub retry_count: Option<Setting<u32>>,
-    pub wait: Option<Setting<Wait>>,
-    pub retry_delay: Option<Setting<Duration>>,
-    pub clock_drift_factor: Option<Setting<f64>>,
-    pub min_validity: Option<Setting<MinValidity>>,
-    pub max_hold: Option<Setting<MaxHold>>,
-    pub min_hold: Option<Setting<Duration>>,
-    pub fencing: Option<bool>,
-    pub on_lost: Option<OnLost>,
-    pub on_cancel: Option<OnCancel>,
+    /// The parameters that the runtime has a setter for.
+    pub settings: Settings,
     pub if_locked: Option<IfLocked>,
     pub guard: Option<Ident>,
-    pub name: Option<LitStr>,
     /// What the body takes with it, to be dropped before the lock.
     pub captured: Vec<Captured>,
 }
 
+/// The values of parameters, in the order of the table.
+pub(crate) struct Settings(pub Vec<(Key, Setting)>);
+
 /// A parameter's value: known now, or only at the call.
-pub(crate) enum Setting<T> {
-    Literal(T),
+pub(crate) enum Setting {
+    Literal(Value),
     Expression(Expr),
 }
 
-impl<T> Setting<T> {
-    fn is_expression(&self) -> bool {
-        matches!(self, Self::Expression(_))
-    }
+/// A value that is known when the function is compiled.
+pub(crate) enum Value {
+    Time(Duration),
+    Count(u32),
+    Fraction(f64),
+    Flag(bool),
+    /// What a word stands for.
+    Variant(Variant),
+    Text(LitStr),
+    Names(Vec<LitStr>),
 }
 
-impl Plan {
-    /// The parameters whose values only the call knows, for the site to name.
-    pub(crate) fn at_call(&self) -> Vec<&'static str> {
-        fn is_at_call<T>(setting: Option<&Setting<T>>) -> bool {
-            setting.is_some_and(Setting::is_expression)
+impl Settings {
+    pub(crate) fn get(&self, key: Key) -> Option<&Setting> {
+        let found = self.0.iter().find(|(it, _)| *it == key);
+        found.map(|(_, setting)| setting)
+    }
+
+    /// The value of a parameter, if it is a duration that is known now.
+    pub(crate) fn time(&self, key: Key) -> Option<Duration> {
+        match self.get(key)? {
+            Setting::Literal(Value::Time(time)) => Some(*time),
+            _ => None,
         }
-        let settings = [
-            ("ttl", is_at_call(self.ttl.as_ref())),
-            ("retry_count", is_at_call(self.retry_count.as_ref())),
-            ("wait", is_at_call(self.wait.as_ref())),
-            ("retry_delay", is_at_call(self.retry_delay.as_ref())),
-            (
-                "clock_drift_factor",
-                is_at_call(self.clock_drift_factor.as_ref()),
-            ),
-            ("min_validity", is_at_call(self.min_validity.as_ref())),
-            ("max_hold", is_at_call(self.max_hold.as_ref())),
-            ("min_hold", is_at_call(self.min_hold.as_ref())),
-        ];
-        let at_call = settings.into_iter().filter(|(_, is_at_call)| *is_at_call);
-        at_call.map(|(name, _)| name).collect()
+    }
+
+    /// The values that are known now.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = (Key, &Value)> {
+        self.0.iter().filter_map(|(key, setting)| match setting {
+            Setting::Literal(value) => Some((*key, value)),
+            Setting::Expression(_) => None,
+        })
+    }
+
+    /// The values that only the call knows.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = (Key, &Expr)> {
+        self.0.iter().filter_map(|(key, setting)| match setting {
+            Setting::Literal(_) => None,
+            Setting::Expression(value) => Some((*key, value)),
+        })
     }
 }
 
@@ -85,40 +91,6 @@ pub(crate) struct Template {
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
     pub arguments: Vec<(Ident, TokenStream)>,
-}
-
-/// What an acquisition has to leave.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum MinValidity {
-    Time(Duration),
-    /// Of the ttl.
-    Fraction(f64),
-}
-
-/// How long to keep trying.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wait {
-    Time(Duration),
-    Forever,
-}
-
-/// How long the lock is renewed for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum MaxHold {
-    Time(Duration),
-    Unlimited,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnCancel {
-    Release,
-    Expire,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnLost {
-    Cancel,
-    Continue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
-use crate::args::Key;
 use crate::errors::Errors;
+use crate::parameters::Key;
 use crate::plan::{Resource, Template};
 use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};

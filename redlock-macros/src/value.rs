@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use syn::{Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, UnOp};
 
-use crate::args::Key;
 use crate::errors::Errors;
-use crate::plan::Setting;
+use crate::parameters::{Key, Kind, Variant};
+use crate::plan::{Setting, Value};
+use crate::pools::pools;
+use crate::suggest::nearest;
 
 /// What is said of a ttl below 10 ms, zero and negative ones included.
 pub(crate) const TTL_TOO_SHORT: &str =
@@ -48,8 +50,39 @@ fn refuse(key: Key, value: &Expr, takes: impl Display, errors: &mut Errors) {
     errors.under(value, format!("`{name}` takes {takes}; write `{example}`"));
 }
 
-/// Milliseconds, a string such as `"60s"`, or an expression.
-pub(crate) fn duration(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting<Duration>> {
+/// The value of a parameter, by its kind. `None` if there was a complaint.
+pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
+    match key.kind() {
+        Kind::Time => duration(key, value, None, errors),
+        Kind::TimeOr { word, variant } => match literal(value) {
+            Some(Lit::Str(text)) if text.value() == word => {
+                Some(Setting::Literal(Value::Variant(variant)))
+            }
+            _ => duration(key, value, Some(word), errors),
+        },
+        // An integer is milliseconds, a number with a point is a part.
+        Kind::TimeOrFraction(_) => match literal(value) {
+            Some(Lit::Float(_)) => fraction(key, value, errors),
+            _ => duration(key, value, None, errors),
+        },
+        Kind::Count => count(key, value, errors),
+        Kind::Fraction => fraction(key, value, errors),
+        Kind::Flag => flag(key, value, errors),
+        Kind::Word(words) => {
+            let variant: Variant = word(key, words, value, errors)?;
+            Some(Setting::Literal(Value::Variant(variant)))
+        }
+        Kind::Text => {
+            let text = text(key, value, "a string", errors)?;
+            Some(Setting::Literal(Value::Text(text)))
+        }
+        Kind::Pools => pools(value, errors),
+        Kind::Own => None,
+    }
+}
+
+/// Milliseconds, a string such as `"60s"`, or an expression. `word` may stand in the place of one.
+fn duration(key: Key, value: &Expr, word: Option<&str>, errors: &mut Errors) -> Option<Setting> {
     let name = key.name();
     if is_negative_literal(value) {
         let fix = match key {
@@ -63,9 +96,7 @@ pub(crate) fn duration(key: Key, value: &Expr, errors: &mut Errors) -> Option<Se
         None => return Some(Setting::Expression(value.clone())),
         Some(Lit::Int(int)) => milliseconds(int),
         Some(Lit::Str(text)) => humantime::parse_duration(&text.value()).map_err(|error| {
-            let or = key
-                .word()
-                .map_or_else(String::new, |word| format!(", or `{name} = \"{word}\"`"));
+            let or = word.map_or_else(String::new, |word| format!(", or `{name} = \"{word}\"`"));
             format!("is no duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`{or}")
         }),
         Some(_) => {
@@ -75,7 +106,7 @@ pub(crate) fn duration(key: Key, value: &Expr, errors: &mut Errors) -> Option<Se
         }
     };
     match parsed {
-        Ok(duration) => Some(Setting::Literal(duration)),
+        Ok(duration) => Some(Setting::Literal(Value::Time(duration))),
         Err(why) => {
             errors.under(value, format!("the value of `{name}` {why}"));
             None
@@ -112,7 +143,7 @@ fn milliseconds(int: &LitInt) -> Result<Duration, String> {
 }
 
 /// A count, or an expression that yields one.
-pub(crate) fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting<u32>> {
+fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     if is_negative_literal(value) {
         refuse(key, value, "a count of 0 or more", errors);
         return None;
@@ -120,7 +151,9 @@ pub(crate) fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
     match literal(value) {
         None => Some(Setting::Expression(value.clone())),
         Some(Lit::Int(int)) => match int.base10_parse() {
-            Ok(count) if matches!(int.suffix(), "" | "u32") => Some(Setting::Literal(count)),
+            Ok(count) if matches!(int.suffix(), "" | "u32") => {
+                Some(Setting::Literal(Value::Count(count)))
+            }
             _ => {
                 refuse(key, value, "a `u32`", errors);
                 None
@@ -139,7 +172,7 @@ pub(crate) fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
 }
 
 /// A number of at least 0 and less than 1, or an expression that yields one.
-pub(crate) fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting<f64>> {
+fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let digits = match literal(value) {
         None if is_negative_literal(value) => None,
         None => return Some(Setting::Expression(value.clone())),
@@ -154,11 +187,11 @@ pub(crate) fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Se
     if number.is_none() {
         refuse(key, value, "a number of at least 0 and less than 1", errors);
     }
-    number.map(Setting::Literal)
+    number.map(|number| Setting::Literal(Value::Fraction(number)))
 }
 
 /// A string that is written out and not empty.
-pub(crate) fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> Option<LitStr> {
+fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> Option<LitStr> {
     match literal(value) {
         Some(Lit::Str(text)) if text.value().is_empty() => {
             let (name, example) = (key.name(), key.example());
@@ -176,23 +209,52 @@ pub(crate) fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> 
     }
 }
 
+/// A value that is one of two words.
+pub(crate) fn word<T: Copy>(
+    key: Key,
+    words: [(&'static str, T); 2],
+    value: &Expr,
+    errors: &mut Errors,
+) -> Option<T> {
+    let [(one, _), (other, _)] = words;
+    let takes = format!("`\"{one}\"` or `\"{other}\"`");
+    let text = text(key, value, &takes, errors)?;
+    let word = text.value();
+    let found = words
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, meaning)| *meaning);
+    if found.is_none() {
+        let hint = nearest(&word, words.map(|(known, _)| known))
+            .map_or_else(String::new, |near| format!("; did you mean `\"{near}\"`?"));
+        errors.at(text.span(), format!("`{}` takes {takes}{hint}", key.name()));
+    }
+    found
+}
+
+fn flag(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
+    if let Some(Lit::Bool(flag)) = literal(value) {
+        return Some(Setting::Literal(Value::Flag(flag.value)));
+    }
+    refuse(key, value, "`true` or `false`", errors);
+    None
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::{Setting, count, duration, fraction};
-    use crate::args::Key;
+    use super::{Setting, Value, lower};
     use crate::errors::Errors;
+    use crate::parameters::Key;
 
     /// The literal's value, `expression`, or the complaint.
-    fn shown<T: std::fmt::Debug>(
-        written: &str,
-        lower: impl Fn(&syn::Expr, &mut Errors) -> Option<Setting<T>>,
-    ) -> String {
+    fn shown(written: &str, key: Key) -> String {
         let mut errors = Errors::default();
         let value = syn::parse_str(written).expect(written);
-        match lower(&value, &mut errors) {
-            Some(Setting::Literal(value)) => format!("{value:?}"),
+        match lower(key, &value, &mut errors) {
+            Some(Setting::Literal(Value::Time(time))) => format!("{time:?}"),
+            Some(Setting::Literal(Value::Count(count))) => format!("{count:?}"),
+            Some(Setting::Literal(Value::Fraction(number))) => format!("{number:?}"),
+            Some(Setting::Literal(_)) => panic!("{written} is of another kind"),
             Some(Setting::Expression(_)) => "expression".to_owned(),
             None => errors.messages().join(" / "),
         }
@@ -229,12 +291,9 @@ mod tests {
             ),
         ];
         for (written, expected) in table {
-            let lower = |value: &syn::Expr, errors: &mut Errors| {
-                duration(Key::RetryDelay, value, errors) as Option<Setting<Duration>>
-            };
-            assert_eq!(shown(written, lower), expected, "{written}");
+            assert_eq!(shown(written, Key::RetryDelay), expected, "{written}");
         }
-        let unreadable = shown("\"soon\"", |v, e| duration(Key::Ttl, v, e));
+        let unreadable = shown("\"soon\"", Key::Ttl);
         assert!(
             unreadable.starts_with("the value of `ttl` is no duration ("),
             "{unreadable}"
@@ -270,11 +329,7 @@ mod tests {
             ),
         ];
         for (written, expected) in table {
-            assert_eq!(
-                shown(written, |v, e| count(Key::RetryCount, v, e)),
-                expected,
-                "{written}"
-            );
+            assert_eq!(shown(written, Key::RetryCount), expected, "{written}");
         }
     }
 
@@ -295,8 +350,7 @@ mod tests {
             ("\"0.1\"", refused),
         ];
         for (written, expected) in table {
-            let lower = |v: &syn::Expr, e: &mut Errors| fraction(Key::ClockDriftFactor, v, e);
-            assert_eq!(shown(written, lower), expected, "{written}");
+            assert_eq!(shown(written, Key::ClockDriftFactor), expected, "{written}");
         }
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptes
 use proptest::sample::select;
 use proptest::test_runner::FileFailurePersistence;
 
-use crate::args::Key;
+use crate::parameters::Key;
 use crate::transform;
 
 const WORDS: &[&str] = &[

@@ -26,13 +26,11 @@ fn every_literal_parameter() {
                                 ::core::column!(),
                                 "order:{id}",
                             )
-                            .name("charge")
                             .ttl(::core::time::Duration::from_millis(60000))
                             .pools(&["a", "b", "c"])
                             .retry_count(3u32)
                             .retry_delay(::core::time::Duration::new(0u64, 1500000u32))
                             .clock_drift_factor(0.02f64)
-                            .on_lost(::redlock_runtime::__private::OnLost::Continue)
                             .min_validity(
                                 ::redlock_runtime::__private::MinValidity::Fraction(0.66f64),
                             )
@@ -43,7 +41,9 @@ fn every_literal_parameter() {
                             )
                             .min_hold(::core::time::Duration::from_millis(5000))
                             .fencing(true)
-                            .on_cancel(::redlock_runtime::__private::OnCancel::Expire);
+                            .on_lost(::redlock_runtime::__private::OnLost::Continue)
+                            .on_cancel(::redlock_runtime::__private::OnCancel::Expire)
+                            .name("charge");
                         ::redlock_runtime::__private::inventory::submit! {
                             ::redlock_runtime::__private::Registration(& SITE)
                         }

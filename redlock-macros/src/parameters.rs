@@ -1,0 +1,130 @@
+//! Every parameter of the attribute, once.
+
+/// What a parameter takes, and what the expansion gives the runtime for it.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// A duration.
+    Time,
+    /// A duration, or a word in its place: the variant `For` of an enum of the runtime, or the named
+    /// one.
+    TimeOr {
+        word: &'static str,
+        variant: Variant,
+    },
+    /// A duration, or a part of the ttl: the variant `Time` or `Fraction` of an enum of the runtime.
+    TimeOrFraction(&'static str),
+    /// A count of 0 or more.
+    Count,
+    /// A number of at least 0 and less than 1.
+    Fraction,
+    /// `true` or `false`.
+    Flag,
+    /// One of two words, each of which is a variant.
+    Word([(&'static str, Variant); 2]),
+    /// A string.
+    Text,
+    /// An array of the names of pools.
+    Pools,
+    /// Something else: `check.rs` and `expand.rs` have code of their own for it.
+    Own,
+}
+
+/// A variant of an enum of the runtime, without data: `["OnLost", "Cancel"]`.
+pub(crate) type Variant = [&'static str; 2];
+
+/// Makes [`Key`] from rows: the variant, the name as users write it, what it takes, and the parameter
+/// with a value that is right.
+macro_rules! parameters {
+    ($( $key:ident $name:literal: $kind:expr, $example:literal; )+) => {
+        /// A parameter of the attribute.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Key {
+            $( $key, )+
+        }
+
+        impl Key {
+            /// Every parameter.
+            pub(crate) const ALL: &[Self] = &[$( Self::$key, )+];
+
+            /// The name as users write it.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $( Self::$key => $name, )+
+                }
+            }
+
+            pub(crate) fn kind(self) -> Kind {
+                match self {
+                    $( Self::$key => $kind, )+
+                }
+            }
+
+            /// The parameter with a value that is right.
+            pub(crate) fn example(self) -> &'static str {
+                match self {
+                    $( Self::$key => $example, )+
+                }
+            }
+        }
+    };
+}
+
+// To add a parameter, add a row, and a row to `parameters/table.rs` of `redlock-runtime`: its setter
+// has the name that is given here. What the value may be beside other values is in `times.rs` and
+// `check.rs`. `reference.md` has a section for each parameter.
+parameters! {
+    Resource "resource": Kind::Own, r#"resource = "order:{id}""#;
+    Ttl "ttl": Kind::Time, "ttl = 60_000";
+    Pools "pools": Kind::Pools, r#"pools = ["a", "b", "c"]"#;
+    RetryCount "retry_count": Kind::Count, "retry_count = 2";
+    Wait "wait": Kind::TimeOr { word: "forever", variant: ["Wait", "Forever"] }, r#"wait = "5s""#;
+    RetryDelay "retry_delay": Kind::Time, "retry_delay = 200";
+    ClockDriftFactor "clock_drift_factor": Kind::Fraction, "clock_drift_factor = 0.01";
+    MinValidity "min_validity": Kind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
+    MaxHold "max_hold": Kind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
+        r#"max_hold = "10m""#;
+    MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
+    Fencing "fencing": Kind::Flag, "fencing = true";
+    OnLost "on_lost":
+        Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
+        r#"on_lost = "cancel""#;
+    OnCancel "on_cancel":
+        Kind::Word([("release", ["OnCancel", "Release"]), ("expire", ["OnCancel", "Expire"])]),
+        r#"on_cancel = "release""#;
+    IfLocked "if_locked": Kind::Own, r#"if_locked = "skip""#;
+    Guard "guard": Kind::Own, "guard = lease";
+    Name "name": Kind::Text, r#"name = "charge""#;
+    Crate "crate": Kind::Own, "crate = ::redlock_runtime";
+}
+
+impl Key {
+    /// The parameter of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.name() == name)
+    }
+
+    /// The names of all parameters.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|key| key.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Key;
+
+    #[test]
+    fn every_name_is_found() {
+        for key in Key::ALL {
+            assert_eq!(Key::named(key.name()), Some(*key));
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_section_in_the_reference() {
+        let reference = include_str!("reference.md");
+        for name in Key::names() {
+            assert!(reference.contains(&format!("\n## `{name}`: ")), "{name}");
+        }
+    }
+}
