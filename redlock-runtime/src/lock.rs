@@ -1,14 +1,13 @@
 //! The object style: a lock without an attribute.
 
 use std::future::Future;
-use std::time::Duration;
 
-use redlock_core::{OnLost, Renewal, Resource, RetryLimit};
+use redlock_core::Resource;
 
 use crate::acquire::{Holder, PoolNames, Wanted};
 use crate::error::LockError;
 use crate::lease::{Lease, LeaseHandle};
-use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
+use crate::parameters::prelude::*;
 
 /// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
@@ -32,7 +31,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
     Lock {
         resource: resource.into(),
         pools: PoolNames::Default,
-        parameters: Parameters::NONE,
+        options: LockOptions::NONE,
     }
 }
 
@@ -41,8 +40,10 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 pub struct Lock {
     resource: Resource,
     pools: PoolNames,
-    parameters: Parameters,
+    options: LockOptions,
 }
+
+for_each_parameter!(setters!(Lock));
 
 impl Lock {
     /// The pools to lock on, instead of the default ones.
@@ -51,75 +52,14 @@ impl Lock {
         self
     }
 
-    /// The auto-release time.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.parameters.ttl = Some(ttl);
+    /// Sets what `options` set. What they leave out stays as it is.
+    pub fn options(mut self, options: LockOptions) -> Self {
+        self.options = options.above(self.options);
         self
     }
 
-    /// How many retries follow the first attempt.
-    pub fn retry_count(mut self, count: u32) -> Self {
-        self.parameters.limit = Some(RetryLimit::Count(count));
-        self
-    }
-
-    /// Keeps trying for so long, a hard bound, or [forever](Wait::Forever), instead of a number of
-    /// retries.
-    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
-        self.parameters.limit = Some(wait.into().limit());
-        self
-    }
-
-    /// Between attempts passes a random time between half of this and this.
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.parameters.retry_delay = Some(delay);
-        self
-    }
-
-    /// The drift allowed for is ttl × this + 2 ms.
-    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.parameters.clock_drift_factor = Some(factor);
-        self
-    }
-
-    /// An acquisition that leaves less validity is given up and retried: a [`Duration`], or a part
-    /// of the ttl such as `0.66`.
-    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
-        self.parameters.min_validity = Some(least.into());
-        self
-    }
-
-    /// Renews the lease by itself, each time that a third of its validity has passed, until the
-    /// lock has been held so long: a [`Duration`], or [`Renewal::Unlimited`]. Without this the ttl
-    /// is final.
-    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
-        self.parameters.max_hold = Some(held.into());
-        self
-    }
-
-    /// A release before the lock was held for so long leaves the keys until then: for jobs that are
-    /// started by clocks which do not agree.
-    pub fn min_hold(mut self, held: Duration) -> Self {
-        self.parameters.min_hold = Some(held);
-        self
-    }
-
-    /// Takes a fencing token with the lock: see [`LeaseHandle::fencing_token`].
-    pub fn fencing(mut self, fencing: bool) -> Self {
-        self.parameters.fencing = Some(fencing);
-        self
-    }
-
-    /// What happens to the lock when the body of [`run`](Self::run) is cut off in the middle.
-    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
-        self.parameters.on_cancel = Some(on_cancel);
-        self
-    }
-
-    /// What happens to the body of [`run`](Self::run) when its lease ends.
-    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
-        self.parameters.on_lost = Some(on_lost);
-        self
+    fn options_mut(&mut self) -> &mut LockOptions {
+        &mut self.options
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the lease is
@@ -142,7 +82,7 @@ impl Lock {
             },
             resource: self.resource,
             pools: self.pools,
-            parameters: self.parameters,
+            options: self.options,
         };
         wanted.prepare()?.acquire().await
     }

@@ -12,7 +12,7 @@ use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 use crate::config::{HttpSettings, Name};
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain, check_max_ttl};
-use crate::parameters::{OnCancel, Parameters};
+use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::Place;
 use crate::registry::site::Site;
 use crate::registry::{Registry, scope, set_of};
@@ -33,7 +33,7 @@ pub(crate) struct Wanted {
     pub(crate) holder: Holder,
     pub(crate) resource: Resource,
     pub(crate) pools: PoolNames,
-    pub(crate) parameters: Parameters,
+    pub(crate) options: LockOptions,
 }
 
 /// One acquisition, with everything decided.
@@ -120,14 +120,15 @@ impl Wanted {
         let shared = &*registry.shared;
         let over = shared.overrides.of(self.holder.site);
         let own = match over {
-            Some(over) => over.parameters.above(self.parameters),
-            None => self.parameters,
+            Some(over) => over.options.above(self.options),
+            None => self.options,
         };
-        let parameters = own.above(shared.defaults);
+        let skips = self.holder.site.is_some_and(|site| site.skips);
+        let parameters = own.above(shared.defaults).decided(skips);
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
-        if self.holder.site.is_some_and(|site| site.skips) {
+        if parameters.skips {
             // It is skipped because somebody else has the lock, and not because nobody won it.
             request.split_retries = SPLIT_RETRIES;
         }
@@ -146,10 +147,7 @@ impl Wanted {
                     .and_then(|link| link.lease.join().map(Box::new))
             }
         };
-        let policies = (
-            parameters.on_lost.unwrap_or_default(),
-            parameters.on_cancel.unwrap_or_default(),
-        );
+        let policies = (parameters.on_lost, parameters.on_cancel);
         Ok((request, nodes, above, policies))
     }
 }

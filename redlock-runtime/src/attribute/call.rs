@@ -4,14 +4,13 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use redlock_core::{Renewal, Resource, RetryLimit};
+use redlock_core::Resource;
 
 use crate::acquire::{Holder, PoolNames, Prepared, Wanted};
 use crate::error::LockError;
 use crate::lease::Lease;
-use crate::parameters::MinValidity;
+use crate::parameters::prelude::*;
 use crate::registry::site::Site;
 use crate::telemetry::{HoldSpan, within};
 
@@ -20,6 +19,9 @@ use crate::telemetry::{HoldSpan, within};
 pub struct Call {
     wanted: Wanted,
 }
+
+// For the values that the attribute gives as expressions.
+for_each_parameter!(setters!(Call));
 
 impl Call {
     /// A call of the function at `site`, for a resource that is made already.
@@ -32,57 +34,13 @@ impl Call {
             },
             resource: resource.into(),
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
-            parameters: site.own_parameters(),
+            options: site.own_options(),
         };
         Self { wanted }
     }
 
-    /// A ttl that the attribute gave as an expression.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.wanted.parameters.ttl = Some(ttl);
-        self
-    }
-
-    /// A number of retries that the attribute gave as an expression.
-    pub fn retry_count(mut self, count: u32) -> Self {
-        self.wanted.parameters.limit = Some(RetryLimit::Count(count));
-        self
-    }
-
-    /// A time to keep trying that the attribute gave as an expression.
-    pub fn wait(mut self, budget: Duration) -> Self {
-        self.wanted.parameters.limit = Some(RetryLimit::Wait(budget));
-        self
-    }
-
-    /// A delay that the attribute gave as an expression.
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.wanted.parameters.retry_delay = Some(delay);
-        self
-    }
-
-    /// A drift factor that the attribute gave as an expression.
-    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.wanted.parameters.clock_drift_factor = Some(factor);
-        self
-    }
-
-    /// A least validity that the attribute gave as an expression.
-    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
-        self.wanted.parameters.min_validity = Some(least.into());
-        self
-    }
-
-    /// A longest time to hold that the attribute gave as an expression.
-    pub fn max_hold(mut self, held: Duration) -> Self {
-        self.wanted.parameters.max_hold = Some(Renewal::For(held));
-        self
-    }
-
-    /// A shortest time to hold that the attribute gave as an expression.
-    pub fn min_hold(mut self, held: Duration) -> Self {
-        self.wanted.parameters.min_hold = Some(held);
-        self
+    fn options_mut(&mut self) -> &mut LockOptions {
+        &mut self.wanted.options
     }
 
     /// Runs `body` under the lock: acquires it, polls the body for as long as the lease allows,

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use redlock_core::Vetting;
 
 use super::file::{File, Guard, Pool};
-use super::keys::{self, OF_A_POOL, OF_A_SITE, PARAMETERS};
-use super::layer::{flag, names, number, one_of};
+use super::keys::{self, OF_A_POOL};
+use super::layer::{OF_A_SITE, PARAMETERS, names};
 use super::pool::PoolUrl;
 use super::shown::Name;
-use super::span::Span;
 use super::suggest::{did_you_mean, nearest};
+use crate::parameters::{Value as _, number, one_of};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
@@ -96,9 +97,9 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
     match &name[PREFIX.len()..] {
         "DEFAULT_POOLS" => file.default_pools = Some(names(value)),
         "KEY_PREFIX" => file.key_prefix = Some(value.to_owned()),
-        "MAX_TTL" => file.max_ttl = Some(Span::parse(value)?),
-        "NODE_TIMEOUT" => file.node_timeout = Some(Span::parse(value)?),
-        "CONNECT_TIMEOUT" => file.connect_timeout = Some(Span::parse(value)?),
+        "MAX_TTL" => file.max_ttl = Some(Duration::parse(value)?),
+        "NODE_TIMEOUT" => file.node_timeout = Some(Duration::parse(value)?),
+        "CONNECT_TIMEOUT" => file.connect_timeout = Some(Duration::parse(value)?),
         "RESTART_GUARD" => {
             let guards = [
                 ("standard", Guard::Standard),
@@ -108,24 +109,24 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
             file.restart_guard = Some(one_of(value, &guards)?);
         }
         "WAITING_HANDOVERS" => file.waiting.handovers = Some(number(value, "32")?),
-        "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Span::parse(value)?),
+        "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Duration::parse(value)?),
         "WAITING_MAX_CALLERS_PER_LOCK" => {
             file.waiting.max_callers_per_lock = Some(number(value, "10000")?);
         }
         "WAITING_MAX_CALLERS" => file.waiting.max_callers = Some(number(value, "100000")?),
-        "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Span::parse(value)?),
-        "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Span::parse(value)?),
+        "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Duration::parse(value)?),
+        "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Duration::parse(value)?),
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
         rest if is_of_a_service(rest) => {}
         rest => {
             if let Some(parameter) = rest.strip_prefix("DEFAULTS_") {
-                let Some(key) = key_named(parameter, &PARAMETERS) else {
+                let Some(key) = key_named(parameter, PARAMETERS) else {
                     return Err(unknown(name));
                 };
                 file.defaults.set(key, value)?;
             } else if let Some(rest) = rest.strip_prefix("SITES_") {
-                let Some((site, key)) = split(rest, &OF_A_SITE) else {
-                    return Err(unknown_of("SITES_", rest, &OF_A_SITE));
+                let Some((site, key)) = split(rest, OF_A_SITE) else {
+                    return Err(unknown_of("SITES_", rest, OF_A_SITE));
                 };
                 let layer = file.spelled_sites.entry(site.to_owned()).or_default();
                 layer.set(key, value)?;
@@ -153,7 +154,7 @@ fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<
             file.pool_settings.entry(pool).or_default().vetting = Some(vetting);
         }
         "trust_aof" => {
-            let trusts = flag(value)?;
+            let trusts = bool::parse(value)?;
             file.pool_settings.entry(pool).or_default().trust_aof = Some(trusts);
         }
         "tls_ca" => file.pool_settings.entry(pool).or_default().tls.ca = Some(value.into()),
@@ -220,8 +221,6 @@ fn is_of_a_service(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::Config;
 

@@ -5,39 +5,9 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
+use super::layer::{OF_A_SITE, PARAMETERS};
 use super::shown::Name;
 use super::suggest::did_you_mean;
-
-/// The parameters that locks have defaults for, in `[defaults]`.
-pub(super) const PARAMETERS: [&str; 11] = [
-    "ttl",
-    "retry_count",
-    "wait",
-    "retry_delay",
-    "clock_drift_factor",
-    "min_validity",
-    "max_hold",
-    "min_hold",
-    "fencing",
-    "on_lost",
-    "on_cancel",
-];
-
-/// What can be said of a single function, in `[sites."…"]`.
-pub(super) const OF_A_SITE: [&str; 12] = [
-    "pools",
-    "ttl",
-    "retry_count",
-    "wait",
-    "retry_delay",
-    "clock_drift_factor",
-    "min_validity",
-    "max_hold",
-    "min_hold",
-    "fencing",
-    "on_lost",
-    "on_cancel",
-];
 
 /// What an attribute says and nobody else: it is part of what the function means, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
@@ -78,8 +48,8 @@ pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
         ],
     ),
     (Section::Each("pools"), &OF_A_POOL),
-    (Section::Table("defaults"), &PARAMETERS),
-    (Section::Each("sites"), &OF_A_SITE),
+    (Section::Table("defaults"), PARAMETERS),
+    (Section::Each("sites"), OF_A_SITE),
     (
         Section::Table("waiting"),
         &[

@@ -1,6 +1,5 @@
 //! Configuration: from code, a TOML file, and the environment.
 
-mod defaults;
 mod env;
 mod file;
 mod keys;
@@ -8,7 +7,6 @@ mod layer;
 mod pool;
 mod shown;
 mod site;
-mod span;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -28,7 +26,7 @@ pub use site::SiteConfig;
 pub(crate) use site::{SiteConfigs, spelled};
 pub(crate) use suggest::{did_you_mean, nearest};
 
-use crate::parameters::Parameters;
+use crate::parameters::LockOptions;
 use file::File;
 use shown::{NamedMap, Names};
 
@@ -57,7 +55,7 @@ pub struct Config {
     pub(crate) pool_settings: BTreeMap<String, PoolSettings>,
     pub(crate) restart_guard: Option<RestartGuard>,
     pub(crate) default_pools: Option<Vec<String>>,
-    pub(crate) defaults: Parameters,
+    pub(crate) defaults: LockOptions,
     pub(crate) sites: SiteConfigs,
     pub(crate) key_prefix: String,
     pub(crate) max_ttl: Duration,
@@ -114,7 +112,7 @@ impl Config {
             pool_settings: BTreeMap::new(),
             restart_guard: None,
             default_pools: None,
-            defaults: Parameters::NONE,
+            defaults: LockOptions::NONE,
             sites: SiteConfigs::default(),
             key_prefix: String::new(),
             max_ttl: Duration::from_secs(5 * 60),
@@ -221,6 +219,25 @@ impl Config {
         self
     }
 
+    /// The parameters of locks that do not set them. What an earlier call set, and `defaults` leave
+    /// out, stays.
+    ///
+    /// # Example: patient locks
+    /// ```
+    /// use std::time::Duration;
+    /// use redlock_runtime::{Config, LockOptions};
+    ///
+    /// let config = Config::new()
+    ///     .pool("a", "redis://10.0.0.1:6379")
+    ///     .defaults(LockOptions::new().wait(Duration::from_secs(5)));
+    /// # assert!(!format!("{config:?}").is_empty());
+    /// ```
+    #[must_use]
+    pub fn defaults(mut self, defaults: LockOptions) -> Self {
+        self.defaults = defaults.above(self.defaults);
+        self
+    }
+
     /// What is said of one annotated function, above its attribute, by the site's name: what the
     /// attribute's `name` says, or `module_path::function`. Variables win over it.
     ///
@@ -238,8 +255,8 @@ impl Config {
     /// # assert!(!format!("{config:?}").is_empty());
     /// ```
     #[must_use]
-    pub fn site(mut self, name: impl Into<String>, site: SiteConfig) -> Self {
-        self.sites.add(name.into(), site);
+    pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
+        self.sites.add(name.into(), site.into());
         self
     }
 

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
-
-use redlock_core::{OnLost, Renewal, RetryLimit};
 
 use super::shown::{NamedMap, Names};
-use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
+use crate::parameters::prelude::*;
 
 /// What the configuration says of one annotated function, above its attribute: see
 /// [`Config::site`](super::Config::site). What it leaves out stays as the attribute has it.
@@ -18,7 +15,7 @@ use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
 #[must_use]
 pub struct SiteConfig {
     pub(crate) pools: Option<Vec<String>>,
-    pub(crate) parameters: Parameters,
+    pub(crate) options: LockOptions,
 }
 
 impl SiteConfig {
@@ -33,79 +30,26 @@ impl SiteConfig {
         self
     }
 
-    /// The auto-release time.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.parameters.ttl = Some(ttl);
-        self
-    }
-
-    /// How many retries follow the first attempt. Of this and [`wait`](Self::wait), the one that is
-    /// said last counts.
-    pub fn retry_count(mut self, count: u32) -> Self {
-        self.parameters.limit = Some(RetryLimit::Count(count));
-        self
-    }
-
-    /// Keeps trying for so long, a hard bound, or [forever](Wait::Forever), instead of a number of
-    /// retries.
-    pub fn wait(mut self, wait: impl Into<Wait>) -> Self {
-        self.parameters.limit = Some(wait.into().limit());
-        self
-    }
-
-    /// Between attempts passes a random time between half of this and this.
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.parameters.retry_delay = Some(delay);
-        self
-    }
-
-    /// The drift allowed for is ttl × this + 2 ms.
-    pub fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.parameters.clock_drift_factor = Some(factor);
-        self
-    }
-
-    /// An acquisition that leaves less validity is given up and retried: a [`Duration`], or a part
-    /// of the ttl such as `0.66`.
-    pub fn min_validity(mut self, least: impl Into<MinValidity>) -> Self {
-        self.parameters.min_validity = Some(least.into());
-        self
-    }
-
-    /// For how long the lease is renewed by itself: a [`Duration`], or [`Renewal::Unlimited`].
-    pub fn max_hold(mut self, held: impl Into<Renewal>) -> Self {
-        self.parameters.max_hold = Some(held.into());
-        self
-    }
-
-    /// How long the lock is kept at least.
-    pub fn min_hold(mut self, held: Duration) -> Self {
-        self.parameters.min_hold = Some(held);
-        self
-    }
-
-    /// Whether a fencing token is taken. A body that was written for one may rely on it.
-    pub fn fencing(mut self, fencing: bool) -> Self {
-        self.parameters.fencing = Some(fencing);
-        self
-    }
-
-    /// What happens to the body when its lease ends.
-    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
-        self.parameters.on_lost = Some(on_lost);
-        self
-    }
-
-    /// What happens to the lock when its body is cut off in the middle.
-    pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
-        self.parameters.on_cancel = Some(on_cancel);
-        self
+    fn options_mut(&mut self) -> &mut LockOptions {
+        &mut self.options
     }
 
     pub(crate) fn above(self, lower: Self) -> Self {
         Self {
             pools: self.pools.or(lower.pools),
-            parameters: self.parameters.above(lower.parameters),
+            options: self.options.above(lower.options),
+        }
+    }
+}
+
+for_each_parameter!(setters!(SiteConfig));
+
+/// With the pools that the attribute names.
+impl From<LockOptions> for SiteConfig {
+    fn from(options: LockOptions) -> Self {
+        Self {
+            pools: None,
+            options,
         }
     }
 }
@@ -115,7 +59,7 @@ impl fmt::Debug for SiteConfig {
         let pools = self.pools.as_deref().map(Names);
         f.debug_struct("SiteConfig")
             .field("pools", &pools)
-            .field("parameters", &self.parameters)
+            .field("options", &self.options)
             .finish()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::keys::{SECTIONS, Section};
+use super::layer::{OF_A_SITE, PARAMETERS};
 use super::*;
 
 /// A value that is not the default, as TOML and as a variable.
@@ -80,15 +81,15 @@ fn every_key_says_the_same_in_the_file_and_as_a_variable() {
 #[test]
 fn no_key_is_the_end_of_another_one() {
     // A variable's name could be split in two ways otherwise.
-    for keys in [&keys::OF_A_SITE[..], &keys::OF_A_POOL] {
+    for keys in [OF_A_SITE, &keys::OF_A_POOL] {
         for key in keys {
             let end = format!("_{key}");
             assert!(!keys.iter().any(|other| other.ends_with(&end)), "{key}");
         }
     }
     // And what a site has is what locks have, with its pools.
-    assert_eq!(keys::OF_A_SITE[0], "pools");
-    assert_eq!(keys::OF_A_SITE[1..], keys::PARAMETERS);
+    assert_eq!(OF_A_SITE[0], "pools");
+    assert_eq!(OF_A_SITE[1..], *PARAMETERS);
 }
 
 /// `(key as the README's table has it, variable)`; the names of pools and sites as `<…>`.

@@ -157,7 +157,7 @@ fn check_settings(
 
 /// The values that a lock without a site would have.
 fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
-    let request = config.defaults.request("check".into())?;
+    let request = config.defaults.decided(false).request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
     request.check()
 }

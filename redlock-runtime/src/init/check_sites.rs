@@ -6,7 +6,7 @@ use redlock_core::Invalid;
 
 use crate::config::{Config, Name, SiteConfig};
 use crate::lease::check_max_ttl;
-use crate::parameters::Parameters;
+use crate::parameters::LockOptions;
 use crate::registry::overrides::Overridden;
 use crate::registry::site::{Site, sites};
 
@@ -78,16 +78,16 @@ fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a Site
 
 /// The values that a call of `site` would have, as far as they are known before it.
 fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
-    let own = own.map_or(Parameters::NONE, |own| own.parameters);
-    let mut parameters = own.above(site.parameters).above(config.defaults);
+    let own = own.map_or(LockOptions::NONE, |own| own.options);
+    let mut options = own.above(site.options).above(config.defaults);
     if site.has_own_ttl && own.ttl.is_none() {
         // The call knows the ttl. Nothing that is refused with the longest one can be good, but for a
         // `max_hold`, which only has to be above it.
         let longest = u64::try_from(config.max_ttl.as_millis()).unwrap_or(u64::MAX);
-        parameters.ttl = Some(Duration::from_millis(longest));
-        parameters.max_hold = None;
+        options.ttl = Some(Duration::from_millis(longest));
+        options.max_hold = None;
     }
-    let request = parameters.request("check".into())?;
+    let request = options.decided(site.skips).request("check".into())?;
     check_max_ttl(request.ttl, config.max_ttl)?;
     request.check()
 }

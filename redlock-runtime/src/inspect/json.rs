@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redlock_core::{NodeStatus, OnLost, Renewal, Resource};
+use redlock_core::{NodeStatus, Resource};
 use serde::Serialize;
 
 use super::Document;
 use super::text::utc;
-use crate::parameters::{MinValidity, OnCancel, Wait};
+use crate::parameters::{LockOptions, Shown};
 use crate::registry::Registry;
 use crate::registry::health::{PoolHealth, SiteReport};
 use crate::registry::held::HeldLease;
@@ -232,7 +232,7 @@ struct SiteEntry {
     resource: &'static str,
     pools: Vec<String>,
     held: usize,
-    parameters: BTreeMap<&'static str, Value>,
+    parameters: BTreeMap<Cow<'static, str>, Value>,
     /// What the configuration says for this function alone.
     overridden: Vec<&'static str>,
     /// The parameters that each call has a value of its own for.
@@ -259,17 +259,7 @@ impl Sites {
 impl From<SiteReport> for SiteEntry {
     fn from(report: SiteReport) -> Self {
         let site = report.site;
-        let mut parameters = values(&report);
-        // Their values are not those of any call.
-        parameters.retain(|name, _| {
-            let name = name.strip_suffix("_ms").unwrap_or(name);
-            // Either answers the same question.
-            let names = match name {
-                "wait" | "retry_count" => ["wait", "retry_count"],
-                name => [name; 2],
-            };
-            !names.iter().any(|name| report.at_call.contains(name))
-        });
+        let parameters = values(&report);
         Self {
             site: site.site_name(),
             file: site.file(),
@@ -284,50 +274,28 @@ impl From<SiteReport> for SiteEntry {
     }
 }
 
-fn values(report: &SiteReport) -> BTreeMap<&'static str, Value> {
-    let of = &report.parameters;
-    let mut values = BTreeMap::from([
-        ("ttl_ms", Value::Ms(ms(of.ttl))),
-        ("retry_delay_ms", Value::Ms(ms(of.retry_delay))),
-        ("clock_drift_factor", Value::Number(of.clock_drift_factor)),
-        ("min_hold_ms", Value::Ms(ms(of.min_hold))),
-        ("fencing", Value::Is(of.fencing)),
-        (
-            "on_lost",
-            Value::Word(match of.on_lost {
-                OnLost::Continue => "continue",
-                OnLost::Cancel => "cancel",
-            }),
-        ),
-        (
-            "on_cancel",
-            Value::Word(match of.on_cancel {
-                OnCancel::Expire => "expire",
-                OnCancel::Release => "release",
-            }),
-        ),
-        (
-            "if_locked",
-            Value::Word(if of.skips { "skip" } else { "error" }),
-        ),
-    ]);
-    match of.min_validity {
-        MinValidity::Time(least) => values.insert("min_validity_ms", Value::Ms(ms(least))),
-        MinValidity::Fraction(part) => values.insert("min_validity", Value::Number(part)),
-    };
-    match of.max_hold {
-        Renewal::For(held) => values.insert("max_hold_ms", Value::Ms(ms(held))),
-        Renewal::Unlimited => values.insert("max_hold", Value::Word("unlimited")),
-        _ => None,
-    };
-    match of.wait {
-        Some(Wait::For(budget)) => values.insert("wait_ms", Value::Ms(ms(budget))),
-        Some(Wait::Forever) => values.insert("wait", Value::Word("forever")),
-        None => None,
-    };
-    if let Some(count) = of.retry_count {
-        values.insert("retry_count", Value::Count(count));
+/// Without the parameters that each call has a value of its own for.
+fn values(report: &SiteReport) -> BTreeMap<Cow<'static, str>, Value> {
+    let mut values = BTreeMap::new();
+    for (name, shown) in report.parameters.shown() {
+        if LockOptions::answers(name).any(|name| report.at_call.contains(&name)) {
+            continue;
+        }
+        let (key, value) = match shown {
+            Shown::Time(time) => (format!("{name}_ms").into(), Value::Ms(ms(time))),
+            Shown::Count(count) => (name.into(), Value::Count(count)),
+            Shown::Number(number) => (name.into(), Value::Number(number)),
+            Shown::Is(is) => (name.into(), Value::Is(is)),
+            Shown::Word(word) => (name.into(), Value::Word(word)),
+        };
+        values.insert(key, value);
     }
+    let if_locked = if report.parameters.skips {
+        "skip"
+    } else {
+        "error"
+    };
+    values.insert("if_locked".into(), Value::Word(if_locked));
     values
 }
 

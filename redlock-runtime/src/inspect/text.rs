@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use redlock_core::{Brief, Renewal};
 
-use crate::parameters::Wait;
-use crate::registry::health::SiteParameters;
+use crate::parameters::{SiteParameters, Wait};
 
 /// `340 ms`, `4.2 s`, `1h 2m 3s`
 pub(super) struct Span(pub(super) Duration);

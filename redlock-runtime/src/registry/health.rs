@@ -1,10 +1,8 @@
 //! What a registry knows of its pools and of the annotated functions, for whoever looks after it.
 
-use std::time::Duration;
+use redlock_core::{NodeStatus, NodeVitals, majority};
 
-use redlock_core::{NodeStatus, NodeVitals, OnLost, Renewal, Request, RetryLimit, majority};
-
-use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
+use crate::parameters::{LockOptions, SiteParameters};
 
 use super::site::{Site, sites};
 use super::{Registry, names_of};
@@ -74,36 +72,6 @@ pub struct SiteReport {
     pub held: usize,
 }
 
-/// The parameters of a lock, with everything decided.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SiteParameters {
-    /// After so long the nodes free the lock by themselves.
-    pub ttl: Duration,
-    /// Retries after the first attempt; `None` where `wait` says how long to try.
-    pub retry_count: Option<u32>,
-    /// How long to keep trying; `None` where `retry_count` says how often.
-    pub wait: Option<Wait>,
-    /// The pause between attempts, at most.
-    pub retry_delay: Duration,
-    /// This part of the ttl is taken off the validity.
-    pub clock_drift_factor: f64,
-    /// What an acquisition has to leave of the validity.
-    pub min_validity: MinValidity,
-    /// How long the lock is renewed for.
-    pub max_hold: Renewal,
-    /// A release before this leaves the lock until then.
-    pub min_hold: Duration,
-    /// Whether a fencing token comes with the lock.
-    pub fencing: bool,
-    /// What happens to the body when its lease ends.
-    pub on_lost: OnLost,
-    /// What happens to the lock when its body is cut off.
-    pub on_cancel: OnCancel,
-    /// Whether a call is skipped while somebody else holds the lock.
-    pub skips: bool,
-}
-
 impl Registry {
     /// Each pool in the order of its name.
     pub fn health(&self) -> Vec<PoolHealth> {
@@ -170,8 +138,8 @@ impl Registry {
     /// What a call of `site` would have, layer by layer as it is put together for a call.
     fn report(&self, site: &'static Site, held: usize) -> SiteReport {
         let over = self.shared.overrides.of(Some(site));
-        let overriding = over.map_or(Parameters::NONE, |over| over.parameters);
-        let parameters = overriding.above(site.own_parameters());
+        let overriding = over.map_or(LockOptions::NONE, |over| over.options);
+        let own = overriding.above(site.own_options());
         let nodes = over.and_then(|over| over.nodes.as_ref());
         let pools = match (nodes, site.pool_names()) {
             (Some(nodes), _) => names_of(nodes),
@@ -180,9 +148,9 @@ impl Registry {
         };
         let mut overridden = overriding.names();
         // An override is above what the call says.
-        let is_at_call = |name: &&str| match *name {
-            "wait" | "retry_count" => overriding.limit.is_none(),
-            name => !overridden.contains(&name),
+        let is_at_call = |name: &&str| {
+            let mut answers = LockOptions::answers(name);
+            !answers.any(|name| overridden.contains(&name))
         };
         let at_call = site.names_at_call().iter().copied().filter(is_at_call);
         let at_call = at_call.collect();
@@ -192,39 +160,10 @@ impl Registry {
         SiteReport {
             site,
             pools,
-            parameters: SiteParameters::of(parameters.above(self.shared.defaults), site),
+            parameters: own.above(self.shared.defaults).decided(site.skips),
             overridden,
             at_call,
             held,
-        }
-    }
-}
-
-impl SiteParameters {
-    fn of(parameters: Parameters, site: &Site) -> Self {
-        // For the built-in values, which are core's.
-        let built_in = Request::new("r");
-        let (mut retry_count, mut wait) = (None, None);
-        match parameters.limit.unwrap_or(built_in.retry.limit) {
-            RetryLimit::Count(count) => retry_count = Some(count),
-            RetryLimit::Wait(budget) => wait = Some(Wait::For(budget)),
-            _ => wait = Some(Wait::Forever),
-        }
-        let least = MinValidity::Time(built_in.min_validity);
-        let drift = built_in.clock_drift_factor;
-        Self {
-            ttl: parameters.ttl.unwrap_or(built_in.ttl),
-            retry_count,
-            wait,
-            retry_delay: parameters.retry_delay.unwrap_or(built_in.retry.delay),
-            clock_drift_factor: parameters.clock_drift_factor.unwrap_or(drift),
-            min_validity: parameters.min_validity.unwrap_or(least),
-            max_hold: parameters.max_hold.unwrap_or(built_in.renewal),
-            min_hold: parameters.min_hold.unwrap_or(built_in.min_hold),
-            fencing: parameters.fencing.unwrap_or(built_in.fencing),
-            on_lost: parameters.on_lost.unwrap_or_default(),
-            on_cancel: parameters.on_cancel.unwrap_or_default(),
-            skips: site.skips,
         }
     }
 }

@@ -19,7 +19,7 @@ use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Sett
 use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
 use crate::lease::Limits;
-use crate::parameters::Parameters;
+use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
 use held::{Entry, HeldLease, HeldTable};
 use overrides::{Overridden, Overrides};
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     /// The sets of nodes that sites name, so that a call need not put one together.
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
-    pub(crate) defaults: Parameters,
+    pub(crate) defaults: LockOptions,
     pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<Limits>,
     pub(crate) held: Arc<HeldTable>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use redlock_core::NodeSet;
 
 use crate::config::{Config, Name, SiteConfig, did_you_mean, nearest, spelled};
-use crate::parameters::Parameters;
+use crate::parameters::LockOptions;
 
 use super::site::{Place, Site, sites};
 
@@ -89,7 +89,7 @@ pub(crate) struct Overrides {
 }
 
 pub(crate) struct Override {
-    pub(crate) parameters: Parameters,
+    pub(crate) options: LockOptions,
     /// In the place of what the attribute names.
     pub(crate) nodes: Option<NodeSet>,
 }
@@ -104,7 +104,7 @@ impl Overrides {
             .iter()
             .map(|Overridden { site, config }| {
                 let over = Override {
-                    parameters: config.parameters,
+                    options: config.options,
                     nodes: config.pools.as_deref().and_then(&mut nodes),
                 };
                 (site.place(), over)

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::time::Duration;
 
-use redlock_core::{OnLost, Renewal, RetryLimit};
-
-use crate::parameters::{MinValidity, OnCancel, Parameters, Wait};
+use crate::parameters::prelude::*;
 
 /// One function under `#[redlock]`, as the attribute describes it.
 #[derive(Clone, Copy)]
@@ -25,8 +22,10 @@ pub struct Site {
     pub(crate) has_own_ttl: bool,
     /// `if_locked = "skip"`.
     pub(crate) skips: bool,
-    pub(crate) parameters: Parameters,
+    pub(crate) options: LockOptions,
 }
+
+for_each_parameter!(const_setters!(Site));
 
 /// The attribute's side: made in a `static`, value by value.
 #[doc(hidden)]
@@ -40,7 +39,7 @@ impl Site {
         column: u32,
         resource: &'static str,
     ) -> Self {
-        let (name, pools, parameters) = (None, None, Parameters::NONE);
+        let (name, pools, options) = (None, None, LockOptions::NONE);
         Self {
             module,
             function,
@@ -53,19 +52,13 @@ impl Site {
             at_call: &[],
             has_own_ttl: false,
             skips: false,
-            parameters,
+            options,
         }
     }
 
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
         self.name = Some(name);
-        self
-    }
-
-    #[must_use]
-    pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.parameters.ttl = Some(ttl);
         self
     }
 
@@ -88,68 +81,8 @@ impl Site {
     }
 
     #[must_use]
-    pub const fn retry_count(mut self, count: u32) -> Self {
-        self.parameters.limit = Some(RetryLimit::Count(count));
-        self
-    }
-
-    #[must_use]
-    pub const fn wait(mut self, wait: Wait) -> Self {
-        self.parameters.limit = Some(wait.limit());
-        self
-    }
-
-    #[must_use]
     pub const fn skip_if_locked(mut self) -> Self {
         self.skips = true;
-        self
-    }
-
-    #[must_use]
-    pub const fn retry_delay(mut self, delay: Duration) -> Self {
-        self.parameters.retry_delay = Some(delay);
-        self
-    }
-
-    #[must_use]
-    pub const fn clock_drift_factor(mut self, factor: f64) -> Self {
-        self.parameters.clock_drift_factor = Some(factor);
-        self
-    }
-
-    #[must_use]
-    pub const fn min_validity(mut self, least: MinValidity) -> Self {
-        self.parameters.min_validity = Some(least);
-        self
-    }
-
-    #[must_use]
-    pub const fn max_hold(mut self, renewal: Renewal) -> Self {
-        self.parameters.max_hold = Some(renewal);
-        self
-    }
-
-    #[must_use]
-    pub const fn min_hold(mut self, held: Duration) -> Self {
-        self.parameters.min_hold = Some(held);
-        self
-    }
-
-    #[must_use]
-    pub const fn fencing(mut self, fencing: bool) -> Self {
-        self.parameters.fencing = Some(fencing);
-        self
-    }
-
-    #[must_use]
-    pub const fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
-        self.parameters.on_cancel = Some(on_cancel);
-        self
-    }
-
-    #[must_use]
-    pub const fn on_lost(mut self, on_lost: OnLost) -> Self {
-        self.parameters.on_lost = Some(on_lost);
         self
     }
 }
@@ -219,13 +152,13 @@ impl Site {
 
 impl Site {
     /// What the attribute says.
-    pub(crate) fn own_parameters(&self) -> Parameters {
-        let mut parameters = self.parameters;
+    pub(crate) fn own_options(&self) -> LockOptions {
+        let options = self.options;
         if self.skips {
             // Whoever skips the work does not wait for it, unless the attribute says so itself.
-            parameters.limit = parameters.limit.or(Some(RetryLimit::Count(0)));
+            return options.above(LockOptions::new().retry_count(0));
         }
-        parameters
+        options
     }
 }
 

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, Lease, Over, PoolHealth, Redlock, Renewal, lock};
+use redlock_runtime::{Config, Lease, LockOptions, Over, PoolHealth, Redlock, Renewal, lock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::guard::fixture::{MAX_TTL, SOON, Set};
 
 pub(crate) fn config(nodes: &Nodes) -> Config {
-    let config = Config::new().retry_count(0);
+    let config = Config::new().defaults(LockOptions::new().retry_count(0));
     // On a busy machine no node is late.
     let config = config.node_timeout(SOON).connect_timeout(SOON);
-    let config = config.max_ttl(MAX_TTL * 60).ttl(MAX_TTL * 60);
+    let config = config
+        .max_ttl(MAX_TTL * 60)
+        .defaults(LockOptions::new().ttl(MAX_TTL * 60));
     let urls = nodes.urls().into_iter().zip('a'..);
     urls.fold(config, |config, (url, name)| config.pool(name, url))
 }
@@ -106,7 +108,9 @@ async fn a_rolling_restart_by_the_runbook_loses_no_lease() {
     let nodes = start(3).await;
     let mut processes = Vec::new();
     for _ in 0..2 {
-        let config = config(&nodes).max_ttl(ttl).ttl(ttl);
+        let config = config(&nodes)
+            .max_ttl(ttl)
+            .defaults(LockOptions::new().ttl(ttl));
         processes.push(Redlock::start(config).await.unwrap());
     }
     let registry = |process: &Redlock| process.registry().clone();

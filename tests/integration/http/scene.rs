@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, MemoryNode, Redlock, Registry, lock, redlock};
+use redlock_runtime::{
+    Config, LockError, LockOptions, MemoryNode, Redlock, Registry, lock, redlock,
+};
 use redlock_tests::RedisNode;
 
 use crate::http::SOON;
@@ -79,7 +81,7 @@ impl Scene {
         let node = RedisNode::start().await;
         let config = || {
             let config = Config::new()
-                .retry_count(0)
+                .defaults(LockOptions::new().retry_count(0))
                 .node_timeout(SOON)
                 .connect_timeout(SOON);
             match status {

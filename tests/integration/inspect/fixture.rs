@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use redlock_runtime::{Config, Redlock, Registry, inspect};
+use redlock_runtime::{Config, LockOptions, Redlock, Registry, inspect};
 use redlock_tests::{HttpReply, Nodes, eventually, http_request};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,7 +15,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// `a`, `b`, `c` … as pools. A busy machine is no slow node.
 pub(crate) fn config(nodes: &Nodes) -> Config {
     let config = Config::new()
-        .retry_count(0)
+        .defaults(LockOptions::new().retry_count(0))
         .node_timeout(SOON)
         .connect_timeout(SOON);
     let pools = nodes.urls().into_iter().zip('a'..);

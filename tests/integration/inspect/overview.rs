@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{
-    Config, LockError, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal, SiteConfig, Wait,
-    lock, redlock,
+    Config, LockError, LockOptions, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal,
+    SiteConfig, Wait, lock, redlock,
 };
 use redlock_tests::eventually;
 
@@ -118,8 +118,10 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
     let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
         config.pool(name, format!("memory://{name}"))
     });
-    let config = config.default_pools(["b"]).ttl(Duration::from_secs(7));
-    let redlock = start(config.wait(Duration::from_secs(3))).await;
+    let defaults = LockOptions::new().ttl(Duration::from_secs(7));
+    let config = config.default_pools(["b"]).defaults(defaults);
+    let defaults = LockOptions::new().wait(Duration::from_secs(3));
+    let redlock = start(config.defaults(defaults)).await;
     let registry = redlock.registry();
     let of = |name: &str| {
         let found = registry.sites().into_iter();

@@ -1,6 +1,6 @@
 //! What is served over HTTP, by both frameworks.
 
-use redlock_runtime::{Config, LockError, Registry, Resource, inspect, lock, redlock};
+use redlock_runtime::{Config, LockError, LockOptions, Registry, Resource, inspect, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes};
 use serde_json::{Value, json};
 
@@ -54,7 +54,8 @@ async fn what_is_held_is_served_while_one_of_three_nodes_is_frozen() {
     // By the default node timeout a frozen node is told from a slow one within a moment.
     let config = nodes.urls().into_iter().zip('a'..);
     let config = config.fold(Config::new(), |config, (url, name)| config.pool(name, url));
-    let redlock = start(config.connect_timeout(SOON).wait(SOON)).await;
+    let config = config.defaults(LockOptions::new().wait(SOON));
+    let redlock = start(config.connect_timeout(SOON)).await;
     let registry = redlock.registry();
     let served = Framework::ALL.map(|framework| Served::at(framework, "", registry));
     nodes[1].freeze();

@@ -1,6 +1,6 @@
 //! What `start` accepts and refuses.
 
-use redlock_runtime::{Config, NodeStatus, Redlock, lock};
+use redlock_runtime::{Config, LockOptions, NodeStatus, Redlock, lock};
 use redlock_tests::{NodeOptions, RedisNode};
 
 use crate::runtime::fixture::{SOON, config, registry, start_nodes};
@@ -48,7 +48,7 @@ async fn every_mistake_is_reported_at_once_and_without_secrets() {
         .pool("a", "http://user:s3cret@host")
         .pool("b c", "memory://b")
         .default_pools(["zz"])
-        .ttl(std::time::Duration::from_secs(3600))
+        .defaults(LockOptions::new().ttl(std::time::Duration::from_secs(3600)))
         .contended_status(200);
     let error = Redlock::start(config.clone())
         .await
@@ -190,11 +190,10 @@ async fn a_password_in_a_url_works_and_never_shows() {
 
 #[tokio::test]
 async fn a_memory_pool_is_a_node_that_can_be_cut_off() {
-    let config = ["a", "b", "c"]
-        .into_iter()
-        .fold(Config::new().retry_count(0), |config, name| {
-            config.pool(name, format!("memory://{name}"))
-        });
+    let config = Config::new().defaults(LockOptions::new().retry_count(0));
+    let config = ["a", "b", "c"].into_iter().fold(config, |config, name| {
+        config.pool(name, format!("memory://{name}"))
+    });
     let redlock = Redlock::start(config).await.unwrap();
     let node = |name| redlock.registry().memory_node(name).unwrap();
     registry(&redlock)

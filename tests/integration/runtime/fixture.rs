@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::guard::{Marker, marker_key};
-use redlock_runtime::{Config, Redlock, Registry, lock};
+use redlock_runtime::{Config, LockOptions, Redlock, Registry, lock};
 use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
 
@@ -35,7 +35,7 @@ pub(crate) fn put_in_use(nodes: &Nodes) {
 /// node.
 pub(crate) fn config(nodes: &Nodes) -> Config {
     let config = Config::new()
-        .retry_count(0)
+        .defaults(LockOptions::new().retry_count(0))
         .node_timeout(SOON)
         .connect_timeout(SOON);
     nodes

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, Redlock, Wait, current, lock, redlock};
+use redlock_runtime::{Config, LockError, LockOptions, Redlock, Wait, current, lock, redlock};
 
 use crate::runtime::fixture::{
     SOON, Stage, config, registry, spawn_on, stage, start, until_in_line,
@@ -107,7 +107,8 @@ async fn a_shutdown_turns_away_those_who_stand_in_line() {
 async fn the_line_is_as_long_as_the_configuration_says() {
     let (nodes, first) = start(1).await;
     drop(first);
-    let config: Config = config(&nodes).wait(Wait::Forever).max_waiting(1, 10);
+    let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
+    let config: Config = config.max_waiting(1, 10);
     let redlock = Redlock::start(config).await.unwrap();
     let (stage, director) = stage();
     let holding = spawn_on(&redlock, holds(stage));

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, LockErrorKind, Redlock, Renewal, current, lock, redlock};
+use redlock_runtime::{
+    LockError, LockErrorKind, LockOptions, Redlock, Renewal, current, lock, redlock,
+};
 use redlock_tests::eventually;
 use tokio::time::Instant;
 
@@ -85,7 +87,8 @@ async fn an_annotated_function_has_its_fencing_token() {
 async fn the_configuration_asks_for_all_locks_and_the_attribute_wins() {
     let (nodes, first) = start(3).await;
     drop(first);
-    let redlock = Redlock::start(config(&nodes).fencing(true)).await.unwrap();
+    let config = config(&nodes).defaults(LockOptions::new().fencing(true));
+    let redlock = Redlock::start(config).await.unwrap();
     let registry = registry(&redlock);
     let lease = registry.clone().scope(lock("r").acquire()).await.unwrap();
     assert!(lease.fencing_token().is_some());

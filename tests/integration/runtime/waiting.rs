@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, FromSkip, LockError, Redlock, Wait, lock, redlock};
+use redlock_runtime::{Config, FromSkip, LockError, LockOptions, Redlock, Wait, lock, redlock};
 use redlock_tests::{Nodes, drop_after};
 
 use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, until_in_line};
@@ -90,7 +90,7 @@ async fn sweeps_its_own_way() -> Swept {
 async fn stubborn(n: usize) -> (Nodes, Redlock) {
     let (nodes, first) = start(n).await;
     drop(first);
-    let config = config(&nodes).wait(Wait::Forever);
+    let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
     (nodes, Redlock::start(config).await.unwrap())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_runtime::testing::{TestLocks, check_config};
-use redlock_runtime::{Config, LockError, Site, lock, redlock, sites};
+use redlock_runtime::{Config, LockError, LockOptions, Site, lock, redlock, sites};
 use redlock_tests::eventually;
 use tokio::sync::Barrier;
 
@@ -185,7 +185,8 @@ async fn a_shutdown_goes_on_where_its_future_is_dropped() {
 
 #[tokio::test]
 async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
-    let locks = TestLocks::with_config(Config::new().key_prefix("shop:").fencing(true));
+    let config = Config::new().key_prefix("shop:");
+    let locks = TestLocks::with_config(config.defaults(LockOptions::new().fencing(true)));
     charge(1).await.unwrap();
     assert!(!locks.node("a").keys().is_empty(), "the fencing counter");
     locks.assert_all_free();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, Redlock, Wait, lock};
+use redlock_runtime::{Config, LockOptions, Redlock, Wait, lock};
 
 const EXTREMES: [Duration; 4] = [
     Duration::ZERO,
@@ -43,12 +43,13 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
         registry.clone().scope(calls).await;
     }
     redlock.shutdown().await;
+    let with = |defaults| config.clone().defaults(defaults);
     for extreme in EXTREMES {
         for config in [
             config.clone().handovers(u32::MAX, extreme),
-            config.clone().wait(extreme).retry_delay(extreme),
-            config.clone().max_hold(extreme),
-            config.clone().min_hold(extreme),
+            with(LockOptions::new().wait(extreme).retry_delay(extreme)),
+            with(LockOptions::new().max_hold(extreme)),
+            with(LockOptions::new().min_hold(extreme)),
             config.clone().node_timeout(extreme),
             config.clone().connect_timeout(extreme),
             config
@@ -56,7 +57,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
                 .shutdown_grace(extreme)
                 .shutdown_deadline(extreme),
             config.clone().max_waiting(0, 0),
-            config.clone().max_ttl(extreme).ttl(extreme),
+            with(LockOptions::new().ttl(extreme)).max_ttl(extreme),
         ] {
             let Ok(redlock) = Redlock::start(config).await else {
                 continue;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
-use redlock_runtime::{Config, Lease, LockError, Redlock, Resource, lock, redlock};
+use redlock_runtime::{Config, Lease, LockError, LockOptions, Redlock, Resource, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::captured;
@@ -63,8 +63,7 @@ async fn start(prefix: &str) -> (Nodes, Redlock) {
         .node_timeout(SOON)
         .connect_timeout(SOON)
         .max_ttl(TTL)
-        .ttl(TTL)
-        .retry_count(0)
+        .defaults(LockOptions::new().ttl(TTL).retry_count(0))
         .key_prefix(prefix);
     (nodes, Redlock::start(config).await.unwrap())
 }

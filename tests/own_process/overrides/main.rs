@@ -7,7 +7,7 @@ mod shop;
 use std::time::Duration;
 
 use redlock_runtime::{
-    Config, OnCancel, OnLost, Redlock, RestartGuard, SiteConfig, Wait, init, lock,
+    Config, LockOptions, OnCancel, OnLost, Redlock, RestartGuard, SiteConfig, Wait, init, lock,
 };
 use redlock_tests::{Nodes, eventually};
 
@@ -69,7 +69,8 @@ async fn a_ttl_is_above_the_attributes_and_above_an_expression_at_the_call() {
     for name in ["overrides::shop::charge", "overrides::shop::charge_for"] {
         let site = SiteConfig::new().ttl(seconds(10));
         // What is above the attribute is above the defaults, too.
-        let config = config(&nodes).ttl(seconds(20)).site(name, site);
+        let defaults = LockOptions::new().ttl(seconds(20));
+        let config = config(&nodes).defaults(defaults).site(name, site);
         let redlock = Redlock::start(config).await.unwrap();
         let call = async {
             match name {

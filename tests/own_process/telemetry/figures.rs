@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, lock, redlock};
+use redlock_runtime::{LockError, LockOptions, lock, redlock};
 use redlock_tests::{drop_after, eventually};
 use tokio::sync::oneshot;
 
@@ -34,7 +34,8 @@ async fn held(
 #[tokio::test]
 async fn a_call_counts_while_it_waits_while_it_holds_and_when_it_is_done() {
     figures();
-    let (nodes, redlock) = start_with(|config| config.wait(SOON)).await;
+    let (nodes, redlock) =
+        start_with(|config| config.defaults(LockOptions::new().wait(SOON))).await;
     let site = "figures::held";
     let (begun, has_begun) = oneshot::channel();
     let (end, has_ended) = oneshot::channel();

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use redlock_runtime::{Config, Redlock, Registry, RestartGuard};
+use redlock_runtime::{Config, LockOptions, Redlock, Registry, RestartGuard};
 use redlock_tests::{Nodes, RedisNode};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -15,7 +15,7 @@ pub(crate) async fn start() -> (Nodes, Redlock) {
 
 /// A busy machine is no slow node, and a refusal is no wait.
 pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes, Redlock) {
-    let change = |config: Config| change(config.retry_count(0));
+    let change = |config: Config| change(config.defaults(LockOptions::new().retry_count(0)));
     start_as(["a", "b", "c"], change).await
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use redlock_runtime::{Config, RestartGuard};
+use redlock_runtime::{Config, LockOptions, RestartGuard};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -130,7 +130,9 @@ fn config(orders: &Orders) -> Config {
     } else {
         LONGEST_TTL
     };
-    let mut config = Config::new().max_ttl(longest).ttl(longest);
+    let mut config = Config::new()
+        .max_ttl(longest)
+        .defaults(LockOptions::new().ttl(longest));
     let is_guarded = orders.sabotage != Some(Sabotage::Amnesia);
     if !is_guarded {
         config = config.restart_guard(RestartGuard::Off);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use redlock_core::Vetting;
 use redlock_core::guard::RestartGuard;
@@ -10,8 +11,8 @@ use toml::de::DeTable;
 
 use super::layer::Layer;
 use super::pool::{PoolSettings, PoolUrl};
-use super::span::Span;
 use super::{Config, keys};
+use crate::parameters::given;
 
 /// What one source says; `None` leaves it to the one below.
 #[derive(Debug, Default, Deserialize)]
@@ -24,9 +25,12 @@ pub(super) struct File {
     pub(super) restart_guard: Option<Guard>,
     pub(super) default_pools: Option<Vec<String>>,
     pub(super) key_prefix: Option<String>,
-    pub(super) max_ttl: Option<Span>,
-    pub(super) node_timeout: Option<Span>,
-    pub(super) connect_timeout: Option<Span>,
+    #[serde(deserialize_with = "given")]
+    pub(super) max_ttl: Option<Duration>,
+    #[serde(deserialize_with = "given")]
+    pub(super) node_timeout: Option<Duration>,
+    #[serde(deserialize_with = "given")]
+    pub(super) connect_timeout: Option<Duration>,
     pub(super) defaults: Layer,
     pub(super) sites: BTreeMap<String, Layer>,
     /// From variables, by the site's name as they have it.
@@ -101,7 +105,8 @@ impl From<Vets> for Vetting {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct InLine {
     pub(super) handovers: Option<u32>,
-    pub(super) handover_time: Option<Span>,
+    #[serde(deserialize_with = "given")]
+    pub(super) handover_time: Option<Duration>,
     pub(super) max_callers_per_lock: Option<usize>,
     pub(super) max_callers: Option<usize>,
 }
@@ -109,8 +114,10 @@ pub(super) struct InLine {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Shutdown {
-    pub(super) grace: Option<Span>,
-    pub(super) deadline: Option<Span>,
+    #[serde(deserialize_with = "given")]
+    pub(super) grace: Option<Duration>,
+    #[serde(deserialize_with = "given")]
+    pub(super) deadline: Option<Duration>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -165,7 +172,6 @@ impl File {
                 *place = value;
             }
         }
-        let span = |span: Option<Span>| span.map(|Span(duration)| duration);
         let mut settings = self.pool_settings;
         for (name, pool) in self.pools {
             let mut own = PoolSettings {
@@ -198,23 +204,20 @@ impl File {
         config.restart_guard = guard.or(config.restart_guard);
         config.default_pools = self.default_pools.or(config.default_pools);
         set(&mut config.key_prefix, self.key_prefix);
-        set(&mut config.max_ttl, span(self.max_ttl));
-        set(&mut config.node_timeout, span(self.node_timeout));
-        set(&mut config.connect_timeout, span(self.connect_timeout));
+        set(&mut config.max_ttl, self.max_ttl);
+        set(&mut config.node_timeout, self.node_timeout);
+        set(&mut config.connect_timeout, self.connect_timeout);
         set(&mut config.handover.most, self.waiting.handovers);
-        set(
-            &mut config.handover.longest,
-            span(self.waiting.handover_time),
-        );
+        set(&mut config.handover.longest, self.waiting.handover_time);
         set(&mut config.max_waiting.0, self.waiting.max_callers_per_lock);
         set(&mut config.max_waiting.1, self.waiting.max_callers);
-        set(&mut config.shutdown_grace, span(self.shutdown.grace));
-        set(&mut config.shutdown_deadline, span(self.shutdown.deadline));
+        set(&mut config.shutdown_grace, self.shutdown.grace);
+        set(&mut config.shutdown_deadline, self.shutdown.deadline);
         set(
             &mut config.http.contended_status,
             self.http.contended_status,
         );
-        config.defaults = self.defaults.parameters().above(config.defaults);
+        config.defaults = self.defaults.options().above(config.defaults);
         for (name, layer) in self.sites {
             config.sites.add(name, layer.into());
         }

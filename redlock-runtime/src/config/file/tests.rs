@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use redlock_core::{OnLost, Renewal, RetryLimit};
+use redlock_core::{OnLost, Renewal};
 
 use super::*;
-use crate::parameters::{MinValidity, OnCancel};
+use crate::parameters::{MinValidity, OnCancel, Wait};
 
 #[test]
 fn every_key_of_the_file_arrives() {
@@ -77,7 +77,7 @@ fn every_key_of_the_file_arrives() {
     assert_eq!(config.pool_settings["a"], settings);
     assert_eq!(config.pool_settings.len(), 1);
     assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));
-    assert_eq!(config.defaults.limit, Some(RetryLimit::Count(5)));
+    assert_eq!(config.defaults.retry_count, Some(5));
     assert_eq!(config.defaults.retry_delay, Some(Duration::from_millis(50)));
     assert_eq!(config.defaults.clock_drift_factor, Some(0.02));
     assert_eq!(
@@ -94,12 +94,12 @@ fn every_key_of_the_file_arrives() {
 #[test]
 fn a_wait_is_a_time_or_forever() {
     for (text, expected) in [
-        ("wait = 1500", RetryLimit::Wait(Duration::from_millis(1500))),
-        ("wait = '5s'", RetryLimit::Wait(Duration::from_secs(5))),
-        ("wait = 'forever'", RetryLimit::Forever),
+        ("wait = 1500", Wait::For(Duration::from_millis(1500))),
+        ("wait = '5s'", Wait::For(Duration::from_secs(5))),
+        ("wait = 'forever'", Wait::Forever),
     ] {
         let config = Config::from_toml(&format!("[defaults]\n{text}")).unwrap();
-        assert_eq!(config.defaults.limit, Some(expected), "{text}");
+        assert_eq!(config.defaults.wait, Some(expected), "{text}");
     }
 }
 

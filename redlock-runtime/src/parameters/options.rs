@@ -1,0 +1,151 @@
+//! One layer of parameters, and the parameters with everything decided.
+
+use super::prelude::*;
+
+/// The structs that have a field for each parameter.
+macro_rules! options {
+    (() $(
+        $(#[$doc:meta])+
+        $name:ident: $type:ty
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+    )+) => {
+        /// The parameters of a lock, as far as they are set: for [`Lock::options`], for the
+        /// defaults of all locks ([`Config::defaults`]), and for one annotated function
+        /// ([`Config::site`]). A setter has the name of the parameter in the attribute and in the
+        /// file.
+        ///
+        /// A parameter that is not set comes from the layer below. From the top these are the
+        /// configuration's `[sites."…"]`, the attribute or the calls on a [`Lock`], the
+        /// configuration's `[defaults]`, and the built-in values, which each setter names.
+        ///
+        /// # Example: patient locks by default, and one that is not
+        /// ```
+        /// use std::time::Duration;
+        /// use redlock_runtime::{Config, LockOptions};
+        ///
+        /// let patient = LockOptions::new().wait(Duration::from_secs(5));
+        /// let config = Config::new()
+        ///     .pool("a", "redis://10.0.0.1:6379")
+        ///     .defaults(patient.ttl(Duration::from_secs(30)))
+        ///     .site("shop::orders::charge", LockOptions::new().retry_count(0));
+        /// # assert!(!format!("{config:?}").is_empty());
+        /// ```
+        ///
+        /// [`Config::defaults`]: crate::Config::defaults
+        /// [`Config::site`]: crate::Config::site
+        /// [`Lock`]: crate::Lock
+        /// [`Lock::options`]: crate::Lock::options
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[must_use]
+        pub struct LockOptions {
+            $( pub(crate) $name: Option<$type>, )+
+        }
+
+        /// The parameters of a lock, with everything decided. Either `retry_count` or `wait` has a
+        /// value.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub struct SiteParameters {
+            $(
+                $(#[$doc])+
+                pub $name: decided_type!($type $(, default $default)? $(, instead of $other)?),
+            )+
+            /// Whether a call is skipped while somebody else holds the lock.
+            pub skips: bool,
+        }
+
+        impl LockOptions {
+            /// Nothing is set.
+            pub(crate) const NONE: Self = Self { $( $name: None, )+ };
+
+            /// The lowest layer.
+            const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
+
+            /// This layer above `lower`.
+            pub(crate) fn above(self, mut lower: Self) -> Self {
+                $($(
+                    if self.$name.is_some() {
+                        lower.$other = None;
+                    }
+                )?)+
+                Self { $( $name: self.$name.or(lower.$name), )+ }
+            }
+
+            /// The names of the parameters that are set.
+            pub(crate) fn names(&self) -> Vec<&'static str> {
+                let names = [ $( self.$name.map(|_| stringify!($name)), )+ ];
+                names.into_iter().flatten().collect()
+            }
+
+            /// The parameters that answer the same question as `name`, which is one of them.
+            pub(crate) fn answers(name: &str) -> impl Iterator<Item = &str> {
+                let other = match name {
+                    $($( stringify!($name) => Some(stringify!($other)), )?)+
+                    _ => None,
+                };
+                [Some(name), other].into_iter().flatten()
+            }
+
+            /// This layer above the built-in values.
+            pub(crate) fn decided(self, skips: bool) -> SiteParameters {
+                let all = self.above(Self::BUILT_IN);
+                SiteParameters {
+                    $( $name: decided!(all.$name $(, default $default)? $(, instead of $other)?), )+
+                    skips,
+                }
+            }
+        }
+
+        #[cfg(feature = "inspect")]
+        impl SiteParameters {
+            /// The parameters that have a value, as reports show them.
+            pub(crate) fn shown(&self) -> Vec<(&'static str, super::Shown)> {
+                let shown = [ $({
+                    let value = Option::<$type>::from(self.$name);
+                    let shown = value.and_then(super::Value::shown);
+                    shown.map(|shown| (stringify!($name), shown))
+                }, )+ ];
+                shown.into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+macro_rules! built_in {
+    () => {
+        None
+    };
+    ($default:expr) => {
+        Some($default)
+    };
+}
+
+/// A parameter with a default has a value, unless another one was set in its place.
+macro_rules! decided_type {
+    ($type:ty, default $default:expr) => { $type };
+    ($type:ty $(, default $default:expr)? $(, instead of $other:ident)?) => { Option<$type> };
+}
+
+macro_rules! decided {
+    ($all:ident.$name:ident, default $default:expr) => {
+        $all.$name.unwrap_or($default)
+    };
+    ($all:ident.$name:ident $(, default $default:expr)? $(, instead of $other:ident)?) => {
+        $all.$name
+    };
+}
+
+for_each_parameter!(options!());
+
+impl LockOptions {
+    /// Nothing is set.
+    pub fn new() -> Self {
+        Self::NONE
+    }
+
+    fn options_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+for_each_parameter!(setters!(LockOptions));

@@ -1,0 +1,60 @@
+//! The setters that come from the table.
+
+/// `for_each_parameter!(setters!(Lock));` gives `Lock` a setter for each parameter. Its method
+/// `options_mut` says where its options are.
+macro_rules! setters {
+    (($owner:ident) $(
+        $(#[$doc:meta])+
+        $name:ident: $type:ty
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+    )+) => {
+        impl $owner {
+            $(
+                $(#[$doc])+
+                pub fn $name(
+                    mut self,
+                    $name: $crate::parameters::argument!($type $(, from $from)?),
+                ) -> Self {
+                    let options = self.options_mut();
+                    options.$name = Some($name.into());
+                    $( options.$other = None; )?
+                    self
+                }
+            )+
+        }
+    };
+}
+
+/// The same for `Site`, which the attribute makes in a `static`.
+macro_rules! const_setters {
+    (($owner:ident) $(
+        $(#[$doc:meta])+
+        $name:ident: $type:ty
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+    )+) => {
+        #[doc(hidden)]
+        impl $owner {
+            $(
+                $(#[$doc])+
+                #[must_use]
+                pub const fn $name(mut self, $name: $type) -> Self {
+                    self.options.$name = Some($name);
+                    $( self.options.$other = None; )?
+                    self
+                }
+            )+
+        }
+    };
+}
+
+/// What a setter takes.
+macro_rules! argument {
+    ($type:ty) => {
+        $type
+    };
+    ($type:ty, from $from:ty) => {
+        $from
+    };
+}
+
+pub(crate) use {argument, const_setters, setters};

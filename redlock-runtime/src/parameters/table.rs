@@ -1,0 +1,76 @@
+//! Every parameter of a lock, once.
+//!
+//! A row is the documentation of the setters and of the reports, the name, and the type. The name is
+//! the same everywhere: `ttl` is the setter, the key in `[defaults]` and in `[sites."…"]`, the end of
+//! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. Behind the type comes what a row needs
+//! of these:
+//! * `from …` is what the setters take, if that is not the type itself.
+//! * `default …` is the built-in value. A parameter without a default may have no value.
+//! * `instead of …` is the parameter that answers the same question. A layer that sets one of the
+//!   two clears the other of the layers below.
+//!
+//! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
+//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A type that no
+//! other parameter has needs its `impl Value`, and its name in the `prelude`. Tests ask for the
+//! documents: a section in the attribute's `reference.md`, and a word in the README's table of the
+//! configuration.
+//!
+//! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
+//! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the
+//! parameters of this table.
+
+/// `for_each_parameter!(setters!(Lock));` hands all rows to the macro `setters`.
+macro_rules! for_each_parameter {
+    ($make:ident!($($of:ident)?)) => {
+        $make! {
+            ($($of)?)
+
+            /// The auto-release time: the nodes free the lock by themselves when it has passed.
+            /// Default: 60 s.
+            ttl: Duration, default Duration::from_secs(60);
+
+            /// How many retries follow the first attempt. Default: 2. This and [`wait`](Self::wait)
+            /// answer the same question: the one that is set last counts.
+            retry_count: u32, default 2, instead of wait;
+
+            /// How long to keep trying, a hard bound, or [forever](crate::Wait::Forever), in the
+            /// place of a number of retries.
+            wait: Wait, from impl Into<Wait>, instead of retry_count;
+
+            /// Between attempts passes a random time between half of this and this. Default: 200 ms.
+            retry_delay: Duration, default Duration::from_millis(200);
+
+            /// The drift allowed for is ttl × this + 2 ms. Default: 0.01.
+            clock_drift_factor: f64, default 0.01;
+
+            /// An acquisition that leaves less validity is given up and retried: a
+            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default: 0.
+            min_validity: MinValidity, from impl Into<MinValidity>,
+                default MinValidity::Time(Duration::ZERO);
+
+            /// Until the lock has been held so long, the lease is renewed by itself, each time that a
+            /// third of its validity has passed: a [`Duration`](std::time::Duration), or
+            /// [`Renewal::Unlimited`](crate::Renewal::Unlimited). Default: it is not renewed, and the
+            /// ttl is final.
+            max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
+
+            /// A release before the lock was held for so long leaves the keys until then: for jobs
+            /// that are started by clocks which do not agree. Default: 0.
+            min_hold: Duration, default Duration::ZERO;
+
+            /// Whether a fencing token comes with the lock: see
+            /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
+            /// written for one may rely on it. Default: no.
+            fencing: bool, default false;
+
+            /// What happens to the body when its lease ends. Default: it is cancelled.
+            on_lost: OnLost, default OnLost::Cancel;
+
+            /// What happens to the lock when its body is cut off in the middle. Default: it is
+            /// released at once.
+            on_cancel: OnCancel, default OnCancel::Release;
+        }
+    };
+}
+
+pub(crate) use for_each_parameter;

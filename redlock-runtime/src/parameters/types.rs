@@ -1,0 +1,73 @@
+//! The types of values that only locks have.
+
+use std::time::Duration;
+
+use redlock_core::Invalid;
+
+/// What an acquisition has to leave of the validity; one that leaves less is given up and retried,
+/// so that no lock is born nearly expired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MinValidity {
+    /// At least so long.
+    Time(Duration),
+    /// At least this part of the ttl, from 0 up to, but not, 1.
+    Fraction(f64),
+}
+
+impl From<Duration> for MinValidity {
+    fn from(least: Duration) -> Self {
+        Self::Time(least)
+    }
+}
+
+impl From<f64> for MinValidity {
+    fn from(fraction: f64) -> Self {
+        Self::Fraction(fraction)
+    }
+}
+
+impl MinValidity {
+    /// The time that it is with `ttl`.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it is a number that is no part.
+    pub(super) fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
+        match self {
+            Self::Time(least) => Ok(least),
+            Self::Fraction(part) if (0.0..1.0).contains(&part) => Ok(ttl.mul_f64(part)),
+            Self::Fraction(part) => Err(Invalid::new(format!(
+                "`min_validity` of {part} is no part of the ttl; give a number from 0 up to 1, or \
+                 a time"
+            ))),
+        }
+    }
+}
+
+/// How long a caller keeps trying for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// For so long. A hard bound.
+    For(Duration),
+    /// Until it has the lock.
+    Forever,
+}
+
+impl From<Duration> for Wait {
+    fn from(budget: Duration) -> Self {
+        Self::For(budget)
+    }
+}
+
+/// What happens to the lock when its body was cut off in the middle: cancelled because the lease
+/// was lost or the process shuts down, dropped by the caller, or ended by a panic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnCancel {
+    /// It is released at once.
+    #[default]
+    Release,
+    /// It stays until its ttl ends, because what the body sent may still be at work.
+    Expire,
+}
