@@ -14,6 +14,7 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain, check_max_ttl};
 use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::Place;
+use crate::registry::record::Record;
 use crate::registry::site::Site;
 use crate::registry::{Registry, scope, set_of};
 use crate::telemetry::{self, Acquiring};
@@ -155,11 +156,8 @@ impl Wanted {
 impl Prepared {
     /// The one way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
-        let (site, request) = (self.holder.site, &self.request);
         let above = self.above.take();
-        let recorder = &self.registry.shared.recorder;
-        let record = recorder.begin(site, request, &self.nodes, above.is_some());
-        let mut acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        let (record, mut acquiring) = self.begin(above.is_some());
         let acquired = {
             let work = pin!(async {
                 match above {
@@ -174,14 +172,25 @@ impl Prepared {
             Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
             Err(error) => {
                 let error = self.holder.marked(error);
-                acquiring.refused(&request.resource, &error);
+                acquiring.refused(&self.request.resource, &error);
                 record.refused(&error);
                 return Err(error);
             }
         };
         let limits = Arc::clone(&self.registry.shared.limits);
+        let site = self.holder.site;
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
         Ok(lease.recorded(record))
+    }
+
+    /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a
+    /// reference that `acquire` has in a local of its own is part of its future.
+    fn begin(&self, is_shared: bool) -> (Record, Acquiring<'_>) {
+        let (site, request) = (self.holder.site, &self.request);
+        let recorder = &self.registry.shared.recorder;
+        let record = recorder.begin(site, request, &self.nodes, is_shared);
+        let acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        (record, acquiring)
     }
 
     /// Shares the lease of a holder above.
