@@ -254,7 +254,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 let free = crate::env::timeout::before(&*environment.clock, until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
-                    let tenure = turn.hold(terms.deadline, &claim.token);
+                    let tenure = turn.hold(&terms, &claim.token);
                     return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
                 }
             }
