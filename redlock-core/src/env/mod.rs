@@ -70,6 +70,12 @@ const fn nanos(span: Duration) -> u64 {
     }
 }
 
+/// A time in whole µs, signed, for differences between clocks.
+pub(crate) fn micros(span: Duration) -> i128 {
+    // A duration has less than 2^84 µs.
+    i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
+}
+
 /// A sleep that a [`Clock`] handed out. Dropping it forgets the timer.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep(Kind);

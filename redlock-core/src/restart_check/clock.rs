@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::{CLOCK_WINDOW, Check};
-use crate::env::Moment;
+use crate::env::{Moment, micros};
 
 /// A check that took longer says too little about the node's clock to be compared with.
 const VAGUE: Duration = Duration::from_millis(250);
@@ -261,9 +261,4 @@ impl Reading {
         let uncertain = self.uncertainty_us + earlier.uncertainty_us;
         (moved.abs() > allowed + uncertain).then_some(moved)
     }
-}
-
-pub(crate) fn micros(span: Duration) -> i128 {
-    // A duration has less than 2^84 µs.
-    i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::env::Moment;
 use crate::env::timers::wake;
+use crate::env::{Moment, micros};
 use crate::node::operation::HINT_WINDOW;
 use crate::quorum::fencing::median;
 use crate::quorum::majority;
 
-use super::clock::{Gain, Look, Reading, Track, micros, slewed};
+use super::clock::{Gain, Look, Reading, Track, slewed};
 use super::settings::Settings;
 use super::steps::{Readings, Whose, whose_step};
 use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};

@@ -83,7 +83,6 @@ mod steps;
 use std::time::Duration;
 
 pub use check::{Action, Aside, Check, Verdict};
-pub(crate) use clock::micros;
 pub use fleet::Fleet;
 pub use marker::{Marker, marker_key};
 pub use sentry::{Sentry, SentryOptions};

@@ -10,11 +10,11 @@
 
 use std::time::Duration;
 
-use crate::env::Moment;
+use crate::env::{Moment, micros};
 use crate::error::Brief;
 
 use super::clock::{Gain, Look, SLACK_US, made_up_in};
-use super::{Action, CLOCK_WINDOW, Check, Fleet, micros};
+use super::{Action, CLOCK_WINDOW, Check, Fleet};
 
 /// When to look again at a clock that runs too fast.
 const SLEWING: Duration = Duration::from_millis(500);

@@ -4,11 +4,10 @@
 //! the clocks of all nodes are ahead by the same time. It is its own that is behind; that must not
 //! close the nodes to everybody else. So a step is judged once the other nodes were asked as well.
 
-use crate::env::Moment;
+use crate::env::{Moment, micros};
 use crate::quorum::majority;
 
 use super::CLOCK_WINDOW;
-use super::clock::micros;
 
 /// What is known of one node's clock.
 #[derive(Clone, Copy, Debug, Default)]
