@@ -46,7 +46,7 @@ pub mod restart_check;
 pub mod simulation;
 mod waiting;
 
-pub use client::{Client, DEFAULT_NODE_TIMEOUT, NodeSet, Settings};
+pub use client::{Client, DEFAULT_NODE_TIMEOUT, Settings};
 #[doc(hidden)]
 pub use env::caught::caught;
 pub use env::io_thread::IoThread;
@@ -68,7 +68,7 @@ pub use node::observe::{ObserveAnswers, ObserveExtensions};
 pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
+    NodeErrorKind, NodeSet, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
 };
 pub use quorum::fencing::FencingToken;
 pub use quorum::majority;

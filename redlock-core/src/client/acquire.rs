@@ -12,7 +12,7 @@ use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::hash_slot::check_slots;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Holding, Node, Remaining};
+use crate::node::{Holding, Node, NodeSet, Remaining};
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
@@ -22,7 +22,7 @@ use crate::waiting::wakeup::Vigil;
 use crate::waiting::{Arrival, Ended, Place, Queued, Turn, Verdict};
 
 use super::attempt::{Outcome, Refused, attempt};
-use super::{Client, ClientShared, NodeSet};
+use super::{Client, ClientShared};
 
 impl Client {
     /// Acquires `request` from a majority of `nodes`, trying again as it says.

@@ -12,7 +12,7 @@ use crate::lease::events::third_left;
 use crate::model::request::{Request, drift};
 use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, Holding, Remaining, Reply};
+use crate::node::{Answer, Holding, NodeSet, Remaining, Reply};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{Ballot, FencingToken, Hint, counter_keys};
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in};
@@ -21,7 +21,7 @@ use crate::waiting::budget::{Patience, attempt_time};
 use crate::waiting::handover::Inheritance;
 use crate::waiting::wakeup::Vigil;
 
-use super::{ClientShared, NodeSet};
+use super::ClientShared;
 
 pub(crate) enum Outcome {
     Acquired(Arc<Claim>, Terms),

@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::env::timeout::before;
 use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, Node, Reply};
+use crate::node::{Answer, Node, NodeSet, Reply};
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 
-use super::{Client, NodeSet};
+use super::Client;
 
 impl Client {
     /// Waits until every node has served all that was submitted before this call, at most for

@@ -12,16 +12,12 @@ use crate::env::timeout::before;
 use crate::env::{Environment, Moment};
 use crate::lease::renew::Renewals;
 use crate::model::token::TokenSource;
-use crate::node::Node;
 use crate::quorum::round::Round;
 use crate::waiting::handover::Handover;
 use crate::waiting::{Limits, Lines};
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
-
-/// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
-pub type NodeSet = Arc<[Arc<dyn Node>]>;
 
 /// Acquires leases over sets of nodes. Cheap to clone; all clones are one client.
 ///

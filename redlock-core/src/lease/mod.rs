@@ -15,11 +15,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-use crate::client::{ClientShared, NodeSet};
+use crate::client::ClientShared;
 use crate::env::{Clock, Moment};
 use crate::error::Over;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
+use crate::node::NodeSet;
 use crate::node::observe::ObserveExtensions;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::FencingToken;

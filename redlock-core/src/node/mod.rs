@@ -89,6 +89,9 @@ pub trait Node: Send + Sync + 'static {
     }
 }
 
+/// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
+pub type NodeSet = Arc<[Arc<dyn Node>]>;
+
 /// See [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 

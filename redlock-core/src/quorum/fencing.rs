@@ -9,13 +9,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::NodeSet;
 use crate::env::micros;
 use crate::error::Brief;
 use crate::model::resource::{COUNTERS, RESERVED_PREFIX, Resource};
 use crate::node::hash_slot::hash_tag;
 use crate::node::operation::HINT_WINDOW;
-use crate::node::{Answer, NodeError, NodeErrorKind, NodeTime};
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet, NodeTime};
 
 use super::majority;
 use super::round::MOST_NODES;

@@ -11,12 +11,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::NodeSet;
 use crate::env::{Clock, Moment};
 use crate::lease::{LeaseShared, Terms};
 use crate::model::request::{Request, drift};
 use crate::model::token::OwnerToken;
-use crate::node::Node;
+use crate::node::{Node, NodeSet};
 use crate::quorum::claim::Claim;
 use crate::quorum::round::{Round, bit};
 

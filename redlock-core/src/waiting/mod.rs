@@ -28,11 +28,10 @@ pub(crate) use line::Verdict;
 pub(crate) use queued::{Arrival, Ended, Queued};
 pub(crate) use turn::{Tenure, Turn};
 
-use crate::client::NodeSet;
 use crate::env::Moment;
 use crate::env::timers::wake;
 use crate::model::resource::Resource;
-use crate::node::Node;
+use crate::node::{Node, NodeSet};
 use fairness::Cohort;
 use handover::Inheritance;
 use line::{Line, Quiet, Status, Times};

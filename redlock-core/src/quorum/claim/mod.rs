@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::client::NodeSet;
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, NodeError, NodeErrorKind};
+use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet};
 use acquisition::Acquisition;
 
 use super::extension_proof::{Electorate, Finding, Possession};

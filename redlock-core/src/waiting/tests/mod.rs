@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::client::{Client, NodeSet, Settings};
+use crate::client::{Client, Settings};
 use crate::env::still_clock::{StillClock, still_clock};
 use crate::env::{Entropy, Environment, Spawn, Task};
 use crate::error::{AcquireError, Over};
@@ -23,7 +23,7 @@ use crate::lease::Lease;
 use crate::lease::release::Released;
 use crate::memory::MemoryNode;
 use crate::model::request::{Renewal, Request, RetryLimit};
-use crate::node::{Node, Remaining};
+use crate::node::{Node, NodeSet, Remaining};
 
 use super::handover::Handover;
 

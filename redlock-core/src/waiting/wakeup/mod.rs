@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::client::NodeSet;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment, Sleep};
 use crate::model::resource::Resource;
-use crate::node::Remaining;
+use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
 use crate::quorum::round::{Round, bit};
 

@@ -5,13 +5,12 @@ use std::task::Waker;
 use tokio::io::{AsyncWriteExt as _, DuplexStream};
 
 use super::*;
-use crate::client::NodeSet;
 use crate::env::Clock;
 use crate::env::io_thread::IoThread;
 use crate::env::still_clock::{StillClock, still_clock};
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
-use crate::node::{Node, NodeStatus, Reply};
+use crate::node::{Node, NodeSet, NodeStatus, Reply};
 use crate::redis::address::Place;
 use crate::redis::{RedisAddress, RedisOptions};
 use crate::waiting::wakeup::Vigil;
