@@ -15,6 +15,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::env::process::simulated::set_prefix;
 use crate::redis::scripts;
 
 /// The network of a simulated process.
@@ -86,10 +87,12 @@ thread_local! {
 /// Whatever connects on this thread does so by `network`, until [`leave`] is called.
 pub fn enter(network: Arc<dyn Network>) {
     NETWORK.set(Some(network));
+    set_prefix(Some("simulated/1/"));
 }
 
 /// The end of the simulation on this thread.
 pub fn leave() {
+    set_prefix(None);
     drop(NETWORK.take());
 }
 
@@ -104,11 +107,6 @@ fn network() -> Option<Arc<dyn Network>> {
 
 pub(crate) fn connect(server: &str) -> Option<Connecting> {
     network().map(|network| network.connect(server))
-}
-
-/// What begins an owner token: the length of a message depends on it.
-pub(crate) fn owner() -> Option<String> {
-    network().map(|_| "simulated/1/".to_owned())
 }
 
 pub(crate) fn chance() -> impl rand::Rng {

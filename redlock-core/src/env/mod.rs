@@ -7,6 +7,7 @@
 
 pub(crate) mod caught;
 pub(crate) mod io_thread;
+pub(crate) mod process;
 #[cfg(test)]
 pub(crate) mod still_clock;
 pub(crate) mod timeout;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::env::Entropy;
+use crate::env::{Entropy, process};
 
 /// Random bytes in a token. The specification asks for a value unique across all clients and all
 /// lock requests; 128 bits also make it unguessable, because whoever knows the token can release.
@@ -61,11 +61,8 @@ pub(crate) struct TokenSource {
 
 impl TokenSource {
     pub(crate) fn new() -> Self {
-        let prefix = format!("{}/{}/", host_name(), std::process::id());
-        #[cfg(feature = "simulation")]
-        let prefix = crate::simulation::owner().unwrap_or(prefix);
         Self {
-            prefix: prefix.into_bytes().into(),
+            prefix: process::prefix().into_bytes().into(),
         }
     }
 
@@ -103,30 +100,10 @@ pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     is_ours.then_some(owner)
 }
 
-/// The host's name, without anything that could be mistaken for the token's own structure.
-fn host_name() -> String {
-    #[cfg(unix)]
-    let name = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
-    #[cfg(not(unix))]
-    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
-    let name: String = name
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c))
-        .take(64)
-        .collect();
-    if name.is_empty() {
-        "unknown-host".to_owned()
-    } else {
-        name
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::process::host_name;
 
     fn fresh() -> OwnerToken {
         let io = crate::IoThread::start().unwrap();
