@@ -1,23 +1,12 @@
 //! What can go wrong, each kind by itself.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::brief::Brief;
+use crate::model::invalid::Invalid;
 use crate::node::{Answer, Holding, NodeError, Remaining};
-
-/// A value that no request may have. The text names the thing, the reason and the fix.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Invalid(Cow<'static, str>);
-
-impl Invalid {
-    /// With a text that names the thing, the reason and the fix.
-    pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
-        Self(text.into())
-    }
-}
 
 /// Why a lock was not acquired. Nothing of the attempts is left on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -266,20 +255,6 @@ impl fmt::Display for GaveUp {
     }
 }
 
-/// A duration for a person: `410 ms`, `12 s`, `1.5 s`.
-pub struct Brief(pub Duration);
-
-impl fmt::Display for Brief {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.0.as_millis();
-        match ms {
-            0..1000 => write!(f, "{ms} ms"),
-            1000..10_000 if ms % 1000 >= 100 => write!(f, "{}.{} s", ms / 1000, ms % 1000 / 100),
-            _ => write!(f, "{} s", ms / 1000),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,18 +309,5 @@ mod tests {
             error.to_string().contains("never expires: that is no lock"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn durations_are_brief() {
-        for (ms, shown) in [
-            (0, "0 ms"),
-            (999, "999 ms"),
-            (1500, "1.5 s"),
-            (2000, "2 s"),
-            (61_999, "61 s"),
-        ] {
-            assert_eq!(Brief(Duration::from_millis(ms)).to_string(), shown);
-        }
     }
 }

@@ -52,13 +52,14 @@ pub use env::caught::caught;
 pub use env::io_thread::IoThread;
 pub use env::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
-    AcquireError, Brief, Contended, ExtendError, Invalid, NodeOutcome, NodeReport, Over, TooLate,
-    Unavailable,
+    AcquireError, Contended, ExtendError, NodeOutcome, NodeReport, Over, TooLate, Unavailable,
 };
 pub use lease::release::Released;
 pub use lease::run::{Held, OnLost};
 pub use lease::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
+pub use model::brief::Brief;
+pub use model::invalid::Invalid;
 pub use model::request::{
     MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl,
 };

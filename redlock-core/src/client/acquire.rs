@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::{AcquireError, Contended, Invalid, NodeReport, Unavailable};
+use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
 use crate::lease::Lease;
+use crate::model::invalid::Invalid;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::hash_slot::check_slots;

@@ -4,7 +4,9 @@ use std::pin::pin;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::{Brief, ExtendError, Invalid, TooLate, Unavailable};
+use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::model::brief::Brief;
+use crate::model::invalid::Invalid;
 use crate::model::request::{Request, drift};
 use crate::waiting::budget::Patience;
 

@@ -1,5 +1,8 @@
-//! The data of a request: the names to lock, the request itself, and the token of its owner.
+//! The data of a request: the names to lock, the request itself, and the token of its owner. Also what
+//! all error texts are made of.
 
+pub(crate) mod brief;
+pub(crate) mod invalid;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod token;

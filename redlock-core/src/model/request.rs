@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::error::{Brief, Invalid};
+use crate::model::brief::Brief;
+use crate::model::invalid::Invalid;
 
 use super::resource::Resource;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 
 /// The longest name of a resource, in bytes, the key prefix not counted.
 pub const MAX_RESOURCE_BYTES: usize = 1024;

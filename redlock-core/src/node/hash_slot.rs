@@ -2,7 +2,7 @@
 //!
 //! The rule is the Redis Cluster specification's ("Key distribution model", "Hash tags").
 
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 use crate::model::resource::{Resource, Shown};
 
 use super::Node;

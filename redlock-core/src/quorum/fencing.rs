@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::env::micros;
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::model::resource::{COUNTERS, RESERVED_PREFIX, Resource};
 use crate::node::hash_slot::hash_tag;
 use crate::node::operation::HINT_WINDOW;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::Brief;
+use crate::model::brief::Brief;
 
 use super::Marker;
 use super::settings::Settings;

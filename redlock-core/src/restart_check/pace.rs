@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use crate::env::{Moment, micros};
-use crate::error::Brief;
+use crate::model::brief::Brief;
 
 use super::clock::{Gain, Look, SLACK_US, made_up_in};
 use super::{Action, CLOCK_WINDOW, Check, Fleet};

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::error::Brief;
+use crate::model::brief::Brief;
 
 /// A process says again what it has said so long ago.
 const SAYS_EVERY: Duration = Duration::from_secs(30);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ::redis::IntoConnectionInfo as _;
 
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
 pub(super) use server::{Endpoint, Login, Server, is_host};
 

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::env::caught::{log, unless_it_panics};
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::connection::handshake::{dial, exchange, greet, not_connected};
 use crate::redis::protocol::wire::{Value, pack};

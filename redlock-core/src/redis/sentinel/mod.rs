@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::quorum::majority;
 

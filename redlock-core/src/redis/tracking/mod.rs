@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::waiting::wakeup::Watch;
 

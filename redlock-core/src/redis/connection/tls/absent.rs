@@ -1,6 +1,6 @@
 //! A build without TLS.
 
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 
 use super::TlsOptions;
 

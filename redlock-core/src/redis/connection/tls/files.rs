@@ -9,7 +9,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore, crypto::ring};
 
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 
 use super::TlsOptions;
 

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::env::caught::log;
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 use crate::node::NodeError;
 use crate::redis::connection::handshake::{describe, not_connected};
 use crate::redis::connection::socket::Writer;

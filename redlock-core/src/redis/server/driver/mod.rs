@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::RedisOptions;
 use crate::redis::address::{Endpoint, RedisAddress};

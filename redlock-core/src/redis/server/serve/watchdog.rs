@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::env::caught::log;
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::NodeError;
 
 use super::{Purpose, Serve, lost};

@@ -13,7 +13,7 @@ use bytes::{Buf as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
-use crate::error::Brief;
+use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::Login;
 use crate::redis::connection::handshake::{CLOSED, describe};
