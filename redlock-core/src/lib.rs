@@ -54,6 +54,7 @@ pub use env::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
     AcquireError, Contended, ExtendError, NodeOutcome, NodeReport, Over, TooLate, Unavailable,
 };
+pub use lease::observe::ObserveExtensions;
 pub use lease::release::Released;
 pub use lease::run::{Held, OnLost};
 pub use lease::{Lease, LeaseHandle};
@@ -65,7 +66,7 @@ pub use model::request::{
 };
 pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use model::token::OwnerToken;
-pub use node::observe::{ObserveAnswers, ObserveExtensions};
+pub use node::observe::ObserveAnswers;
 pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,

@@ -3,6 +3,7 @@
 pub(crate) mod events;
 mod extend;
 mod join;
+pub(crate) mod observe;
 pub(crate) mod release;
 pub(crate) mod renew;
 pub(crate) mod run;
@@ -21,13 +22,13 @@ use crate::error::Over;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
-use crate::node::observe::ObserveExtensions;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::FencingToken;
 use crate::quorum::round::bit;
 use crate::waiting::budget::Patience;
 use crate::waiting::{Place, Tenure, Turn};
 use events::third_left;
+use observe::ObserveExtensions;
 use renew::Renewed;
 
 /// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
