@@ -68,6 +68,7 @@ pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resour
 pub use model::token::OwnerToken;
 pub use node::observe::ObserveAnswers;
 pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
+pub use node::watch::{Sighting, Watch};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
     NodeErrorKind, NodeSet, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
@@ -81,4 +82,3 @@ pub use waiting::handover::Handover;
 /// For tests on real nodes.
 #[doc(hidden)]
 pub use waiting::wakeup::Vigil;
-pub use waiting::wakeup::{Sighting, Watch};

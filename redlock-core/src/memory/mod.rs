@@ -16,8 +16,8 @@ use crate::env::caught::caught;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::node::operation::{Operation, Want};
+use crate::node::watch::Watch;
 use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
-use crate::waiting::wakeup::Watch;
 use store::Store;
 use trouble::Trouble;
 

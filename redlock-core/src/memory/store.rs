@@ -9,9 +9,9 @@ use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::node::watch::Sighting;
 use crate::node::{Answer, Holding, Remaining};
 use crate::quorum::fencing::apart;
-use crate::waiting::wakeup::Sighting;
 
 /// What a server would keep.
 #[derive(Clone, Default)]

@@ -4,6 +4,7 @@ pub(crate) mod hash_slot;
 mod health;
 pub(crate) mod observe;
 pub(crate) mod operation;
+pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use std::time::Duration;
 use crate::model::resource::Shown;
 use crate::model::token;
 use crate::quorum::round::{Goal, Round};
-use crate::waiting::wakeup::{Sighting, Watch};
 pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeVitals};
 use operation::Operation;
+use watch::{Sighting, Watch};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::operation::{Operation, SharedOperation, Want};
+use crate::node::watch::Watch;
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
-use crate::waiting::wakeup::Watch;
 
 use super::RedisOptions;
 use super::address::{RedisAddress, Server};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::Remaining;
-use crate::waiting::wakeup::{Sighting, Watch};
+use crate::node::watch::{Sighting, Watch};
 
 /// So many watches come at least before all keys are gone through for those that nobody waits for
 /// any more.

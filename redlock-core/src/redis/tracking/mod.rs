@@ -25,7 +25,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::NodeError;
-use crate::waiting::wakeup::Watch;
+use crate::node::watch::Watch;
 
 use super::RedisOptions;
 use super::address::{Endpoint, Login, Place, RedisAddress, Server};

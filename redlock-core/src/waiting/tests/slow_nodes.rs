@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::node::operation::{Operation, Want};
+use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
-use crate::waiting::wakeup::Watch;
 
 /// Answers when it is told to.
 pub(super) struct Slow {

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::node::operation::{Operation, Want};
+use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
-use crate::waiting::wakeup::Watch;
 
 /// A node that tells what it was asked, and where somebody else may come between two questions.
 struct Told {

@@ -7,79 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::env::timers::wake;
 use crate::env::{Clock, Moment, Sleep};
 use crate::model::resource::Resource;
+use crate::node::watch::{Sighting, Sightings, Watch};
 use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
 use crate::quorum::round::{Round, bit};
-
-/// What a node says of the keys that somebody waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Sighting {
-    /// None of the keys is there.
-    Free,
-    /// One is at least; for so much longer, as far as is known (the longest of them).
-    Held(Remaining),
-    /// The node cannot tell: no connection, no permission, too old. What it last said of a key's
-    /// expiry stands.
-    Blind,
-}
-
-/// One seat's part of a vigil, handed to a node by [`Node::watch`](crate::Node::watch), which
-/// reports into it for as long as it [is wanted](Self::is_wanted). Dropping it says that the node
-/// is [`Blind`](Sighting::Blind).
-pub struct Watch {
-    ledger: Arc<Ledger>,
-    seat: usize,
-}
-
-impl Watch {
-    /// The keys, with the configured prefix in them.
-    pub fn keys(&self) -> &Resource {
-        &self.ledger.keys
-    }
-
-    /// Whether anybody still waits. Once it is false, it stays so.
-    pub fn is_wanted(&self) -> bool {
-        self.ledger.is_wanted.load(Ordering::Acquire)
-    }
-
-    /// Tells what the node sees now, in place of what it told before. May wake the waiting caller, so
-    /// do not call it with a lock held that the caller might want.
-    pub fn report(&self, sighting: Sighting) {
-        if let Some(waker) = self.record(sighting) {
-            wake(waker);
-        }
-    }
-
-    /// The same for a node that keeps its reports in order by a lock of its own: it wakes the caller
-    /// once that is free.
-    #[must_use = "somebody waits for it"]
-    pub(crate) fn record(&self, sighting: Sighting) -> Option<Waker> {
-        if self.is_wanted() {
-            self.ledger.record(self.seat, sighting)
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.report(Sighting::Blind);
-    }
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("keys", self.keys())
-            .field("seat", &self.seat)
-            .finish_non_exhaustive()
-    }
-}
 
 /// What the nodes said. Nodes write into it, each at its own seat; one caller waits on it.
 struct Ledger {
@@ -112,7 +45,15 @@ impl State {
     }
 }
 
-impl Ledger {
+impl Sightings for Ledger {
+    fn keys(&self) -> &Resource {
+        &self.keys
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+    }
+
     fn record(&self, seat: usize, sighting: Sighting) -> Option<Waker> {
         let (now, counted) = (self.clock.now(), self.counted());
         let mut state = self.lock();
@@ -133,7 +74,9 @@ impl Ledger {
             None
         }
     }
+}
 
+impl Ledger {
     fn counted(&self) -> u64 {
         let refusal = self.refusal.as_ref();
         refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
@@ -193,7 +136,7 @@ impl Vigil {
         for (seat, node) in nodes.iter().enumerate() {
             if seats & bit(seat) != 0 {
                 let ledger = Arc::clone(&ledger);
-                node.watch(Watch { ledger, seat });
+                node.watch(Watch::new(ledger, seat));
             }
         }
         Self { ledger }
