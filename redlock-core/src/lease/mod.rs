@@ -25,6 +25,7 @@ use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::FencingToken;
 use crate::quorum::round::bit;
+use crate::quorum::terms::Terms;
 use crate::waiting::budget::Patience;
 use crate::waiting::{Place, Tenure, Turn};
 use events::third_left;
@@ -73,19 +74,6 @@ pub(crate) struct LeaseShared {
     state: Mutex<State>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Notify,
-}
-
-/// On what terms a lease is given.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
-    /// When the attempt began, or when it was taken over.
-    pub(crate) acquired_at: Moment,
-    /// When the votes were in.
-    pub(crate) granted_at: Moment,
-    pub(crate) deadline: Moment,
-    /// When only a third of the validity is left.
-    pub(crate) expiring: Moment,
-    pub(crate) fencing_token: Option<FencingToken>,
 }
 
 pub(crate) struct State {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Over;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
-use crate::waiting::handover::Inheritance;
+use crate::waiting::handover::{EndedLease, Inheritance};
 
 use super::{Lease, LeaseHandle, LeaseShared};
 
@@ -138,7 +138,7 @@ impl LeaseHandle {
         }
         match self.shared.kept_for() {
             Duration::ZERO => {
-                let left = Inheritance::of(&self.shared);
+                let left = self.shared.inheritance();
                 // Without a turn it was lost, or passed its deadline, and others are at it already.
                 let left = match turn.as_mut().filter(|_| over == Over::Released) {
                     Some(turn) => turn.hand_over(left),
@@ -185,6 +185,21 @@ impl LeaseShared {
         let until = self.now().saturating_add(min_hold);
         let mut state = self.lock();
         state.kept_until = state.kept_until.max(until);
+    }
+
+    /// What the lease leaves on the nodes.
+    fn inheritance(&self) -> Inheritance {
+        let lease = {
+            let state = self.lock();
+            EndedLease {
+                deadline: state.deadline,
+                expiring: state.expiring,
+                ttl: self.ttl,
+                clock_drift_factor: self.clock_drift_factor,
+                is_fenced: self.fencing_token.is_some(),
+            }
+        };
+        Inheritance::new(Arc::clone(&self.claim), lease)
     }
 
     /// How long the keys are to stay behind a release now, in whole milliseconds.

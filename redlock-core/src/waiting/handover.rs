@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::{Clock, Moment};
-use crate::lease::{LeaseShared, Terms};
 use crate::model::request::{Request, drift};
 use crate::model::token::OwnerToken;
 use crate::node::{Node, NodeSet};
 use crate::quorum::claim::Claim;
 use crate::quorum::round::{Round, bit};
+use crate::quorum::terms::Terms;
 
 /// How long callers of one process may hand a lock over to each other, before it is released for
 /// those of other processes.
@@ -41,28 +41,28 @@ impl Default for Handover {
 /// What a lease that is over has left on the nodes. Dropping it sends the release.
 pub(crate) struct Inheritance {
     claim: Arc<Claim>,
-    deadline: Moment,
-    expiring: Moment,
-    ttl: Duration,
-    clock_drift_factor: f64,
-    is_fenced: bool,
-    /// Who has it sees to the release.
+    lease: EndedLease,
+    /// The claim has moved to the next lease, which releases it, or was released.
     is_passed_on: bool,
 }
 
+/// The data of a lease that is over which decide who may take its claim over.
+#[derive(Clone, Copy)]
+pub(crate) struct EndedLease {
+    pub(crate) deadline: Moment,
+    /// When only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    /// The ttl and the drift factor of its request.
+    pub(crate) ttl: Duration,
+    pub(crate) clock_drift_factor: f64,
+    pub(crate) is_fenced: bool,
+}
+
 impl Inheritance {
-    pub(crate) fn of(lease: &LeaseShared) -> Self {
-        let (deadline, expiring) = {
-            let state = lease.lock();
-            (state.deadline, state.expiring)
-        };
+    pub(crate) fn new(claim: Arc<Claim>, lease: EndedLease) -> Self {
         Self {
-            claim: Arc::clone(&lease.claim),
-            deadline,
-            expiring,
-            ttl: lease.ttl,
-            clock_drift_factor: lease.clock_drift_factor,
-            is_fenced: lease.fencing_token.is_some(),
+            claim,
+            lease,
             is_passed_on: false,
         }
     }
@@ -71,20 +71,21 @@ impl Inheritance {
     /// but for a tenth of the validity. Whether the nodes have forgotten it is looked at before the
     /// clock, as after an attempt.
     pub(crate) fn suits(&self, request: &Request, clock: &dyn Clock) -> bool {
+        let lease = &self.lease;
         let is_alike = !request.fencing
-            && !self.is_fenced
+            && !lease.is_fenced
             && request.min_hold.is_zero()
-            && request.ttl == self.ttl
-            && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
+            && request.ttl == lease.ttl
+            && request.clock_drift_factor.to_bits() == lease.clock_drift_factor.to_bits()
             // The keys may live longer than was asked for.
-            && self.claim.longest_ttl() == self.ttl;
+            && self.claim.longest_ttl() == lease.ttl;
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
         }
-        let whole = self
+        let whole = lease
             .ttl
-            .saturating_sub(drift(self.ttl, self.clock_drift_factor));
-        let left = self.deadline.saturating_since(clock.now());
+            .saturating_sub(drift(lease.ttl, lease.clock_drift_factor));
+        let left = lease.deadline.saturating_since(clock.now());
         left >= whole / 10 * 9 && left >= request.min_validity
     }
 
@@ -93,8 +94,8 @@ impl Inheritance {
         Terms {
             acquired_at: now,
             granted_at: now,
-            deadline: self.deadline,
-            expiring: self.expiring,
+            deadline: self.lease.deadline,
+            expiring: self.lease.expiring,
             fencing_token: None,
         }
     }

@@ -11,8 +11,8 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::error::AcquireError;
-use crate::lease::Terms;
 use crate::model::token::OwnerToken;
+use crate::quorum::terms::Terms;
 
 use super::fairness::{Cohort, mark};
 use super::handover::Inheritance;

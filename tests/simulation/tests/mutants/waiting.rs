@@ -33,7 +33,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "taken-over-with-another-ttl",
         patches: &[Patch {
             file: HANDOVER,
-            find: "            && request.ttl == self.ttl\n",
+            find: "            && request.ttl == lease.ttl\n",
             replace: "",
         }],
         profile: "calm",
@@ -44,7 +44,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[Patch {
             file: HANDOVER,
             find: "let is_alike = !request.fencing
-            && !self.is_fenced
+            && !lease.is_fenced
             && ",
             replace: "let is_alike = ",
         }],
@@ -55,13 +55,13 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "taken-over-for-a-full-ttl",
         patches: &[Patch {
             file: HANDOVER,
-            find: "            deadline: self.deadline,
-            expiring: self.expiring,
+            find: "            deadline: self.lease.deadline,
+            expiring: self.lease.expiring,
             fencing_token: None,",
             replace: "            deadline: now
-                .saturating_add(self.ttl)
-                .saturating_sub(drift(self.ttl, self.clock_drift_factor)),
-            expiring: self.expiring,
+                .saturating_add(self.lease.ttl)
+                .saturating_sub(drift(self.lease.ttl, self.lease.clock_drift_factor)),
+            expiring: self.lease.expiring,
             fencing_token: None,",
         }],
         profile: "faulty",
