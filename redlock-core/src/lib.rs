@@ -31,6 +31,7 @@
 //! ```
 
 mod client;
+mod context;
 mod env;
 mod error;
 mod lease;

@@ -48,21 +48,26 @@ impl Client {
                 nodes.len()
             ))));
         }
-        let client = &self.shared;
-        let environment = &client.environment;
+        let client = &*self.shared;
+        let ClientShared {
+            context,
+            lines,
+            leases,
+        } = client;
+        let environment = &context.environment;
         let place = Place {
-            keys: request.resource.keys_under(&client.key_prefix)?,
+            keys: request.resource.keys_under(&context.key_prefix)?,
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             client.check_slots(&**node, &place.keys, request.fencing)?;
         }
-        let mut patience = Patience::new(environment, &request.retry, client.node_timeout)
+        let mut patience = Patience::new(environment, &request.retry, context.node_timeout)
             .with_splits(request.split_retries);
         let (mut turn, mut inheritance) = {
             // Boxed: standing in line costs more than that anyway, and would be a large part of every
             // acquisition's future.
-            let arrived = match Queued::arrive(client, place) {
+            let arrived = match Queued::arrive(lines, place) {
                 Arrival::Turn(turn, 0) => Ok(turn),
                 other => Err(Box::pin(client.wait(other, nodes, &mut patience))),
             };
@@ -79,10 +84,10 @@ impl Client {
             let timeout = patience.begin_attempt(environment, request.ttl);
             let keys = &turn.place().keys;
             let refused =
-                match attempt(client, nodes, request, keys, timeout, inheritance.take()).await {
+                match attempt(context, nodes, request, keys, timeout, inheritance.take()).await {
                     Outcome::Acquired(claim, terms) => {
                         let tenure = turn.hold(&terms, &claim.token);
-                        return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
+                        return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
                     }
                     Outcome::Refused(refused) => refused,
                 };
@@ -101,13 +106,13 @@ impl ClientShared {
         keys: &Resource,
         is_fenced: bool,
     ) -> Result<(), Invalid> {
-        let counters = is_fenced.then(|| counter_keys(keys, &self.key_prefix));
+        let counters = is_fenced.then(|| counter_keys(keys, &self.context.key_prefix));
         check_slots(node, keys, counters.as_ref())
     }
 
     /// Waits until it is the caller's turn.
     async fn wait(
-        self: &Arc<Self>,
+        &self,
         arrival: Arrival,
         nodes: &NodeSet,
         patience: &mut Patience<'_>,
@@ -133,13 +138,13 @@ impl ClientShared {
     /// and this waits for the lock to be free like anybody who was refused, and lets those go first then
     /// who had it longer ago. The next attempt is due at `next`, or when the patience says.
     async fn take_break(
-        self: &Arc<Self>,
+        &self,
         turn: &mut Turn,
         mut rounds: u32,
         mut next: Option<Moment>,
         patience: &mut Patience<'_>,
     ) {
-        let environment = &self.environment;
+        let environment = &self.context.environment;
         while rounds > 0 {
             let Some(seats) = self.comes_another(turn, rounds, patience).await else {
                 return;
@@ -167,19 +172,19 @@ impl ClientShared {
         rounds: u32,
         patience: &Patience<'_>,
     ) -> Option<u64> {
-        let clock = &*self.environment.clock;
-        let until = clock.now().saturating_add(self.node_timeout);
+        let clock = self.context.clock();
+        let until = clock.now().saturating_add(self.context.node_timeout);
         // The caller's own attempt has to have its time.
         let until = patience
             .last_attempt()
             .map_or(until, |last| until.min(last));
         let Place { keys, nodes } = turn.place().clone();
-        let token = self.tokens.fresh(&*self.environment.entropy);
+        let token = self.context.fresh_token();
         let question = Arc::new(Operation::new(keys, token, Want::Inspect));
         for left in (0..rounds).rev() {
             let timeout = until.saturating_since(clock.now());
             if timeout.is_zero() {
-                turn.gives_way(self.node_timeout, 0);
+                turn.gives_way(self.context.node_timeout, 0);
                 return None;
             }
             turn.gives_way(timeout, left + 1);
@@ -193,18 +198,18 @@ impl ClientShared {
             }
         }
         turn.nobody_came();
-        turn.gives_way(self.node_timeout, 0);
+        turn.gives_way(self.context.node_timeout, 0);
         None
     }
 
     /// Waits for the next attempt, or concludes.
     async fn pause(
-        self: &Arc<Self>,
+        &self,
         mut turn: Turn,
         refused: Box<Refused>,
         patience: &mut Patience<'_>,
     ) -> Result<Begun, AcquireError> {
-        let environment = &self.environment;
+        let environment = &self.context.environment;
         turn.refused(refused.began(), refused.so_far());
         let next = match patience.next_attempt(environment) {
             None if patience.minds_splits() && refused.is_split().await => {
@@ -237,29 +242,29 @@ impl ClientShared {
             self.take_break(&mut turn, rounds, Some(next), patience)
                 .await;
         }
-        if turn.attempt(self.node_timeout) {
+        if turn.attempt(self.context.node_timeout) {
             return Ok((turn, None));
         }
         // Nobody polled this for so long that another one took the turn.
         let place = turn.place().clone();
         let nodes = Arc::clone(&place.nodes);
         drop(turn);
-        let arrival = Queued::arrive(self, place);
+        let arrival = Queued::arrive(&self.lines, place);
         self.wait(arrival, &nodes, patience).await
     }
 
     /// Gives the claim of the lease before to the next holder.
     fn take_over(
-        self: &Arc<Self>,
+        &self,
         left: Inheritance,
         request: &Request,
         patience: &Patience<'_>,
         turn: Turn,
     ) -> Lease {
-        let terms = left.terms(self.environment.now());
+        let terms = left.terms(self.context.now());
         let claim = left.take_over();
         let tenure = turn.hold(&terms, &claim.token);
-        Lease::new(self, claim, request, patience, terms, tenure)
+        Lease::new(&self.leases, claim, request, patience, terms, tenure)
     }
 
     /// Why a caller who had enough did not get the lock.
@@ -269,7 +274,7 @@ impl ClientShared {
         verdict: Option<Verdict>,
         patience: &Patience<'_>,
     ) -> AcquireError {
-        let now = self.environment.now();
+        let now = self.context.now();
         let (attempts, waited) = (0, now.saturating_since(patience.began));
         match verdict {
             Some(Verdict::Held(token, until)) => {

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
@@ -21,8 +22,6 @@ use crate::waiting::budget::{Patience, attempt_time};
 use crate::waiting::handover::Inheritance;
 use crate::waiting::wakeup::Vigil;
 
-use super::ClientShared;
-
 pub(crate) enum Outcome {
     Acquired(Arc<Claim>, Terms),
     Refused(Box<Refused>),
@@ -30,7 +29,7 @@ pub(crate) enum Outcome {
 
 /// An attempt that failed. Its release is on the way to every node.
 pub(crate) struct Refused {
-    client: Arc<ClientShared>,
+    context: Arc<Context>,
     claim: Arc<Claim>,
     acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
@@ -55,25 +54,25 @@ struct Agreement {
 /// Asks for `request` once. What is left of a lease before gives way to it. Dropping this future drops
 /// the claim, which sends the release to every node, and what is left of the one before, likewise.
 pub(crate) async fn attempt(
-    client: &Arc<ClientShared>,
+    context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
     keys: &Resource,
     timeout: Duration,
     inheritance: Option<Box<Inheritance>>,
 ) -> Outcome {
-    let environment = &client.environment;
+    let environment = &context.environment;
     // The clock starts before the first byte is sent: from here on a node may be counting.
     let started = environment.now();
-    let token = client.tokens.fresh(&*environment.entropy);
+    let token = context.fresh_token();
     let counters = request.fencing.then(|| {
-        let keys = counter_keys(keys, &client.key_prefix);
+        let keys = counter_keys(keys, &context.key_prefix);
         (keys, Hint::of(nodes, || environment.clock.wall()))
     });
     let until = started.saturating_add(timeout);
     // Stragglers count for as long as the first keys last for certain, however little time the
     // caller has.
-    let straggles_until = started.saturating_add(attempt_time(client.node_timeout, request.ttl));
+    let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
     let predecessor = inheritance.as_ref().map(|left| left.give_way());
     let ttl = request.ttl;
@@ -95,7 +94,7 @@ pub(crate) async fn attempt(
         match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,
             // Boxed: it is rare, and would be a large part of every acquisition's future.
-            None => Box::pin(agree(client, &claim, &acquisition, until)).await,
+            None => Box::pin(agree(context, &claim, &acquisition, until)).await,
         }
     } else {
         Agreement::default()
@@ -122,7 +121,7 @@ pub(crate) async fn attempt(
     }
     let release = claim.release();
     Outcome::Refused(Box::new(Refused {
-        client: Arc::clone(client),
+        context: Arc::clone(context),
         claim,
         acquisition,
         release,
@@ -145,13 +144,8 @@ fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
 
 /// Takes the counters of a majority to one fencing token, by a second round. A node that drops out
 /// meanwhile is replaced by another one that granted.
-async fn agree(
-    client: &ClientShared,
-    claim: &Claim,
-    acquisition: &Round,
-    until: Moment,
-) -> Agreement {
-    let clock = &*client.environment.clock;
+async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {
+    let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
         // A counter that may be lost is no ground to stand on.
@@ -207,14 +201,14 @@ impl Refused {
         let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
             let Claim { nodes, keys, .. } = &*self.claim;
-            let clock = &self.client.environment.clock;
+            let clock = &self.context.environment.clock;
             Vigil::behind(clock, nodes, keys, &self.acquisition)
         })
     }
 
     /// What the nodes have said so far, for other callers.
     pub(crate) fn so_far(&self) -> AcquireError {
-        let waited = self.client.environment.now().saturating_since(self.started);
+        let waited = self.context.now().saturating_since(self.started);
         let votes = match &self.disagreement {
             Some(votes) => votes.clone(),
             None => self.acquisition.answers_now(&self.claim.nodes),
@@ -232,12 +226,7 @@ impl Refused {
         }
         acquisition.set_goal(Goal::All);
         let until = self.started.saturating_add(self.timeout);
-        before(
-            &*self.client.environment.clock,
-            until,
-            acquisition.decided(),
-        )
-        .await;
+        before(self.context.clock(), until, acquisition.decided()).await;
         // Who did not answer may have granted it to anyone.
         let tally = acquisition.tally();
         let unknown = tally.pending() + tally.failed;
@@ -252,7 +241,7 @@ impl Refused {
     /// Dropping this future loses the error and nothing else.
     pub(crate) async fn conclude(self: Box<Self>, patience: &Patience<'_>) -> AcquireError {
         let attempts = patience.attempts;
-        let environment = &self.client.environment;
+        let environment = &self.context.environment;
         let clock = &*environment.clock;
         let bounded = |from: Moment| {
             let until = from.saturating_add(self.timeout);

@@ -25,10 +25,10 @@ impl Client {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
-        let environment = &self.shared.environment;
+        let environment = &self.shared.context.environment;
         let until = environment.now().saturating_add(timeout);
-        let token = self.shared.tokens.fresh(&*environment.entropy);
-        let key = Resource::from("redlock:flush").with_prefix(&self.shared.key_prefix);
+        let token = self.shared.context.fresh_token();
+        let key = Resource::from("redlock:flush").with_prefix(&self.shared.context.key_prefix);
         let ttl = Duration::from_millis(1);
         let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
         // Each node by itself: one that hangs takes no time from the others.

@@ -8,11 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::timeout::before;
+use crate::context::Context;
 use crate::env::{Environment, Moment};
-use crate::lease::renew::Renewals;
+use crate::lease::Leases;
 use crate::model::token::TokenSource;
-use crate::quorum::round::Round;
 use crate::waiting::handover::Handover;
 use crate::waiting::{Limits, Lines};
 
@@ -28,13 +27,9 @@ pub struct Client {
 }
 
 pub(crate) struct ClientShared {
-    pub(crate) environment: Environment,
-    pub(crate) tokens: TokenSource,
-    pub(crate) node_timeout: Duration,
-    pub(crate) key_prefix: Box<[u8]>,
-    pub(crate) handover: Handover,
-    pub(crate) lines: Lines,
-    pub(crate) renewals: Renewals,
+    pub(crate) context: Arc<Context>,
+    pub(crate) lines: Arc<Lines>,
+    pub(crate) leases: Arc<Leases>,
 }
 
 /// What a client is set to.
@@ -87,17 +82,23 @@ impl Client {
 
     /// A client with settings of its own.
     pub fn with(environment: Environment, settings: Settings) -> Self {
-        let shared = ClientShared {
+        let context = Arc::new(Context {
             environment,
             tokens: TokenSource::new(),
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
-            handover: settings.handover,
-            lines: Lines::new(Limits {
-                a_line: settings.max_waiters_per_lock,
-                in_all: settings.max_waiters,
-            }),
-            renewals: Renewals::default(),
+        });
+        let limits = Limits {
+            a_line: settings.max_waiters_per_lock,
+            in_all: settings.max_waiters,
+        };
+        let lines = Lines::new(Arc::clone(&context), settings.handover, limits);
+        let lines = Arc::new(lines);
+        let leases = Leases::new(Arc::clone(&context), Arc::clone(&lines));
+        let shared = ClientShared {
+            context,
+            lines,
+            leases: Arc::new(leases),
         };
         Self {
             shared: Arc::new(shared),
@@ -106,12 +107,12 @@ impl Client {
 
     /// The current moment on this client's clock.
     pub fn now(&self) -> Moment {
-        self.shared.environment.now()
+        self.shared.context.now()
     }
 
     /// `host/pid`, as others see who holds a lock of this client.
     pub fn owner(&self) -> &str {
-        self.shared.tokens.owner()
+        self.shared.context.tokens.owner()
     }
 
     /// How many callers stand in line: each waits for another one of this client, and asks no node.
@@ -120,31 +121,10 @@ impl Client {
     }
 }
 
-impl ClientShared {
-    /// How long a caller whose turn it is may be late before the next one takes it: its future may not
-    /// be polled any more.
-    pub(crate) fn grace(&self) -> Duration {
-        self.node_timeout.saturating_mul(4)
-    }
-
-    /// By when one whose turn it is has to have done what takes `timeout`.
-    pub(crate) fn due(&self, timeout: Duration) -> Moment {
-        let now = self.environment.now();
-        now.saturating_add(timeout).saturating_add(self.grace())
-    }
-
-    /// Waits for `round`, at most for the node timeout from now.
-    pub(crate) async fn settle(&self, round: &Round, timeout: Duration) {
-        let clock = &*self.environment.clock;
-        let until = clock.now().saturating_add(timeout);
-        before(clock, until, round.decided()).await;
-    }
-}
-
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("node_timeout", &self.shared.node_timeout)
+            .field("node_timeout", &self.shared.context.node_timeout)
             .finish_non_exhaustive()
     }
 }

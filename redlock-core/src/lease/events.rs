@@ -21,12 +21,7 @@ impl LeaseHandle {
                 return over;
             }
             let deadline = self.shared.deadline();
-            before(
-                &*self.shared.client.environment.clock,
-                deadline,
-                pin!(changed),
-            )
-            .await;
+            before(self.shared.context().clock(), deadline, pin!(changed)).await;
         }
     }
 

@@ -45,7 +45,7 @@ impl LeaseHandle {
     /// keys for longer. The release deletes them all the same.
     pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
         let shared = &self.shared;
-        let until = shared.now().saturating_add(shared.client.node_timeout);
+        let until = shared.now().saturating_add(shared.context().node_timeout);
         self.extend_until(ttl, until).await
     }
 

@@ -42,7 +42,7 @@ impl Lease {
     /// As for [`extend`](LeaseHandle::extend); the lease stays joined until it is dropped.
     pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
         request.check()?;
-        let environment = &self.shared.client.environment.clone();
+        let environment = &self.shared.context().environment.clone();
         let whole = request
             .ttl
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
@@ -62,8 +62,11 @@ impl Lease {
             ))));
         }
         if self.validity() < wanted {
-            let mut patience =
-                Patience::new(environment, &request.retry, self.shared.client.node_timeout);
+            let mut patience = Patience::new(
+                environment,
+                &request.retry,
+                self.shared.context().node_timeout,
+            );
             loop {
                 let timeout = patience.begin_attempt(environment, request.ttl);
                 let until = environment.now().saturating_add(timeout);

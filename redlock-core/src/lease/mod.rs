@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-use crate::client::ClientShared;
+use crate::context::Context;
 use crate::env::{Clock, Moment};
 use crate::error::Over;
 use crate::model::request::Request;
@@ -27,10 +27,10 @@ use crate::quorum::fencing::FencingToken;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
 use crate::waiting::budget::Patience;
-use crate::waiting::{Place, Tenure, Turn};
+use crate::waiting::{Lines, Place, Tenure, Turn};
 use events::third_left;
 use observe::ObserveExtensions;
-use renew::Renewed;
+use renew::{Renewals, Renewed};
 
 /// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -54,8 +54,25 @@ pub struct LeaseHandle {
     pub(crate) generation: u64,
 }
 
+/// What all leases of a client share.
+pub(crate) struct Leases {
+    context: Arc<Context>,
+    lines: Arc<Lines>,
+    pub(crate) renewals: Renewals,
+}
+
+impl Leases {
+    pub(crate) fn new(context: Arc<Context>, lines: Arc<Lines>) -> Self {
+        Self {
+            context,
+            lines,
+            renewals: Renewals::default(),
+        }
+    }
+}
+
 pub(crate) struct LeaseShared {
-    pub(crate) client: Arc<ClientShared>,
+    pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
     resource: Resource,
     /// Of the request.
@@ -93,7 +110,7 @@ pub(crate) struct State {
 
 impl Lease {
     pub(crate) fn new(
-        client: &Arc<ClientShared>,
+        leases: &Arc<Leases>,
         claim: Arc<Claim>,
         request: &Request,
         patience: &Patience<'_>,
@@ -101,7 +118,7 @@ impl Lease {
         tenure: Tenure,
     ) -> Self {
         let shared = LeaseShared {
-            client: Arc::clone(client),
+            leases: Arc::clone(leases),
             claim,
             resource: request.resource.clone(),
             ttl: request.ttl,
@@ -201,7 +218,7 @@ impl LeaseHandle {
 
     /// How many callers of this client stand in line for the lock.
     pub fn waiting(&self) -> usize {
-        self.shared.client.lines.waiting_at(&self.shared.place())
+        self.shared.leases.lines.waiting_at(&self.shared.place())
     }
 
     /// The fencing token that came with the lock, where one was asked for. Hand it to the store
@@ -255,7 +272,7 @@ impl LeaseHandle {
     /// once the lease is over.
     pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
         let shared = &self.shared;
-        let timeout = shared.client.node_timeout.min(shared.ttl / 4);
+        let timeout = shared.context().node_timeout.min(shared.ttl / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
         let vouching = if is_settled {
             shared.claim.vouching()
@@ -298,7 +315,7 @@ impl LeaseHandle {
                 state.deadline = deadline;
                 state.expiring = third_left(granted, deadline);
                 if let Some(tenure) = &state.tenure {
-                    let lines = &self.shared.client.lines;
+                    let lines = &self.shared.leases.lines;
                     lines.prolong(&self.shared.place(), tenure, deadline);
                 }
             }
@@ -327,7 +344,7 @@ impl LeaseShared {
     /// Takes the turn of the line out of the lease.
     pub(crate) fn turn(&self, state: &mut State) -> Option<Turn> {
         let tenure = state.tenure.take()?;
-        Some(Turn::of(&self.client, self.place(), tenure))
+        Some(Turn::of(&self.leases.lines, self.place(), tenure))
     }
 
     fn place(&self) -> Place {
@@ -337,8 +354,12 @@ impl LeaseShared {
         }
     }
 
+    fn context(&self) -> &Context {
+        &self.leases.context
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.client.environment.clock
+        self.leases.context.clock()
     }
 
     pub(crate) fn now(&self) -> Moment {

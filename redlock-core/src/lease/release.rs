@@ -106,18 +106,18 @@ impl LeaseHandle {
 
     /// Waits until a majority is free of us, where a release was sent.
     async fn settled(&self, sent: Option<End>) -> Released {
-        let client = &self.shared.client;
+        let timeout = self.shared.context().node_timeout;
         match sent {
             None => Released::NotLast,
             Some(End::HandedOver) => Released::HandedOver,
             Some(End::Kept(round)) => {
                 if let Some(round) = round {
-                    client.settle(&round, client.node_timeout).await;
+                    round.settle(self.shared.clock(), timeout).await;
                 }
                 Released::LeftToExpire
             }
             Some(End::Released(round)) => {
-                client.settle(&round, client.node_timeout).await;
+                round.settle(self.shared.clock(), timeout).await;
                 if round.tally().is_free_of_us() {
                     Released::Confirmed
                 } else {

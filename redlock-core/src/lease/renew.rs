@@ -13,14 +13,13 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::client::ClientShared;
 use crate::env::Moment;
 use crate::env::caught::{log, unless_it_panics};
 use crate::error::{ExtendError, Over};
 use crate::model::request::{Renewal, Request, check_ttl, drift};
 
 use super::extend::Extending;
-use super::{Lease, LeaseHandle};
+use super::{Lease, LeaseHandle, Leases};
 
 /// A renewal that found no majority is tried again after a third of what is left, but not sooner.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
@@ -64,13 +63,13 @@ struct Entry {
 
 /// A holder's renewal. It ends when this is dropped.
 pub(crate) struct Renewed {
-    client: Arc<ClientShared>,
+    leases: Arc<Leases>,
     id: u64,
 }
 
 impl Drop for Renewed {
     fn drop(&mut self) {
-        let mut state = self.client.renewals.lock();
+        let mut state = self.leases.renewals.lock();
         let entry = state.entries.remove(&self.id);
         if let Some(entry) = &entry {
             state.due.remove(&(entry.due, self.id));
@@ -97,7 +96,7 @@ impl Lease {
             end,
             due,
         };
-        self.renewed = Some(Renewals::add(&self.shared.client, entry));
+        self.renewed = Some(Renewals::add(&self.shared.leases, entry));
     }
 }
 
@@ -128,8 +127,8 @@ impl Renewals {
         self.lock().entries.is_empty()
     }
 
-    fn add(client: &Arc<ClientShared>, entry: Entry) -> Renewed {
-        let renewals = &client.renewals;
+    fn add(leases: &Arc<Leases>, entry: Entry) -> Renewed {
+        let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {
             let mut state = renewals.lock();
             state.next_id += 1;
@@ -144,13 +143,13 @@ impl Renewals {
             )
         };
         if is_first {
-            let task = run(Arc::clone(client));
-            client.environment.spawner.spawn(Box::pin(task));
+            let task = run(Arc::clone(leases));
+            leases.context.environment.spawner.spawn(Box::pin(task));
         } else if is_sooner {
             renewals.sooner.notify_one();
         }
         Renewed {
-            client: Arc::clone(client),
+            leases: Arc::clone(leases),
             id,
         }
     }
@@ -224,26 +223,26 @@ impl Renewals {
 }
 
 /// Renews for as long as there is something to renew. Where that panics, it begins anew behind a pause.
-async fn run(client: Arc<ClientShared>) {
-    while unless_it_panics("the renewal of leases", renew(&client))
+async fn run(leases: Arc<Leases>) {
+    while unless_it_panics("the renewal of leases", renew(&leases))
         .await
         .is_none()
     {
-        let clock = &*client.environment.clock;
+        let clock = leases.context.clock();
         let again = clock.now().saturating_add(BEHIND_A_PANIC);
-        client.renewals.resume(again);
+        leases.renewals.resume(again);
         clock.sleep_until(again).await;
     }
 }
 
-async fn renew(client: &ClientShared) {
-    let (renewals, clock) = (&client.renewals, &*client.environment.clock);
+async fn renew(leases: &Leases) {
+    let (renewals, clock) = (&leases.renewals, leases.context.clock());
     let mut in_flight: Vec<InFlight> = Vec::new();
     loop {
         let now = clock.now();
         let room = MOST_IN_FLIGHT.saturating_sub(in_flight.len());
         for (id, lease, ttl, end) in renewals.take_due(now, room) {
-            match begin(client, id, lease, ttl, end, now) {
+            match begin(leases, id, lease, ttl, end, now) {
                 Some(begun) => in_flight.push(begun),
                 None => renewals.forget(id),
             }
@@ -252,7 +251,7 @@ async fn renew(client: &ClientShared) {
         let Ok(next) = renewals.next_due(in_flight.is_empty(), has_room) else {
             return;
         };
-        wait(client, &mut in_flight, next).await;
+        wait(leases, &mut in_flight, next).await;
         let (decided, rest) = in_flight.into_iter().partition(|one| one.is_decided);
         in_flight = rest;
         for one in decided {
@@ -266,9 +265,9 @@ async fn renew(client: &ClientShared) {
 }
 
 /// Waits until an extension is decided, or the next lease is due.
-async fn wait(client: &ClientShared, in_flight: &mut [InFlight], next: Option<Moment>) {
-    let clock = &*client.environment.clock;
-    let mut sooner = pin!(client.renewals.sooner.notified());
+async fn wait(leases: &Leases, in_flight: &mut [InFlight], next: Option<Moment>) {
+    let clock = leases.context.clock();
+    let mut sooner = pin!(leases.renewals.sooner.notified());
     let overdue = in_flight.iter().map(|one| one.until);
     let wakes_at = overdue.chain(next).min();
     let mut timer = wakes_at.map(|at| clock.sleep_until(at));
@@ -294,7 +293,7 @@ async fn wait(client: &ClientShared, in_flight: &mut [InFlight], next: Option<Mo
 
 /// Sends an extension; `None` where there is nothing to extend any more.
 fn begin(
-    client: &ClientShared,
+    leases: &Leases,
     id: u64,
     lease: LeaseHandle,
     ttl: Duration,
@@ -316,7 +315,7 @@ fn begin(
             return None;
         }
     };
-    let until = now.saturating_add(client.node_timeout);
+    let until = now.saturating_add(leases.context.node_timeout);
     Some(InFlight {
         id,
         is_last: now.saturating_add(ttl) >= end,

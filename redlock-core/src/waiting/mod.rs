@@ -23,17 +23,19 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 pub(crate) use line::Verdict;
 pub(crate) use queued::{Arrival, Ended, Queued};
 pub(crate) use turn::{Tenure, Turn};
 
+use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timers::wake;
 use crate::model::resource::Resource;
 use crate::node::{Node, NodeSet};
 use fairness::Cohort;
-use handover::Inheritance;
+use handover::{Handover, Inheritance};
 use line::{Line, Quiet, Status, Times};
 
 /// How many places are remembered at most for a moment after the last one has left.
@@ -86,8 +88,10 @@ pub(crate) struct Limits {
 
 /// All lines of a client. A place that nobody uses is forgotten.
 pub(crate) struct Lines {
-    state: Mutex<State>,
+    context: Arc<Context>,
+    handover: Handover,
     limits: Limits,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
@@ -142,11 +146,25 @@ enum Otherwise {
 }
 
 impl Lines {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(context: Arc<Context>, handover: Handover, limits: Limits) -> Self {
         Self {
-            state: Mutex::default(),
+            context,
+            handover,
             limits,
+            state: Mutex::default(),
         }
+    }
+
+    /// How long a caller whose turn it is may be late before the next one takes it: its future may not
+    /// be polled any more.
+    fn grace(&self) -> Duration {
+        self.context.node_timeout.saturating_mul(4)
+    }
+
+    /// By when one whose turn it is has to have done what takes `timeout`.
+    fn due(&self, timeout: Duration) -> Moment {
+        let now = self.context.now();
+        now.saturating_add(timeout).saturating_add(self.grace())
     }
 
     /// How many callers stand in all lines.

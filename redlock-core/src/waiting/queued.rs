@@ -5,16 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::client::ClientShared;
 use crate::env::{Moment, Sleep};
 
 use super::budget::Patience;
 use super::line::Times;
-use super::{Entered, Legacy, Look, Place, Turn, Verdict};
+use super::{Entered, Legacy, Lines, Look, Place, Turn, Verdict};
 
 /// A caller's place in a line. Dropping it leaves at once.
 pub(crate) struct Queued {
-    client: Arc<ClientShared>,
+    lines: Arc<Lines>,
     place: Place,
     /// Zero once its turn has come.
     ticket: u64,
@@ -40,15 +39,15 @@ pub(crate) enum Arrival {
 
 impl Queued {
     /// Comes to `place`.
-    pub(crate) fn arrive(client: &Arc<ClientShared>, place: Place) -> Arrival {
-        let now = client.environment.now();
-        let due = now.saturating_add(client.node_timeout.saturating_add(client.grace()));
-        match client.lines.enter(&place, now, due) {
+    pub(crate) fn arrive(lines: &Arc<Lines>, place: Place) -> Arrival {
+        let now = lines.context.now();
+        let due = now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace()));
+        match lines.enter(&place, now, due) {
             Entered::Turn(ticket, cohort, rounds) => {
-                Arrival::Turn(Turn::new(client, place, ticket, cohort), rounds)
+                Arrival::Turn(Turn::new(lines, place, ticket, cohort), rounds)
             }
             Entered::Queued(ticket) => Arrival::Queued(Self {
-                client: Arc::clone(client),
+                lines: Arc::clone(lines),
                 place,
                 ticket,
                 arrived: now,
@@ -65,13 +64,14 @@ impl Queued {
         let mut gives_up = None;
         poll_fn(|context| {
             loop {
-                let environment = &self.client.environment;
+                let environment = &self.lines.context.environment;
                 let now = environment.now();
                 let pause = patience.next_attempt(environment);
                 if pause.is_none() && gives_up.is_none() {
                     // An attempt that is under way, the one behind it, and one's own where nobody
                     // makes that.
-                    let verdict = now.saturating_add(self.client.node_timeout.saturating_mul(3));
+                    let verdict =
+                        now.saturating_add(self.lines.context.node_timeout.saturating_mul(3));
                     gives_up = Some(patience.end.map_or(verdict, |end| end.min(verdict)));
                 }
                 let wants = gives_up.map(|_| self.arrived);
@@ -99,16 +99,14 @@ impl Queued {
     }
 
     fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> Look {
-        let client = &self.client;
+        let lines = &self.lines;
         let times = Times {
             now,
-            due: now.saturating_add(client.node_timeout.saturating_add(client.grace())),
-            poked_due: now.saturating_add(client.node_timeout),
+            due: now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace())),
+            poked_due: now.saturating_add(lines.context.node_timeout),
         };
         let waker = context.waker();
-        client
-            .lines
-            .look(&self.place, self.ticket, waker, wants, times)
+        lines.look(&self.place, self.ticket, waker, wants, times)
     }
 
     fn sleep(
@@ -118,7 +116,10 @@ impl Queued {
         context: &mut Context<'_>,
     ) -> Poll<()> {
         if timer.as_ref().is_none_or(|(at, _)| *at != until) {
-            *timer = Some((until, self.client.environment.clock.sleep_until(until)));
+            *timer = Some((
+                until,
+                self.lines.context.environment.clock.sleep_until(until),
+            ));
         }
         let Some((_, sleep)) = timer else {
             return Poll::Pending;
@@ -132,7 +133,7 @@ impl Queued {
 
     fn turn(&mut self, legacy: &Legacy) -> Turn {
         let ticket = std::mem::replace(&mut self.ticket, 0);
-        Turn::new(&self.client, self.place.clone(), ticket, legacy.cohort)
+        Turn::new(&self.lines, self.place.clone(), ticket, legacy.cohort)
     }
 }
 
@@ -141,7 +142,7 @@ impl Drop for Queued {
         if self.ticket == 0 {
             return;
         }
-        if let Some(legacy) = self.client.lines.leave(&self.place, self.ticket) {
+        if let Some(legacy) = self.lines.leave(&self.place, self.ticket) {
             // The turn had come, and goes on to the next, with all that came with it.
             let mut turn = self.turn(&legacy);
             turn.decline(legacy);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::client::ClientShared;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
@@ -17,11 +16,11 @@ use crate::quorum::terms::Terms;
 use super::fairness::{Cohort, mark};
 use super::handover::Inheritance;
 use super::line::{IsWanted, Line, Quiet};
-use super::{Legacy, Otherwise, Place};
+use super::{Legacy, Lines, Otherwise, Place};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
-    client: Arc<ClientShared>,
+    lines: Arc<Lines>,
     place: Place,
     tenure: Tenure,
     /// How many rounds of a break are left, for the next one where this one goes.
@@ -36,20 +35,15 @@ pub(crate) struct Tenure {
 }
 
 impl Turn {
-    pub(super) fn new(
-        client: &Arc<ClientShared>,
-        place: Place,
-        ticket: u64,
-        cohort: Cohort,
-    ) -> Self {
-        Self::of(client, place, Tenure { ticket, cohort })
+    pub(super) fn new(lines: &Arc<Lines>, place: Place, ticket: u64, cohort: Cohort) -> Self {
+        Self::of(lines, place, Tenure { ticket, cohort })
     }
 
     /// The turn that a lease at `place` has kept.
-    pub(crate) fn of(client: &Arc<ClientShared>, place: Place, tenure: Tenure) -> Self {
-        let client = Arc::clone(client);
+    pub(crate) fn of(lines: &Arc<Lines>, place: Place, tenure: Tenure) -> Self {
+        let lines = Arc::clone(lines);
         Self {
-            client,
+            lines,
             place,
             tenure,
             rounds: 0,
@@ -62,14 +56,14 @@ impl Turn {
 
     /// `None` where the turn was taken away.
     fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        let lines = &self.client.lines;
+        let lines = &self.lines;
         lines.with_turn(&self.place, self.tenure.ticket, change)
     }
 
     /// Says that the nodes are asked now, for `timeout` at most. False where the turn was taken away
     /// meanwhile.
     pub(crate) fn attempt(&self, timeout: Duration) -> bool {
-        let due = self.client.due(timeout);
+        let due = self.lines.due(timeout);
         self.change(|line| line.attempt(due)).is_some()
     }
 
@@ -77,7 +71,7 @@ impl Turn {
     /// what the nodes say still does.
     pub(crate) fn gives_way(&mut self, timeout: Duration, rounds: u32) {
         self.rounds = rounds;
-        let due = self.client.due(timeout);
+        let due = self.lines.due(timeout);
         self.change(|line| line.gives_way(due));
     }
 
@@ -107,7 +101,7 @@ impl Turn {
     /// ago; none once the next attempt is `due` anyway.
     pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
         let rounds = self.tenure.cohort.comes_free();
-        if due <= self.client.environment.now() {
+        if due <= self.lines.context.now() {
             return 0;
         }
         rounds
@@ -119,7 +113,7 @@ impl Turn {
     where
         F: Future<Output = ()>,
     {
-        let due = until.saturating_add(self.client.grace());
+        let due = until.saturating_add(self.lines.grace());
         let wanted = poll_fn(|context| {
             if free.as_mut().poll(context).is_ready() {
                 return Poll::Ready(true);
@@ -131,7 +125,7 @@ impl Turn {
                 Some(Ok(())) => Poll::Pending,
             }
         });
-        let clock = &*self.client.environment.clock;
+        let clock = self.lines.context.clock();
         before(clock, until, wanted).await.unwrap_or(false)
     }
 
@@ -142,7 +136,7 @@ impl Turn {
         concerned.into_iter().flatten().for_each(wake);
         let cohort = &mut self.tenure.cohort;
         let took = terms.granted_at.saturating_since(terms.acquired_at);
-        cohort.holds(self.client.environment.now(), took);
+        cohort.holds(self.lines.context.now(), took);
         let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
         Tenure {
             ticket,
@@ -155,8 +149,8 @@ impl Turn {
     /// then the turn to be [ended](Self::end).
     pub(crate) fn hand_over(&mut self, inheritance: Inheritance) -> Option<Inheritance> {
         let cohort = self.tenure.cohort;
-        let now = self.client.environment.now();
-        if cohort.is_over(&self.client.handover, now) {
+        let now = self.lines.context.now();
+        if cohort.is_over(&self.lines.handover, now) {
             return Some(inheritance);
         }
         let mut inheritance = Some(inheritance);
@@ -171,8 +165,8 @@ impl Turn {
     /// The lease was released. Whoever is next lets others go first.
     pub(crate) fn end(mut self) {
         let cohort = self.tenure.cohort;
-        let now = self.client.environment.now();
-        let alone = cohort.is_alone(&self.client.handover, now);
+        let now = self.lines.context.now();
+        let alone = cohort.is_alone(&self.lines.handover, now);
         let otherwise = alone.map_or(Otherwise::Forget, |(rounds, cohort)| {
             let until = now.saturating_add(cohort.lull());
             Otherwise::Keep(Quiet {
@@ -199,8 +193,8 @@ impl Turn {
     fn pass(&mut self, otherwise: Otherwise, legacy: impl FnOnce() -> Legacy) {
         let ticket = self.tenure.ticket;
         if ticket != 0 {
-            let due = self.client.due(self.client.node_timeout);
-            let lines = &self.client.lines;
+            let due = self.lines.due(self.lines.context.node_timeout);
+            let lines = &self.lines;
             let is_passed = lines.pass(&self.place, ticket, due, otherwise, legacy);
             if is_passed || !matches!(otherwise, Otherwise::Stay) {
                 self.tenure.ticket = 0;

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
+use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
@@ -213,6 +215,12 @@ impl Round {
     /// Completes when the goal is met. Without a bound of its own: the caller has one.
     pub(crate) fn decided(&self) -> Decided<'_> {
         Decided { round: self }
+    }
+
+    /// Waits until the goal is met, for `timeout` at most.
+    pub(crate) async fn settle(&self, clock: &dyn Clock, timeout: Duration) {
+        let until = clock.now().saturating_add(timeout);
+        before(clock, until, self.decided()).await;
     }
 
     /// Waits for more than was first asked for.

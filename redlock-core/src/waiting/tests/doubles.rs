@@ -5,7 +5,7 @@ use crate::model::token::OwnerToken;
 
 /// A client of the same nodes that draws what the scene's own does.
 fn double(scene: &Scene) -> Client {
-    let clock = Arc::clone(&scene.client.shared.environment.clock);
+    let clock = Arc::clone(&scene.client.shared.context.environment.clock);
     let environment = Environment {
         clock,
         entropy: Arc::new(Counting(1.into())),

@@ -135,12 +135,12 @@ fn a_renewed_lock_is_renewed_no_more_once_it_was_handed_over() {
     renewed.renewal = Renewal::Unlimited;
     let request = waiting();
     let lease = scene.acquired(&renewed);
-    assert!(!scene.client.shared.renewals.is_empty());
+    assert!(!scene.client.shared.leases.renewals.is_empty());
     let mut next = scene.acquire(&request);
     assert!(is_waiting(&mut next));
     released(lease);
     let next = acquired(&mut next);
-    assert!(scene.client.shared.renewals.is_empty());
+    assert!(scene.client.shared.leases.renewals.is_empty());
     drop(next);
 }
 

@@ -6,7 +6,7 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CLIENT: &str = "redlock-core/src/client/mod.rs";
+const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
 const NOTICE: &str = "redlock-core/src/lease/events.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
@@ -49,7 +49,7 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "stragglers-count-whenever-they-come",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "started.saturating_add(attempt_time(client.node_timeout, request.ttl));",
+            find: "started.saturating_add(attempt_time(context.node_timeout, request.ttl));",
             replace: "started.saturating_add(request.ttl);",
         }],
         profile: "wild",
@@ -118,10 +118,10 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "a-release-waits-for-ever",
         patches: &[Patch {
-            file: CLIENT,
-            find: "        before(clock, until, round.decided()).await;\n",
+            file: ROUND,
+            find: "        before(clock, until, self.decided()).await;\n",
             replace: "        let _ = before(clock, until, std::future::ready(())).await;
-        round.decided().await;\n",
+        self.decided().await;\n",
         }],
         profile: "faulty",
         breaks: Invariant::Settles,

@@ -153,7 +153,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-without-end",
         patches: &[Patch {
             file: TURN,
-            find: "if cohort.is_over(&self.client.handover, now) {",
+            find: "if cohort.is_over(&self.lines.handover, now) {",
             replace: "if cohort.is_over(&crate::Handover { most: u32::MAX, longest: crate::MIN_TTL * 1_000_000 }, now) {",
         }],
         profile: "calm",
@@ -255,7 +255,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
                     let tenure = turn.hold(&terms, &claim.token);
-                    return Ok(Lease::new(client, claim, request, &patience, terms, tenure));
+                    return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
                 }
             }
 ",

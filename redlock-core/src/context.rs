@@ -1,0 +1,32 @@
+//! What every part of a client uses.
+
+use std::time::Duration;
+
+use crate::env::{Clock, Environment, Moment};
+use crate::model::token::{OwnerToken, TokenSource};
+
+/// The client's environment, its source of tokens, and the settings that every part of it obeys. A
+/// setting that concerns one part only is with that part.
+pub(crate) struct Context {
+    pub(crate) environment: Environment,
+    pub(crate) tokens: TokenSource,
+    /// How long an attempt that finds no majority waits for answers.
+    pub(crate) node_timeout: Duration,
+    /// Comes before each name of a resource.
+    pub(crate) key_prefix: Box<[u8]>,
+}
+
+impl Context {
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.environment.clock
+    }
+
+    /// The current moment on the client's clock.
+    pub(crate) fn now(&self) -> Moment {
+        self.environment.now()
+    }
+
+    pub(crate) fn fresh_token(&self) -> OwnerToken {
+        self.tokens.fresh(&*self.environment.entropy)
+    }
+}
