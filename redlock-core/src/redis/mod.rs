@@ -7,6 +7,7 @@
 mod address;
 mod cluster;
 mod connection;
+mod options;
 mod protocol;
 mod sentinel;
 mod server;
@@ -14,73 +15,22 @@ mod tracking;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use address::RedisAddress;
 pub use connection::tls::TlsOptions;
-pub use connection::vetting::Vetting;
+pub use options::{RedisOptions, Vetting};
 #[cfg(feature = "simulation")]
 pub(crate) use protocol::scripts::all as scripts;
 
 use crate::env::io_thread::IoThread;
-use crate::node::observe::ObserveAnswers;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
 use crate::node::{EpochListener, Node, NodeStatus, NodeTime, NodeVitals, Reply};
-use crate::restart_check::Fleet;
+use crate::waiting::wakeup::Watch;
 use address::Place;
 use cluster::Cluster;
 use server::inbox::Submission;
 use server::link::Link;
-
-/// How a Redis node's driver behaves.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RedisOptions {
-    /// How long one attempt to connect, handshake included, may take.
-    pub connect_timeout: Duration,
-    /// When an answer has been out for so long, the node votes no at once until it answers again.
-    pub suspect_after: Duration,
-    /// When an answer has been out for so long, the connection is given up and made anew.
-    pub dead_after: Duration,
-    /// An idle connection is tried so often, so that one that died in silence is replaced before
-    /// anybody needs it. A node of a fleet is checked so often, idle or not.
-    pub heartbeat: Duration,
-    /// A node has a second connection while somebody waits for a lock, on which the server tells of
-    /// released ones. It is closed when nobody has waited for so long; and a server that will not tell
-    /// is asked again after so long.
-    pub watch_idle: Duration,
-    /// How many operations may be in flight; beyond that the node votes no at once.
-    pub max_in_flight: usize,
-    /// The nodes that this one is guarded with: whether it may have forgotten locks, whether its
-    /// clock steps, what kind of server it is. Without a fleet nobody asks.
-    pub fleet: Option<Arc<Fleet>>,
-    /// What becomes of a server that a lock cannot rely on.
-    pub vetting: Vetting,
-    /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
-    /// promoted. Then a restart needs no quarantine. Means nothing for an address that
-    /// [fails over](RedisAddress::fails_over).
-    pub trust_aof: bool,
-    /// Who is told how long each answer took.
-    pub answers: Option<Arc<dyn ObserveAnswers>>,
-}
-
-impl Default for RedisOptions {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(1),
-            suspect_after: Duration::from_millis(200),
-            dead_after: Duration::from_secs(5),
-            heartbeat: Duration::from_secs(10),
-            watch_idle: Duration::from_secs(30),
-            max_in_flight: 16_384,
-            fleet: None,
-            vetting: Vetting::Refuse,
-            trust_aof: false,
-            answers: None,
-        }
-    }
-}
 
 /// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once what was
 /// submitted has been sent.

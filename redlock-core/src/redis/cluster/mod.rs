@@ -26,9 +26,9 @@ use crate::node::operation::{Operation, SharedOperation, Want};
 use crate::node::watch::Watch;
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
 
-use super::RedisOptions;
 use super::address::{RedisAddress, Server};
 use super::connection::handshake::not_connected;
+use super::options::RedisOptions;
 use super::server::inbox::{Owed, Route, Submission};
 use super::server::link::Link;
 use super::server::metrics::Pulse;

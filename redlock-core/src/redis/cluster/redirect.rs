@@ -7,7 +7,8 @@ use crate::env::caught::log;
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, Reply};
 use crate::redis::connection::handshake::not_connected;
-use crate::redis::connection::vetting::{Facts, Vetting, refused};
+use crate::redis::connection::vetting::{Facts, refused};
+use crate::redis::options::Vetting;
 use crate::redis::protocol::wire::Value;
 use crate::redis::server::inbox::{Owed, Route, Submission};
 

@@ -4,17 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::node::{NodeError, NodeErrorKind};
-
-/// What becomes of a server that a lock cannot rely on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Vetting {
-    /// It does not vote, and says why.
-    #[default]
-    Refuse,
-    /// It votes all the same, and the log says why it should not.
-    Warn,
-}
+use crate::redis::options::Vetting;
 
 /// What is known of the server at the other end of a connection, as far as its ACL lets it tell.
 #[expect(

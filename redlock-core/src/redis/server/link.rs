@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::env::Clock;
 use crate::env::io_thread::IoThread;
 use crate::node::{NodeTime, NodeVitals};
-use crate::redis::RedisOptions;
 use crate::redis::address::RedisAddress;
 use crate::redis::cluster::Part;
+use crate::redis::options::RedisOptions;
 use crate::redis::tracking::Lookout;
 
 use super::driver::Driver;

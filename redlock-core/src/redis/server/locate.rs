@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::RedisOptions;
 use crate::redis::address::{Place, RedisAddress, Server};
 use crate::redis::connection::handshake::not_connected;
+use crate::redis::options::RedisOptions;
 use crate::redis::sentinel::{Listening, Named, ask};
 
 use super::driver::jittered;

@@ -13,9 +13,9 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::RedisOptions;
 use crate::redis::address::{Endpoint, RedisAddress};
 use crate::redis::connection::handshake::{Connected, Curiosity, connect, not_connected};
+use crate::redis::options::RedisOptions;
 use crate::redis::tracking::Lookout;
 #[cfg(feature = "simulation")]
 pub(in crate::redis) use crate::simulation::chance;

@@ -4,7 +4,8 @@ use tokio::time::Instant;
 
 use crate::env::caught::log;
 use crate::node::NodeError;
-use crate::redis::connection::vetting::{Facts, Vetting, refused};
+use crate::redis::connection::vetting::{Facts, refused};
+use crate::redis::options::Vetting;
 use crate::redis::protocol::wire::Value;
 
 use super::{Purpose, Serve};

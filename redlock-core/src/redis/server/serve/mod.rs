@@ -22,9 +22,9 @@ use tokio::time::{Instant, Sleep};
 
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, NodeErrorKind, Reply};
-use crate::redis::RedisOptions;
 use crate::redis::connection::handshake::{Connected, describe};
 use crate::redis::connection::socket::{Reader, Writer};
+use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Tongue, encoded};
 use crate::redis::protocol::wire::Received;
 use debts::Debts;

@@ -1,0 +1,69 @@
+//! The options of a Redis node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::node::observe::ObserveAnswers;
+use crate::restart_check::Fleet;
+
+/// How a Redis node's driver behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RedisOptions {
+    /// The longest time for one attempt to connect, handshake included.
+    pub connect_timeout: Duration,
+    /// If an answer is outstanding for this long, the node votes no at once until it answers again.
+    pub suspect_after: Duration,
+    /// If an answer is outstanding for this long, the driver closes the connection and makes a new
+    /// one.
+    pub dead_after: Duration,
+    /// The interval at which an idle connection is tested, so that a connection that died in silence
+    /// is replaced before a lock needs it. A node of a fleet is checked at this interval, idle or
+    /// not.
+    pub heartbeat: Duration,
+    /// A node has a second connection while a caller waits for a lock, on which the server tells of
+    /// released locks. The connection is closed when no caller has waited for this long. A server
+    /// that refuses to tell is asked again after this long.
+    pub watch_idle: Duration,
+    /// The most operations in flight; beyond that the node votes no at once.
+    pub max_in_flight: usize,
+    /// The nodes that this one is guarded with: whether it may have forgotten locks, whether its
+    /// clock steps, what kind of server it is. Without a fleet none of this is checked.
+    pub fleet: Option<Arc<Fleet>>,
+    /// What happens to a server that a lock cannot rely on.
+    pub vetting: Vetting,
+    /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
+    /// promoted. Then a restart needs no quarantine. Has no effect for an address that
+    /// [fails over](crate::RedisAddress::fails_over).
+    pub trust_aof: bool,
+    /// The observer that is told how long each answer took.
+    pub answers: Option<Arc<dyn ObserveAnswers>>,
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(1),
+            suspect_after: Duration::from_millis(200),
+            dead_after: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(10),
+            watch_idle: Duration::from_secs(30),
+            max_in_flight: 16_384,
+            fleet: None,
+            vetting: Vetting::Refuse,
+            trust_aof: false,
+            answers: None,
+        }
+    }
+}
+
+/// What happens to a server that a lock cannot rely on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Vetting {
+    /// It does not vote, and says why.
+    #[default]
+    Refuse,
+    /// It votes, and the log says why it should not.
+    Warn,
+}
