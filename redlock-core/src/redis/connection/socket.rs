@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, tcp};
 #[cfg(unix)]
@@ -27,19 +26,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// The half of a connection that the driver reads.
 pub(in crate::redis) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-
-/// So much is read at once, as far as it is there.
-pub(super) const READ_AT_ONCE: usize = 16 * 1024;
-
-/// Makes room for the next read. Nothing is allocated or moved as long as half of the room is left,
-/// or what was read has been dealt with.
-pub(in crate::redis) fn make_room(input: &mut BytesMut) {
-    let left = input.capacity() - input.len();
-    if left < READ_AT_ONCE / 2 {
-        let wanted = READ_AT_ONCE.saturating_sub(input.len());
-        input.reserve(wanted.max(READ_AT_ONCE / 2));
-    }
-}
 
 /// The half of a connection that driver and callers write to, one at a time.
 pub(in crate::redis) trait Writer: Send + Sync {

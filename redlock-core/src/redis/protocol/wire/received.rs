@@ -2,7 +2,7 @@
 
 use bytes::{Buf as _, BytesMut};
 
-use crate::redis::connection::socket::make_room;
+use crate::redis::protocol::read_buffer::make_room;
 
 use super::{Cursor, DEEPEST, Digits, Malformed, Protocol, Stop, Value, decode};
 
