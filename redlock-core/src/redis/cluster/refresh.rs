@@ -11,9 +11,9 @@ use tokio::time::{Instant, timeout};
 use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
+use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
 use crate::redis::connection::handshake::{dial, exchange, greet, not_connected};
 use crate::redis::protocol::wire::{Value, pack};
-use crate::redis::server::driver::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
 
 use super::super::address::Server;
 use super::layout::{Health, Layout};

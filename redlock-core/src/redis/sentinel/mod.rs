@@ -20,10 +20,10 @@ use crate::node::NodeError;
 use crate::quorum::majority;
 
 use super::address::{Endpoint, Sentinel, Server, is_host};
+use super::connection::backoff::jittered;
 use super::connection::handshake::{broken, dial, exchange, greet, not_connected, pairs, send};
 use super::connection::socket::Stream;
 use super::protocol::wire::{Value, decode, pack};
-use super::server::driver::jittered;
 
 /// What sentinels say of a master.
 #[derive(Clone)]

@@ -28,11 +28,10 @@ use crate::node::NodeError;
 use crate::node::watch::Watch;
 
 use super::address::{Endpoint, Login, Place, RedisAddress, Server};
+use super::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
 use super::connection::handshake::{dial, not_connected};
 use super::connection::socket::Stream;
 use super::options::RedisOptions;
-use super::server::driver::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
-use super::server::inbox::HasEnded;
 use connection::{Ended, Post};
 use keys::Roll;
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use rand::RngExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use crate::env::caught::{log, unless_it_panics};
@@ -14,21 +13,15 @@ use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::{Endpoint, RedisAddress};
+use crate::redis::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
 use crate::redis::connection::handshake::{Connected, Curiosity, connect, not_connected};
 use crate::redis::options::RedisOptions;
 use crate::redis::tracking::Lookout;
-#[cfg(feature = "simulation")]
-pub(in crate::redis) use crate::simulation::chance;
 
-use super::inbox::{HasEnded, Inbox};
+use super::inbox::Inbox;
 use super::locate::{Located, locate, moved};
 use super::restart_check::Warden;
 use super::serve::{Ended, Serve};
-
-/// The first pause before another attempt to connect; it doubles up to [`LONGEST_PAUSE`].
-pub(in crate::redis) const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// A server that came back is noticed within this.
-pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Driver {
     pub(super) name: Arc<str>,
@@ -214,17 +207,6 @@ impl Drop for Driver {
             self.lookout.node_has_left();
         }
     }
-}
-
-/// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
-pub(in crate::redis) fn jittered(pause: Duration) -> Duration {
-    pause.mul_f64(chance().random_range(0.5..=1.0))
-}
-
-/// What decides where nothing but a random choice is wanted. A simulation brings its own.
-#[cfg(not(feature = "simulation"))]
-pub(in crate::redis) fn chance() -> impl rand::Rng {
-    rand::rng()
 }
 
 #[cfg(all(test, unix))]

@@ -20,6 +20,7 @@ use crate::env::caught::caught;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::cluster::Part;
+use crate::redis::connection::backoff::HasEnded;
 use crate::redis::connection::socket::Writer;
 use crate::redis::protocol::command::Tongue;
 use state::{Direct, End, Gate, State, Written};
@@ -370,10 +371,6 @@ pub(in crate::redis) enum Taken {
     /// The server is no part of its Cluster any more.
     Retired,
 }
-
-/// Whether the node was dropped.
-#[derive(Clone, Copy)]
-pub(in crate::redis) struct HasEnded(pub(in crate::redis) bool);
 
 #[cfg(test)]
 mod tests;

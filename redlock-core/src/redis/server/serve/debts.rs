@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use crate::env::caught::log;
 use crate::node::{NodeError, NodeErrorKind};
+use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::redis::protocol::command::encoded;
 
-use super::super::driver::{FIRST_PAUSE, LONGEST_PAUSE};
 use super::super::inbox::Owed;
 use super::{Purpose, Serve};
 
