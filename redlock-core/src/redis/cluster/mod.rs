@@ -27,7 +27,7 @@ use crate::node::watch::Watch;
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
 
 use super::address::{RedisAddress, Server};
-use super::connection::handshake::not_connected;
+use super::connection::errors::not_connected;
 use super::options::RedisOptions;
 use super::server::inbox::{Owed, Route, Submission};
 use super::server::link::Link;

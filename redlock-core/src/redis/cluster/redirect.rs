@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::env::caught::log;
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, Reply};
-use crate::redis::connection::handshake::not_connected;
+use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::vetting::{Facts, refused};
 use crate::redis::options::Vetting;
 use crate::redis::protocol::wire::Value;

@@ -12,7 +12,8 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
-use crate::redis::connection::handshake::{dial, exchange, greet, not_connected};
+use crate::redis::connection::errors::not_connected;
+use crate::redis::connection::handshake::{dial, exchange, greet};
 use crate::redis::protocol::wire::{Value, pack};
 
 use super::super::address::Server;

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::node::{NodeError, NodeErrorKind};
+use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
 use crate::redis::protocol::command::Dialect;
 use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
+use super::errors::{CLOSED, broken, not_connected};
 use super::socket::{Reader, Socket, Stream, Writer};
-#[cfg(feature = "tls")]
-use super::tls::explain;
 use super::vetting::Facts;
 
 /// A connection that is logged in and understood.
@@ -257,12 +256,6 @@ pub(in crate::redis) async fn send(stream: &mut dyn Stream, command: &[u8]) -> i
     stream.flush().await
 }
 
-pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
-
-pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
-    NodeError::unsent(NodeErrorKind::NotConnected, detail)
-}
-
 fn not_redis(answer: &[u8]) -> NodeError {
     // How an alert begins.
     if answer.starts_with(b"\x15\x03") {
@@ -279,22 +272,4 @@ fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
         return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
     }
     error
-}
-
-pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
-    not_connected(describe(error))
-}
-
-/// `connection refused` rather than `Connection refused (os error 111)`.
-pub(in crate::redis) fn describe(error: &io::Error) -> String {
-    #[cfg(feature = "tls")]
-    if let Some(reason) = explain(error) {
-        return reason;
-    }
-    match (error.raw_os_error(), error.kind()) {
-        // Also where TLS has a word of its own for it, and it was not said.
-        (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
-        (Some(_), kind) => kind.to_string(),
-        (None, _) => error.to_string(),
-    }
 }

@@ -2,6 +2,7 @@
 //! rely on the server.
 
 pub(super) mod backoff;
+pub(super) mod errors;
 pub(super) mod handshake;
 pub(super) mod socket;
 pub(super) mod tls;

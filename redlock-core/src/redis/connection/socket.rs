@@ -14,9 +14,9 @@ use tokio_rustls::client::TlsStream;
 use crate::node::NodeError;
 use crate::redis::address::{Endpoint, Server};
 
-use super::handshake::broken;
+use super::errors::broken;
 #[cfg(not(unix))]
-use super::handshake::not_connected;
+use super::errors::not_connected;
 #[cfg(feature = "tls")]
 use super::tls::TlsWriter;
 

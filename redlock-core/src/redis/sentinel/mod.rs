@@ -21,7 +21,8 @@ use crate::quorum::majority;
 
 use super::address::{Endpoint, Sentinel, Server, is_host};
 use super::connection::backoff::jittered;
-use super::connection::handshake::{broken, dial, exchange, greet, not_connected, pairs, send};
+use super::connection::errors::{broken, not_connected};
+use super::connection::handshake::{dial, exchange, greet, pairs, send};
 use super::connection::socket::Stream;
 use super::protocol::wire::{Value, decode, pack};
 

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::{Place, RedisAddress, Server};
 use crate::redis::connection::backoff::jittered;
-use crate::redis::connection::handshake::not_connected;
+use crate::redis::connection::errors::not_connected;
 use crate::redis::options::RedisOptions;
 use crate::redis::sentinel::{Listening, Named, ask};
 

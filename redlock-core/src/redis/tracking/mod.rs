@@ -29,7 +29,8 @@ use crate::node::watch::Watch;
 
 use super::address::{Endpoint, Login, Place, RedisAddress, Server};
 use super::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
-use super::connection::handshake::{dial, not_connected};
+use super::connection::errors::not_connected;
+use super::connection::handshake::dial;
 use super::connection::socket::Stream;
 use super::options::RedisOptions;
 use connection::{Ended, Post};

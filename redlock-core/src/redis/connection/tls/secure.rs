@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use crate::env::caught::log;
 use crate::model::invalid::Invalid;
 use crate::node::NodeError;
-use crate::redis::connection::handshake::{describe, not_connected};
+use crate::redis::connection::errors::{describe, not_connected};
 use crate::redis::connection::socket::Writer;
 
 use super::TlsOptions;

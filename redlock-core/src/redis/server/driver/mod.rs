@@ -14,7 +14,8 @@ use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::{Endpoint, RedisAddress};
 use crate::redis::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
-use crate::redis::connection::handshake::{Connected, Curiosity, connect, not_connected};
+use crate::redis::connection::errors::not_connected;
+use crate::redis::connection::handshake::{Connected, Curiosity, connect};
 use crate::redis::options::RedisOptions;
 use crate::redis::tracking::Lookout;
 

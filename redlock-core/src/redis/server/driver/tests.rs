@@ -210,7 +210,7 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     drop(peer);
     let _peer = server.accept().await;
     let reason = until(&inbox, false).await;
-    assert_eq!(reason, crate::redis::connection::handshake::CLOSED);
+    assert_eq!(reason, crate::redis::connection::errors::CLOSED);
     driver.abort();
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::env::caught::caught;
 use crate::node::{Answer, NodeError, NodeErrorKind};
-use crate::redis::connection::handshake::{CLOSED, describe};
+use crate::redis::connection::errors::{CLOSED, describe};
 use crate::redis::protocol::command::{
     encode_with_text, interpret, is_clock_apart, is_marker_gone, is_noscript, is_of_replica,
 };

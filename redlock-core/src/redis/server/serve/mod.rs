@@ -22,7 +22,8 @@ use tokio::time::{Instant, Sleep};
 
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, NodeErrorKind, Reply};
-use crate::redis::connection::handshake::{Connected, describe};
+use crate::redis::connection::errors::describe;
+use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::{Reader, Writer};
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Tongue, encoded};

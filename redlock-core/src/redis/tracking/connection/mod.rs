@@ -18,7 +18,7 @@ use crate::node::watch::Watch;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::Login;
 use crate::redis::connection::backoff::HasEnded;
-use crate::redis::connection::handshake::{CLOSED, describe};
+use crate::redis::connection::errors::{CLOSED, describe};
 use crate::redis::connection::socket::Stream;
 use crate::redis::protocol::read_buffer::make_room;
 use crate::redis::protocol::wire::{Value, decode_resp3, pack};

@@ -1,0 +1,36 @@
+//! Why there is no connection, in words for the log and for callers.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::node::{NodeError, NodeErrorKind};
+
+#[cfg(feature = "tls")]
+use super::tls::explain;
+
+/// The detail if the server closed the connection.
+pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
+
+/// An error for an operation that was never sent.
+pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
+    NodeError::unsent(NodeErrorKind::NotConnected, detail)
+}
+
+/// The same for an error of the socket.
+pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
+    not_connected(describe(error))
+}
+
+/// `connection refused` rather than `Connection refused (os error 111)`.
+pub(in crate::redis) fn describe(error: &io::Error) -> String {
+    #[cfg(feature = "tls")]
+    if let Some(reason) = explain(error) {
+        return reason;
+    }
+    match (error.raw_os_error(), error.kind()) {
+        // Also over TLS, if the server closed the connection without `close_notify`.
+        (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
+        (Some(_), kind) => kind.to_string(),
+        (None, _) => error.to_string(),
+    }
+}
