@@ -11,16 +11,17 @@ mod options;
 mod protocol;
 mod sentinel;
 mod server;
+mod tls;
 mod tracking;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use address::RedisAddress;
-pub use connection::tls::TlsOptions;
 pub use options::{RedisOptions, Vetting};
 #[cfg(feature = "simulation")]
 pub(crate) use protocol::scripts::all as scripts;
+pub use tls::TlsOptions;
 
 use crate::env::io_thread::IoThread;
 use crate::node::operation::Operation;

@@ -12,7 +12,7 @@ use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
 pub(super) use server::{Endpoint, Login, Server, is_host};
 
-use super::connection::tls::{Tls, TlsOptions};
+use super::tls::{Tls, TlsOptions};
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]

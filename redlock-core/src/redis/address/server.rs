@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::redis::{ConnectionAddr, ConnectionInfo};
 
-use crate::redis::connection::tls::Tls;
+use crate::redis::tls::Tls;
 
 /// What the domain name system allows.
 const LONGEST_HOST: usize = 255;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::node::{NodeError, NodeErrorKind};
 
 #[cfg(feature = "tls")]
-use super::tls::explain;
+use crate::redis::tls::explain;
 
 /// The detail if the server closed the connection.
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";

@@ -13,8 +13,9 @@ use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, broken, not_connected};
-use super::socket::{Reader, Socket, Stream, Writer};
+use super::socket::{Reader, Socket, Stream};
 use super::vetting::Facts;
+use super::writer::Writer;
 
 /// A connection that is logged in and understood.
 pub(in crate::redis) struct Connected {

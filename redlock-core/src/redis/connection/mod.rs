@@ -1,9 +1,11 @@
-//! A connection to a server: its socket, TLS, the handshake, and the judgement whether a lock may
+//! A connection to a server: its socket, the handshakes, and the judgement whether a lock may
 //! rely on the server.
 
 pub(super) mod backoff;
 pub(super) mod errors;
 pub(super) mod handshake;
 pub(super) mod socket;
-pub(super) mod tls;
+#[cfg(feature = "tls")]
+mod tls;
 pub(super) mod vetting;
+pub(super) mod writer;

@@ -1,13 +1,11 @@
 //! The bytes to and from a server, over whatever carries them.
 
-use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, tcp};
+use tokio::net::TcpStream;
 #[cfg(unix)]
-use tokio::net::{UnixStream, unix};
+use tokio::net::UnixStream;
 #[cfg(feature = "tls")]
 use tokio_rustls::client::TlsStream;
 
@@ -18,7 +16,8 @@ use super::errors::broken;
 #[cfg(not(unix))]
 use super::errors::not_connected;
 #[cfg(feature = "tls")]
-use super::tls::TlsWriter;
+use super::tls::{TlsWriter, shake_hands};
+use super::writer::Writer;
 
 /// A connection before anybody shares it.
 pub(in crate::redis) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -26,70 +25,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// The half of a connection that the driver reads.
 pub(in crate::redis) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-
-/// The half of a connection that driver and callers write to, one at a time.
-pub(in crate::redis) trait Writer: Send + Sync {
-    /// A caller writes what the socket takes right now; `WouldBlock` where that is nothing, or
-    /// where only the driver may write.
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
-
-    /// The driver writes what is taken; where that is nothing, it is woken when there may be more.
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
-
-    /// Gets out what was taken and not yet sent; where the socket does not take it all, the driver
-    /// is woken when it may.
-    fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-#[cfg(feature = "simulation")]
-impl Writer for crate::simulation::Socket {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
-    }
-
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.poll_write(context, bytes)
-    }
-}
-
-impl Writer for tcp::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let ready = |context: &mut Context<'_>| self.as_ref().poll_write_ready(context);
-        poll_write(context, ready, || self.as_ref().try_write(bytes))
-    }
-}
-
-#[cfg(unix)]
-impl Writer for unix::OwnedWriteHalf {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_ref().try_write(bytes)
-    }
-
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let ready = |context: &mut Context<'_>| self.as_ref().poll_write_ready(context);
-        poll_write(context, ready, || self.as_ref().try_write(bytes))
-    }
-}
-
-/// The halves that callers share with the driver lend no `&mut`.
-fn poll_write(
-    context: &mut Context<'_>,
-    poll_ready: impl Fn(&mut Context<'_>) -> Poll<io::Result<()>>,
-    try_write: impl Fn() -> io::Result<usize>,
-) -> Poll<io::Result<usize>> {
-    loop {
-        match try_write() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(poll_ready(context))?,
-            written => return Poll::Ready(written),
-        }
-    }
-}
 
 /// Nothing was said yet. Dropping it closes it.
 pub(super) enum Socket {
@@ -119,7 +54,7 @@ impl Socket {
                 match &server.tls {
                     None => Ok(Self::Tcp(stream)),
                     #[cfg(feature = "tls")]
-                    Some(tls) => Ok(Self::Tls(Box::new(tls.shake_hands(host, stream).await?))),
+                    Some(tls) => Ok(Self::Tls(Box::new(shake_hands(tls, host, stream).await?))),
                     #[cfg(not(feature = "tls"))]
                     Some(none) => match **none {},
                 }

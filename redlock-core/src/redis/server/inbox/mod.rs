@@ -21,7 +21,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::cluster::Part;
 use crate::redis::connection::backoff::HasEnded;
-use crate::redis::connection::socket::Writer;
+use crate::redis::connection::writer::Writer;
 use crate::redis::protocol::command::Tongue;
 use state::{Direct, End, Gate, State, Written};
 pub(in crate::redis) use submission::{Owed, Route, Submission};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::node::NodeError;
-use crate::redis::connection::socket::Writer;
+use crate::redis::connection::writer::Writer;
 use crate::redis::protocol::command::{Tongue, encoded};
 
 use super::{Owed, Submission};

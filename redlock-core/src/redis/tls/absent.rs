@@ -2,7 +2,7 @@
 
 use crate::model::invalid::Invalid;
 
-use super::TlsOptions;
+use super::options::TlsOptions;
 
 /// There is none.
 #[derive(Debug, PartialEq, Eq)]

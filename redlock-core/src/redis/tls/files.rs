@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore, crypto::ring};
 
 use crate::model::invalid::Invalid;
 
-use super::TlsOptions;
+use super::options::TlsOptions;
 
 /// The CAs of all the world are a quarter of this.
 const LARGEST: u64 = 1 << 20;

@@ -1,26 +1,16 @@
-//! Making a TLS connection, and writing to it.
+//! The certificates that TLS connections trust and show, as the files are at the moment.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncWrite as _, WriteHalf};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::env::caught::log;
-use crate::model::invalid::Invalid;
-use crate::node::NodeError;
-use crate::redis::connection::errors::{describe, not_connected};
-use crate::redis::connection::socket::Writer;
+use crate::error::Invalid;
 
-use super::TlsOptions;
 use super::files::Files;
+use super::options::TlsOptions;
 
 /// How the connections to a node's servers are made.
 pub(in crate::redis) struct Tls {
@@ -77,39 +67,19 @@ impl Tls {
         self.is_unanswered.load(Ordering::Relaxed)
     }
 
-    /// Dropping the future closes the socket.
-    pub(in crate::redis) async fn shake_hands(
-        self: &Arc<Self>,
-        host: &str,
-        socket: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, NodeError> {
-        self.is_unanswered.store(false, Ordering::Relaxed);
-        let name = self.options.server_name.as_deref().unwrap_or(host);
-        let name = check_name(name).map_err(|invalid| not_connected(invalid.to_string()))?;
-        let tls = Arc::clone(self);
-        // A disk may be slow, and all nodes share this thread.
-        let trusted = tokio::task::spawn_blocking(move || tls.trusted())
-            .await
-            .map_err(|_| not_connected("reading the certificates failed"))?;
-        let config = trusted.map_err(|invalid| not_connected(invalid.to_string()))?;
-        self.is_unanswered.store(true, Ordering::Relaxed);
-        let shaken = TlsConnector::from(config).connect(name, socket).await;
-        self.is_unanswered.store(false, Ordering::Relaxed);
-        shaken.map_err(|error| {
-            not_connected(match error.kind() {
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                    "the server closed the connection in the TLS handshake; does it speak TLS on \
-                     this port?"
-                        .to_owned()
-                }
-                _ => describe(&error),
-            })
-        })
+    /// See [`is_unanswered`](Self::is_unanswered).
+    pub(in crate::redis) fn set_unanswered(&self, is_unanswered: bool) {
+        self.is_unanswered.store(is_unanswered, Ordering::Relaxed);
+    }
+
+    /// The name that the certificate of a server at `host` has to be for.
+    pub(in crate::redis) fn name_at(&self, host: &str) -> Result<ServerName<'static>, Invalid> {
+        check_name(self.options.server_name.as_deref().unwrap_or(host))
     }
 
     /// The files as they are now. Where they cannot be used any more, as they were: a certificate
     /// that is just being replaced must not take a node away.
-    fn trusted(&self) -> Result<Arc<ClientConfig>, Invalid> {
+    pub(in crate::redis) fn trusted(&self) -> Result<Arc<ClientConfig>, Invalid> {
         let read = Files::read(&self.options);
         let mut trust = lock(&self.trust);
         let built = read.and_then(|files| match &trust.last {
@@ -158,31 +128,7 @@ fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
     })
 }
 
-/// The half that the driver writes to. Callers do not: what was encrypted and the socket did not
-/// take has to be looked after, and a call has nobody who would.
-pub(in crate::redis) struct TlsWriter(Mutex<WriteHalf<TlsStream<TcpStream>>>);
-
-impl TlsWriter {
-    pub(in crate::redis) fn new(half: WriteHalf<TlsStream<TcpStream>>) -> Self {
-        Self(Mutex::new(half))
-    }
-}
-
-impl Writer for TlsWriter {
-    fn try_write(&self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
-
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *lock(&self.0)).poll_write(context, bytes)
-    }
-
-    fn poll_flush(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *lock(&self.0)).poll_flush(context)
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind it is replaced as a whole, or belongs to a connection that is given up.
+    // The value behind it is replaced as a whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
