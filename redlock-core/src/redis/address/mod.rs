@@ -10,7 +10,7 @@ use ::redis::IntoConnectionInfo as _;
 
 use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
-pub(super) use server::{Endpoint, Login, Server, is_host};
+pub(super) use server::{Endpoint, Login, Server, is_host, server_at};
 
 use super::tls::{Tls, TlsOptions};
 

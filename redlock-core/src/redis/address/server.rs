@@ -70,6 +70,20 @@ pub(in crate::redis) fn is_host(name: &str) -> bool {
     (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
 }
 
+/// Another server of the Cluster of `asked`. Without a host it has the host of `asked`.
+pub(in crate::redis) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
+    let host = match (&asked.endpoint, host) {
+        (_, "?") | (Endpoint::Unix(_), "") => return None,
+        (Endpoint::Tcp(host, _), "") => host.clone(),
+        (_, host) if !is_host(host) => return None,
+        (_, host) => host.to_ascii_lowercase(),
+    };
+    Some(Server {
+        endpoint: Endpoint::Tcp(host, port),
+        ..asked.clone()
+    })
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

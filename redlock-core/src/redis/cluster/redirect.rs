@@ -12,8 +12,7 @@ use crate::redis::options::Vetting;
 use crate::redis::protocol::wire::Value;
 use crate::redis::server::inbox::{Owed, Route, Submission};
 
-use super::super::address::Server;
-use super::layout::server_at;
+use super::super::address::{Server, server_at};
 use super::{Shared, may_follow, not_run};
 
 /// So often an operation is sent on before it fails: servers that point at each other have to agree

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::node::hash_slot::SLOTS;
 use crate::redis::protocol::wire::Value;
 
-use super::super::address::{Endpoint, Server, is_host};
+use super::super::address::{Server, server_at};
 
 /// More masters than a Cluster can well have ("up to 1000 nodes", says the specification): each is
 /// given a driver. Replicas beyond as many are not remembered.
@@ -142,20 +142,6 @@ fn server(words: &[Value<'_>], asked: &Server) -> Option<Server> {
         host => host,
     };
     server_at(std::str::from_utf8(host).ok()?, port, asked)
-}
-
-/// Another server of the Cluster of `asked`. Without a host it is where that one is.
-pub(super) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
-    let host = match (&asked.endpoint, host) {
-        (_, "?") | (Endpoint::Unix(_), "") => return None,
-        (Endpoint::Tcp(host, _), "") => host.clone(),
-        (_, host) if !is_host(host) => return None,
-        (_, host) => host.to_ascii_lowercase(),
-    };
-    Some(Server {
-        endpoint: Endpoint::Tcp(host, port),
-        ..asked.clone()
-    })
 }
 
 #[cfg(test)]
