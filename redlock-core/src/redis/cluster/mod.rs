@@ -13,7 +13,7 @@ mod redirect;
 mod refresh;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -29,11 +29,10 @@ use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Repl
 use super::address::{RedisAddress, Server};
 use super::connection::errors::not_connected;
 use super::options::RedisOptions;
-use super::server::inbox::{Owed, Route, Submission};
+use super::server::inbox::{Owed, Part, Route, Submission, WholeCluster};
 use super::server::link::Link;
 use super::server::metrics::Pulse;
 use map::Map;
-pub(super) use redirect::{Part, Redirected};
 
 /// How many releases are kept that no master takes at present. Beyond that the oldest are forgotten,
 /// and their keys go away at the ttl.
@@ -307,7 +306,8 @@ impl Shared {
     /// A master with a driver of its own.
     fn start_shard(self: &Arc<Self>, server: &Server) -> Arc<Shard> {
         let address = Arc::new(RedisAddress::of_server(server.clone()));
-        let part = Part::new(self, server.clone());
+        let cluster: Weak<dyn WholeCluster> = Arc::<Self>::downgrade(self);
+        let part = Part::new(cluster, server.clone());
         let options = self.options.clone();
         let link = Link::start(&self.name, &address, options, Some(part), &self.io);
         Arc::new(Shard {
@@ -352,11 +352,6 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         | Want::Release { .. }
         | Want::Inspect => true,
     }
-}
-
-/// An error for what certainly was not run.
-fn not_run(detail: String) -> NodeError {
-    NodeError::unsent(NodeErrorKind::Server, detail)
 }
 
 #[cfg(test)]

@@ -7,12 +7,11 @@ use crate::env::Clock;
 use crate::env::io_thread::IoThread;
 use crate::node::{NodeTime, NodeVitals};
 use crate::redis::address::RedisAddress;
-use crate::redis::cluster::Part;
 use crate::redis::options::RedisOptions;
 use crate::redis::tracking::Lookout;
 
 use super::driver::Driver;
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Part};
 use super::restart_check::Warden;
 
 /// Dropping it ends the driver, once what was submitted has been sent.

@@ -1,6 +1,7 @@
 //! Where operations wait for the driver.
 
 mod debts;
+mod part;
 mod retired;
 mod state;
 mod status;
@@ -19,10 +20,10 @@ use tokio::time::Instant;
 use crate::env::caught::caught;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
-use crate::redis::cluster::Part;
 use crate::redis::connection::backoff::HasEnded;
 use crate::redis::connection::writer::Writer;
 use crate::redis::protocol::command::Tongue;
+pub(in crate::redis) use part::{Part, Redirected, Way, WholeCluster};
 use state::{Direct, End, Gate, State, Written};
 pub(in crate::redis) use submission::{Owed, Route, Submission};
 

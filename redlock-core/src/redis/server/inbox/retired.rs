@@ -2,8 +2,8 @@
 
 use crate::node::NodeError;
 use crate::node::operation::Operation;
-use crate::redis::cluster::Part;
 
+use super::part::Part;
 use super::state::{End, Gate};
 use super::{Inbox, Owed};
 
@@ -68,7 +68,7 @@ impl Inbox {
     /// The Cluster may have put another server in the place of this one.
     pub(super) fn alarm(&self) {
         if let Some(part) = &self.part {
-            part.in_trouble();
+            part.alarm();
         }
     }
 }

@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 
 use crate::node::NodeError;
-use crate::redis::cluster::Redirected;
 
+use super::super::inbox::Redirected;
 use super::{Purpose, Serve, lost};
 
 impl Serve<'_> {
