@@ -1,4 +1,4 @@
-//! Following a key's slot to where it is now.
+//! What a Cluster does for the drivers of its servers.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::redis::server::inbox::{Owed, Submission, Way, WholeCluster};
 use super::super::address::Server;
 use super::{Shared, may_follow};
 
-/// So often an operation is sent on before it fails: servers that point at each other have to agree
-/// first.
+/// The most times that an operation is sent on before it fails. Two servers that point at each other
+/// have to agree first.
 const MOST_HOPS: u8 = 5;
 
 impl WholeCluster for Shared {
@@ -38,7 +38,7 @@ impl WholeCluster for Shared {
 
     fn follow(self: Arc<Self>, mut submission: Submission, way: &Way, error: NodeError) {
         if !matches!(way, Way::Ask(_)) {
-            // On the way to another master a slot is still the old one's: then the map is right.
+            // While a slot moves to another master, the map still names the old one, rightly.
             self.news.notify_one();
         }
         let target = match way {

@@ -1,4 +1,4 @@
-//! The bytes to and from a server, over whatever carries them.
+//! The bytes to and from a server, over TCP, a unix socket or TLS.
 
 use std::sync::Arc;
 

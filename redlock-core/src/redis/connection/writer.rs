@@ -9,15 +9,16 @@ use tokio::net::unix;
 
 /// The half of a connection that driver and callers write to, one at a time.
 pub(in crate::redis) trait Writer: Send + Sync {
-    /// A caller writes what the socket takes right now; `WouldBlock` where that is nothing, or
-    /// where only the driver may write.
+    /// Writes for a caller as many bytes as the socket takes right now. `WouldBlock` if it takes
+    /// none, or if only the driver may write.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// The driver writes what is taken; where that is nothing, it is woken when there may be more.
+    /// Writes for the driver as many bytes as the socket takes. If it takes none, the driver is woken
+    /// when it may take some.
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 
-    /// Gets out what was taken and not yet sent; where the socket does not take it all, the driver
-    /// is woken when it may.
+    /// Sends the bytes that were taken and not yet sent. If the socket does not take all of them, the
+    /// driver is woken when it may.
     fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

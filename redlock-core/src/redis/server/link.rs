@@ -24,7 +24,7 @@ pub(in crate::redis) struct Link {
 }
 
 impl Link {
-    /// Starts a driver for the server at `address`, which is `part` of a Cluster or stands by itself.
+    /// Starts a driver for the server at `address`. With `part`, the server belongs to a Cluster.
     pub(in crate::redis) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,

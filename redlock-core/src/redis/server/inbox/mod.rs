@@ -44,7 +44,7 @@ pub(in crate::redis) struct Inbox {
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
     pub(in crate::redis) pulse: Pulse,
-    /// Of which Cluster the server is a part, and which one.
+    /// The server as a part of a Cluster, if it is one.
     part: Option<Part>,
 }
 

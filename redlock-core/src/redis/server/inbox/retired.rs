@@ -8,7 +8,7 @@ use super::state::{End, Gate};
 use super::{Inbox, Owed};
 
 impl Inbox {
-    /// Of which Cluster the server is a part.
+    /// The server as a part of a Cluster, if it is one.
     pub(in crate::redis) fn part(&self) -> Option<&Part> {
         self.part.as_ref()
     }
