@@ -4,10 +4,11 @@ use std::future::Future;
 
 use redlock_core::Resource;
 
-use crate::acquire::{Holder, PoolNames, Wanted};
+use crate::acquire::{PoolNames, Wanted};
 use crate::error::LockError;
 use crate::lease::{Lease, LeaseHandle};
 use crate::parameters::prelude::*;
+use crate::registry::held::Holder;
 
 /// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).

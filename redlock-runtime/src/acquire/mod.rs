@@ -11,23 +11,14 @@ use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 
 use crate::config::{HttpSettings, Name};
 use crate::error::{LockError, LockErrorKind, Subject};
-use crate::lease::{Lease, chain, check_max_ttl};
+use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
-use crate::registry::held::Place;
+use crate::registry::held::{Holder, Place};
+use crate::registry::limits::check_max_ttl;
 use crate::registry::record::Record;
-use crate::registry::site::Site;
 use crate::registry::{Registry, scope, set_of};
 use crate::telemetry::{self, Acquiring};
 use reentrancy::holder_above;
-
-/// Who a lock is for.
-#[derive(Clone, Copy)]
-pub(crate) struct Holder {
-    /// The annotated function; `None` for the object style.
-    pub(crate) site: Option<&'static Site>,
-    /// A body runs as soon as the lock is there.
-    pub(crate) has_body: bool,
-}
 
 /// One acquisition, before defaults.
 pub(crate) struct Wanted {
@@ -65,15 +56,6 @@ pub(crate) enum PoolNames {
     Default,
     Static(&'static [&'static str]),
     Owned(Vec<String>),
-}
-
-impl Holder {
-    fn marked(&self, error: LockError) -> LockError {
-        match self.site {
-            Some(site) => error.at_site(site),
-            None => error,
-        }
-    }
 }
 
 /// How often a call that may be skipped is tried again where nobody won the votes.

@@ -7,10 +7,11 @@ use std::task::{Context, Poll};
 
 use redlock_core::Resource;
 
-use crate::acquire::{Holder, PoolNames, Prepared, Wanted};
+use crate::acquire::{PoolNames, Prepared, Wanted};
 use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
+use crate::registry::held::Holder;
 use crate::registry::site::Site;
 use crate::telemetry::{HoldSpan, within};
 

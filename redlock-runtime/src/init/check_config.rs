@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_core::Brief;
 
 use crate::config::{Config, Name, PoolAddress, did_you_mean, no_pools};
-use crate::lease::check_max_ttl;
+use crate::registry::limits::check_max_ttl;
 use crate::registry::shutdown::CONFIRMING;
 
 use super::cluster;

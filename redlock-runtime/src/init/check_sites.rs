@@ -5,8 +5,8 @@ use std::time::Duration;
 use redlock_core::Invalid;
 
 use crate::config::{Config, Name, SiteConfig};
-use crate::lease::check_max_ttl;
 use crate::parameters::LockOptions;
+use crate::registry::limits::check_max_ttl;
 use crate::registry::overrides::Overridden;
 use crate::registry::site::{Site, sites};
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use redlock_core::{Brief, FencingToken, Held, Invalid, NodeSet, OnLost, Over, Released, Resource};
+use redlock_core::{FencingToken, Held, NodeSet, OnLost, Over, Released, Resource};
 
-use crate::config::HttpSettings;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::parameters::OnCancel;
 use crate::registry::held::Place;
+use crate::registry::limits::{Limits, check_max_ttl};
 use crate::registry::record::Record;
 use crate::registry::site::Site;
 use crate::telemetry::{HoldSpan, Holding};
@@ -86,15 +86,6 @@ pub struct LeaseHandle {
     core: redlock_core::LeaseHandle,
     limits: Arc<Limits>,
     site: Option<&'static Site>,
-}
-
-/// What the registry allows, for operations on its leases.
-#[derive(Debug)]
-pub(crate) struct Limits {
-    /// Which registry it is, so that a call below can be told from a call beside.
-    pub(crate) registry: u64,
-    pub(crate) max_ttl: Duration,
-    pub(crate) http: HttpSettings,
 }
 
 impl Lease {
@@ -350,18 +341,6 @@ impl LeaseHandle {
             None => error,
         }
     }
-}
-
-/// Checks a ttl against the registry's `max_ttl`.
-pub(crate) fn check_max_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
-    if ttl <= max_ttl {
-        return Ok(());
-    }
-    Err(Invalid::new(format!(
-        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
-        Brief(ttl),
-        Brief(max_ttl),
-    )))
 }
 
 impl fmt::Debug for LeaseHandle {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
-use crate::acquire::Holder;
+use crate::error::LockError;
 
 use super::names_of;
 use super::site::Site;
@@ -41,6 +41,25 @@ pub(crate) struct Entry {
     pub(crate) has_body: bool,
     /// The shutdown is about to release the lease: no body may begin under it any more.
     is_surrendered: bool,
+}
+
+/// Who a lock is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder {
+    /// The annotated function; `None` for the object style.
+    pub(crate) site: Option<&'static Site>,
+    /// A body runs as soon as the lock is there.
+    pub(crate) has_body: bool,
+}
+
+impl Holder {
+    /// `error`, with the function that the lock was for.
+    pub(crate) fn marked(&self, error: LockError) -> LockError {
+        match self.site {
+            Some(site) => error.at_site(site),
+            None => error,
+        }
+    }
 }
 
 /// A lease that left the table.

@@ -2,6 +2,7 @@
 
 pub(crate) mod health;
 pub(crate) mod held;
+pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod record;
 pub(crate) mod scope;
@@ -18,10 +19,10 @@ use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Sett
 
 use crate::config::{Config, HttpSettings, Name};
 use crate::error::LockErrorKind;
-use crate::lease::Limits;
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
 use held::{Entry, HeldLease, HeldTable};
+use limits::Limits;
 use overrides::{Overridden, Overrides};
 use record::Recorder;
 use shutdown::Shutdown;
