@@ -83,8 +83,8 @@ pub use registry::Registry;
 pub use registry::health::{PoolHealth, SiteReport, Votes};
 pub use registry::held::HeldLease;
 pub use registry::scope::Entered;
-pub use registry::shutdown::shutdown_signal;
 pub use registry::shutdown_report::ShutdownReport;
+pub use registry::signal::shutdown_signal;
 pub use registry::site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without

@@ -3,26 +3,22 @@
 mod check_config;
 mod check_sites;
 mod cluster;
+mod shutdown;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use once_cell::sync::OnceCell;
 use redlock_core::guard::{Fleet, RestartGuard};
-use redlock_core::{
-    IoThread, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions,
-};
+use redlock_core::{MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions};
 
 use crate::config::{Config, PoolAddress};
+use crate::registry::io::io;
 use crate::registry::overrides::{Overridden, resolve};
 use crate::registry::{Pool, Registry, scope};
 use crate::telemetry;
 use check_config::check_config;
 use check_sites::{check_overridden, check_sites};
-
-/// The library's I/O thread, one for the process.
-static IO: OnceCell<IoThread> = OnceCell::new();
 
 /// Why [`init`] refused to start: every problem that was found, each with its fix.
 #[derive(Clone)]
@@ -249,9 +245,4 @@ fn none_of(problems: Vec<String>) -> Result<(), InitError> {
     } else {
         Err(InitError { problems })
     }
-}
-
-/// The library's I/O thread. The first call starts it.
-pub(crate) fn io() -> std::io::Result<&'static IoThread> {
-    IO.get_or_try_init(IoThread::start)
 }

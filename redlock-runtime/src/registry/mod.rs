@@ -2,13 +2,14 @@
 
 pub(crate) mod health;
 pub(crate) mod held;
+pub(crate) mod io;
 pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod record;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_report;
-mod signal;
+pub(crate) mod signal;
 pub(crate) mod site;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use once_cell::sync::OnceCell;
 use tokio::sync::Notify;
 
-use super::Registry;
+use super::{Registry, scope};
 
 /// One request may come as two signals: from a terminal and a wrapper that forwards it, or from
 /// `timeout`, which signals its child and then its whole group. These are no impatient operator.
@@ -19,9 +19,37 @@ const ECHO: Duration = Duration::from_millis(100);
 /// How many held resources the last log line names.
 const NAMED: usize = 10;
 
+/// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
+/// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
+/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
+/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
+///
+/// Completes at once where the shutdown has begun already. Several may be awaited at once: one
+/// signal is for all of them.
+///
+/// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
+/// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
+/// One that comes less than 100 ms after the first is taken for its echo.
+///
+/// A signal that comes before the first poll ends the process, as without this; from then on the
+/// first one is kept for whoever awaits this next, also where the future is dropped.
+///
+/// # Cancellation
+/// Dropping the future before it completes begins no shutdown.
+pub async fn shutdown_signal() {
+    // Found now, not when the signal comes: the caller's scope may be gone by then.
+    let registry = scope::current();
+    if let Some(registry) = &registry
+        && registry.shared.held.is_closed()
+    {
+        return;
+    }
+    received(registry).await;
+}
+
 /// Waits for a signal, whose coming begins the shutdown of `registry`, or else of the one that is
 /// global then. Dropping it gives up: a signal that comes later is kept for the next caller.
-pub(crate) async fn received(registry: Option<Registry>) {
+async fn received(registry: Option<Registry>) {
     let Some(listener) = listener() else {
         return std::future::pending().await;
     };
@@ -73,7 +101,7 @@ impl Listener {
     fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_unclaimed) {
-            let registry = registry.or_else(crate::registry::scope::current);
+            let registry = registry.or_else(scope::current);
             state.ending.extend(registry.clone());
             drop(state);
             if let Some(registry) = registry {
@@ -92,8 +120,7 @@ impl Listener {
         let waiting = std::mem::take(&mut state.waiting);
         if !waiting.is_empty() {
             let registries = waiting.into_iter().map(|(_, registry)| registry);
-            let registries =
-                registries.filter_map(|it| it.or_else(crate::registry::scope::current));
+            let registries = registries.filter_map(|it| it.or_else(scope::current));
             state.ending = registries.collect();
             state.first = Some(now);
             return Meaning::Begin(state.ending.clone());
@@ -165,7 +192,7 @@ fn end(signal: &Signal, registries: &[Registry]) -> ! {
 fn listener() -> Option<&'static Arc<Listener>> {
     static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
     let started = LISTENER.get_or_try_init(|| {
-        let io = crate::init::io()?;
+        let io = super::io::io()?;
         let listener = Arc::new(Listener::default());
         listen(io, &listener);
         Ok::<_, std::io::Error>(listener)

@@ -1,0 +1,127 @@
+//! The end of the running registry, as its owner brings it about.
+
+use std::future::Future;
+
+use super::Redlock;
+use crate::registry::shutdown_report::ShutdownReport;
+
+impl Redlock {
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    ///
+    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    pub async fn shutdown(self) -> ShutdownReport {
+        self.registry.begin_shutdown();
+        self.registry.shutdown_report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns what the server returned, or `None` where the deadline came first; the server has
+    /// been dropped then.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let output = self.registry.until_deadline(server.into_future()).await;
+        (output, self.shutdown().await)
+    }
+}
+
+/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
+/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
+/// polls its bodies while this thread waits, so that they are stuck until the deadline.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        self.registry.begin_shutdown();
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.registry.block_on_shutdown();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot::{self, error::TryRecvError};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::registry::shutdown::CONFIRMING;
+    use crate::registry::signal::shutdown_signal;
+
+    /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
+    /// `server` says, for `deadline` at most.
+    fn serve<S: Future>(deadline: Duration, server: S) -> (Option<S::Output>, ShutdownReport) {
+        let config = Config::new()
+            .pool("a", "memory://a")
+            .shutdown_grace(Duration::ZERO)
+            .shutdown_deadline(deadline);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            redlock
+                .shutdown_after(async {
+                    registry.begin_shutdown();
+                    server.await
+                })
+                .await
+        })
+    }
+
+    #[test]
+    fn a_server_that_ends_before_the_deadline_is_waited_for() {
+        // Nobody waits for it, and no machine is so slow that it comes meanwhile.
+        let deadline = Duration::from_secs(60 * 60);
+        let (output, report) = serve(deadline, async {
+            tokio::task::yield_now().await;
+            "served"
+        });
+        assert_eq!(output, Some("served"), "{report}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
+        let (server, mut is_dropped) = oneshot::channel::<()>();
+        let (output, report) = serve(CONFIRMING * 2, async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        });
+        assert_eq!(output, None);
+        assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
+        assert!(report.unconfirmed.is_empty(), "{report}");
+    }
+
+    #[test]
+    fn the_signal_has_come_where_the_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            registry.begin_shutdown();
+            registry.scope(shutdown_signal()).await;
+            redlock.shutdown().await;
+        });
+    }
+}

@@ -1,0 +1,11 @@
+//! The library's I/O thread, one for the process.
+
+use once_cell::sync::OnceCell;
+use redlock_core::IoThread;
+
+static IO: OnceCell<IoThread> = OnceCell::new();
+
+/// The library's I/O thread. The first call starts it.
+pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+    IO.get_or_try_init(IoThread::start)
+}
