@@ -1,7 +1,5 @@
 //! The end of the running registry, as its owner brings it about.
 
-use std::future::Future;
-
 use super::Redlock;
 use crate::registry::shutdown_report::ShutdownReport;
 

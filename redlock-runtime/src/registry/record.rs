@@ -1,10 +1,107 @@
-//! What calls did, for the kit that users test with. Without the feature `testing` there is nothing
-//! of it: the types are empty, and so is what they do.
+//! What calls tell a journal, for the kit that users test with. Without the feature `testing` there is
+//! no journal: the types are empty, and their functions do nothing.
 
 #[cfg(feature = "testing")]
-pub(crate) use crate::testing::record::{Record, Recorder};
+pub(crate) use kept::{Journal, Line, Record, Recorder};
 #[cfg(not(feature = "testing"))]
 pub(crate) use nothing::{Record, Recorder};
+
+#[cfg(feature = "testing")]
+mod kept {
+    use std::sync::Arc;
+
+    use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
+
+    use crate::error::LockError;
+    use crate::registry::site::Site;
+
+    /// Has a line for each acquisition.
+    pub(crate) trait Journal: Send + Sync {
+        /// A call asks for its lock; `is_shared` if a caller's lease may serve it.
+        fn begin(
+            self: Arc<Self>,
+            site: Option<&'static Site>,
+            request: &Request,
+            nodes: &NodeSet,
+            is_shared: bool,
+        ) -> Box<dyn Line>;
+
+        /// A call was refused before anything of it was decided.
+        fn refused(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError);
+    }
+
+    /// One acquisition. Dropping it says that the acquisition, and the lease that came of it, are over.
+    pub(crate) trait Line: Send + Sync {
+        /// The acquisition got no lock.
+        fn refused(&self, error: &LockError);
+
+        /// The acquisition got its lock.
+        fn held(&self, lease: &LeaseHandle);
+
+        /// The lease is about to end; if it is over already, `over` has the reason. Nobody hears of it
+        /// before the release was sent, which is when this is dropped.
+        fn ends(&self, over: Option<Over>, is_cut_off: bool);
+    }
+
+    /// Where a registry's calls report to: nowhere, unless it is one of the kit's.
+    #[derive(Default)]
+    pub(crate) struct Recorder(Option<Arc<dyn Journal>>);
+
+    impl Recorder {
+        pub(crate) fn new(journal: Arc<dyn Journal>) -> Self {
+            Self(Some(journal))
+        }
+
+        pub(crate) fn begin(
+            &self,
+            site: Option<&'static Site>,
+            request: &Request,
+            nodes: &NodeSet,
+            is_shared: bool,
+        ) -> Record {
+            let begin = |journal: &Arc<dyn Journal>| {
+                Arc::clone(journal).begin(site, request, nodes, is_shared)
+            };
+            Record(self.0.as_ref().map(begin))
+        }
+
+        pub(crate) fn refused(
+            &self,
+            site: Option<&'static Site>,
+            resource: &Resource,
+            error: &LockError,
+        ) {
+            if let Some(journal) = &self.0 {
+                journal.refused(site, resource, error);
+            }
+        }
+    }
+
+    /// One acquisition's line, if there is a journal.
+    #[derive(Default)]
+    pub(crate) struct Record(Option<Box<dyn Line>>);
+
+    impl Record {
+        pub(crate) fn refused(&self, error: &LockError) {
+            if let Some(line) = &self.0 {
+                line.refused(error);
+            }
+        }
+
+        pub(crate) fn held(&self, lease: &LeaseHandle) {
+            if let Some(line) = &self.0 {
+                line.held(lease);
+            }
+        }
+
+        /// `over` is asked only if there is a journal: it reads a clock.
+        pub(crate) fn ends(&self, over: impl FnOnce() -> Option<Over>, is_cut_off: bool) {
+            if let Some(line) = &self.0 {
+                line.ends(over(), is_cut_off);
+            }
+        }
+    }
+}
 
 #[cfg(not(feature = "testing"))]
 mod nothing {
@@ -15,7 +112,7 @@ mod nothing {
     use crate::error::LockError;
     use crate::registry::site::Site;
 
-    #[derive(Clone, Default)]
+    #[derive(Default)]
     pub(crate) struct Recorder(());
 
     impl Recorder {
@@ -40,7 +137,6 @@ mod nothing {
 
         pub(crate) fn held(&self, _: &LeaseHandle) {}
 
-        /// Why it is over is asked only where somebody records it: that reads a clock.
         pub(crate) fn ends(&self, _: impl FnOnce() -> Option<Over>, _: bool) {}
     }
 }

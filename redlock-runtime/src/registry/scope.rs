@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::future::Future;
+#[cfg(feature = "testing")]
+use std::sync::OnceLock;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Registry;
@@ -59,6 +61,16 @@ impl Drop for Entered {
     }
 }
 
+/// Asked between the thread's registry and the global one. The kit of `testing` sets it.
+#[cfg(feature = "testing")]
+static RESOLVER: OnceLock<fn() -> Option<Registry>> = OnceLock::new();
+
+/// Has `resolver` asked for a registry before the global one is taken. The first one stays.
+#[cfg(feature = "testing")]
+pub(crate) fn set_resolver(resolver: fn() -> Option<Registry>) {
+    RESOLVER.get_or_init(|| resolver);
+}
+
 /// The registry for a call made here and now.
 pub(crate) fn current() -> Option<Registry> {
     if let Ok(registry) = TASK.try_with(Registry::clone) {
@@ -68,7 +80,7 @@ pub(crate) fn current() -> Option<Registry> {
         return Some(registry);
     }
     #[cfg(feature = "testing")]
-    if let Some(registry) = crate::testing::runtimes::current() {
+    if let Some(registry) = RESOLVER.get().and_then(|resolver| resolver()) {
         return Some(registry);
     }
     GLOBAL

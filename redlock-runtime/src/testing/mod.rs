@@ -79,8 +79,8 @@ mod assertions;
 mod environment;
 mod hold;
 mod nodes;
-pub(crate) mod record;
-pub(crate) mod runtimes;
+mod record;
+mod runtimes;
 mod waiting;
 
 use std::fmt;
@@ -96,10 +96,11 @@ pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
 use crate::init::{InitError, Plan};
+use crate::registry::record::Recorder;
 use crate::registry::shutdown_report::ShutdownReport;
 use crate::registry::{Pool, Registry};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
-use record::{Journal, Recorder};
+use record::Journal;
 
 /// No test should have to think of `max_ttl` unless it is about that.
 const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -184,9 +185,9 @@ impl TestLocks {
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
         let mut registry = Registry::new(&config, &plan.overridden, environment, pools.collect());
-        let journal = Arc::default();
+        let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
-        shared.recorder = Recorder::new(&journal);
+        shared.recorder = Recorder::new(Arc::clone(&journal) as _);
         registry.recheck_at_new_epochs();
         runtimes::attach(runtime.id(), &registry);
         let inner = Inner {

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
+use crate::registry::record;
 use crate::registry::site::Site;
 
 /// Every acquisition of one registry, in the order in which they began.
@@ -61,77 +62,62 @@ impl Journal {
     }
 }
 
-/// Where a registry's calls report to: nowhere, unless it is one of the kit's.
-#[derive(Clone, Default)]
-pub(crate) struct Recorder(Option<Arc<Journal>>);
-
-impl Recorder {
-    pub(super) fn new(journal: &Arc<Journal>) -> Self {
-        Self(Some(Arc::clone(journal)))
-    }
-
-    /// A call asks for its lock; `is_shared` where a caller's lease may serve it.
-    pub(crate) fn begin(
-        &self,
+impl record::Journal for Journal {
+    fn begin(
+        self: Arc<Self>,
         site: Option<&'static Site>,
         request: &Request,
         nodes: &NodeSet,
         is_shared: bool,
-    ) -> Record {
-        let begin = |journal: &Arc<Journal>| {
-            let acquisition = Acquisition {
-                resource: request.resource.clone(),
-                site,
-                pools: nodes.iter().map(|node| node.name().to_owned()).collect(),
-                ttl: request.ttl,
-                is_shared,
-                fencing_token: None,
-                outcome: Outcome::Waiting,
-            };
-            Box::new(Place {
-                journal: Arc::clone(journal),
-                index: journal.add(acquisition),
-            })
+    ) -> Box<dyn record::Line> {
+        let acquisition = Acquisition {
+            resource: request.resource.clone(),
+            site,
+            pools: nodes.iter().map(|node| node.name().to_owned()).collect(),
+            ttl: request.ttl,
+            is_shared,
+            fencing_token: None,
+            outcome: Outcome::Waiting,
         };
-        Record(self.0.as_ref().map(begin))
+        let index = self.add(acquisition);
+        let journal = self;
+        Box::new(Place { journal, index })
     }
 
-    /// A call was refused before anything of it was decided.
-    pub(crate) fn refused(
-        &self,
-        site: Option<&'static Site>,
-        resource: &Resource,
-        error: &LockError,
-    ) {
-        if let Some(journal) = &self.0 {
-            journal.add(Acquisition {
-                resource: resource.clone(),
-                site,
-                pools: Vec::new(),
-                ttl: Duration::ZERO,
-                is_shared: false,
-                fencing_token: None,
-                outcome: Outcome::Refused(error.clone()),
-            });
-        }
+    fn refused(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError) {
+        self.add(Acquisition {
+            resource: resource.clone(),
+            site,
+            pools: Vec::new(),
+            ttl: Duration::ZERO,
+            is_shared: false,
+            fencing_token: None,
+            outcome: Outcome::Refused(error.clone()),
+        });
     }
 }
 
-/// One acquisition's line. Dropping it says that it is over.
-#[derive(Default)]
-pub(crate) struct Record(Option<Box<Place>>);
-
+/// The place of a line in its journal.
 struct Place {
     journal: Arc<Journal>,
     index: usize,
 }
 
-impl Record {
-    pub(crate) fn refused(&self, error: &LockError) {
+impl Place {
+    fn change(&self, change: impl FnOnce(&mut Line)) {
+        if let Some(line) = self.journal.lock().get_mut(self.index) {
+            change(line);
+        }
+        self.journal.changed.notify_waiters();
+    }
+}
+
+impl record::Line for Place {
+    fn refused(&self, error: &LockError) {
         self.change(|line| line.acquisition.outcome = Outcome::Refused(error.clone()));
     }
 
-    pub(crate) fn held(&self, lease: &LeaseHandle) {
+    fn held(&self, lease: &LeaseHandle) {
         self.change(|line| {
             line.acquisition.outcome = Outcome::Held;
             line.acquisition.fencing_token = lease.fencing_token();
@@ -139,13 +125,8 @@ impl Record {
         });
     }
 
-    /// The lease is about to end, and is over already for the reason that `over` gives. Nobody hears of it
-    /// before the release was sent, which is when this is dropped.
-    pub(crate) fn ends(&self, over: impl FnOnce() -> Option<Over>, is_cut_off: bool) {
-        if let Some(place) = &self.0
-            && let over = over()
-            && let Some(line) = place.journal.lock().get_mut(place.index)
-        {
+    fn ends(&self, over: Option<Over>, is_cut_off: bool) {
+        if let Some(line) = self.journal.lock().get_mut(self.index) {
             line.ending = Some(match over {
                 Some(over) => Outcome::Lost(over),
                 None if is_cut_off => Outcome::CutOff,
@@ -153,17 +134,9 @@ impl Record {
             });
         }
     }
-
-    fn change(&self, change: impl FnOnce(&mut Line)) {
-        let Some(place) = &self.0 else { return };
-        if let Some(line) = place.journal.lock().get_mut(place.index) {
-            change(line);
-        }
-        place.journal.changed.notify_waiters();
-    }
 }
 
-impl Drop for Record {
+impl Drop for Place {
     fn drop(&mut self) {
         // Dropped outside of the lock: the last handle of a lease may send its release.
         let mut _lease = None;

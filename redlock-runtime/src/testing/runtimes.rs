@@ -7,19 +7,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::runtime::{Handle, Id};
 
-use crate::registry::Registry;
+use crate::registry::{Registry, scope};
 
 /// For each runtime the registries attached to it; the last one counts.
 static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
 
 /// The registry of the runtime that the calling code runs on.
-pub(crate) fn current() -> Option<Registry> {
+fn current() -> Option<Registry> {
     let attached = ATTACHED.read().unwrap_or_else(PoisonError::into_inner);
     let runtime = Handle::try_current().ok()?.id();
     attached.as_ref()?.get(&runtime)?.last().cloned()
 }
 
 pub(super) fn attach(runtime: Id, registry: &Registry) {
+    scope::set_resolver(current);
     let mut attached = ATTACHED.write().unwrap_or_else(PoisonError::into_inner);
     let registries = attached.get_or_insert_default().entry(runtime).or_default();
     if !registries.iter().any(|other| is_same(other, registry)) {
