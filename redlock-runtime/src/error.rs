@@ -9,7 +9,6 @@ use redlock_core::{
     AcquireError, Contended, ExtendError, Invalid, Over, Remaining, Resource, Unavailable,
 };
 
-use crate::config::HttpSettings;
 use crate::registry::site::Site;
 
 /// Why a function did not run, or did not end, under its lock.
@@ -28,9 +27,24 @@ struct Inner {
     subject: Subject,
     /// The function that wanted it.
     site: Option<&'static Site>,
-    /// How the error looks over HTTP.
-    #[cfg_attr(not(any(feature = "axum", feature = "actix")), expect(dead_code))]
-    http: HttpSettings,
+    /// Of the registry that the call found; `None` if there was no registry.
+    http: Option<Arc<HttpSettings>>,
+}
+
+/// How lock errors look over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HttpSettings {
+    /// The status of a refused caller.
+    pub(crate) contended_status: u16,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        // 423 Locked
+        Self {
+            contended_status: 423,
+        }
+    }
 }
 
 /// What happened.
@@ -67,44 +81,49 @@ pub(crate) enum Subject {
 }
 
 impl LockError {
-    pub(crate) fn new(kind: LockErrorKind, subject: Subject, http: HttpSettings) -> Self {
+    pub(crate) fn new(kind: LockErrorKind, subject: Subject) -> Self {
         Self {
             inner: Arc::new(Inner {
                 kind,
                 subject,
                 site: None,
-                http,
+                http: None,
             }),
         }
     }
 
-    /// The same error, of a call of the function at `site`.
-    pub(crate) fn at_site(mut self, site: &'static Site) -> Self {
+    /// The same error, of a call of the function at `site`, in a registry with the settings `http`.
+    pub(crate) fn of_call(
+        mut self,
+        site: Option<&'static Site>,
+        http: Option<&Arc<HttpSettings>>,
+    ) -> Self {
         // Nobody else has it yet: it was just made.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.site = Some(site);
+            inner.site = site;
+            inner.http = http.cloned();
         }
         self
     }
 
-    pub(crate) fn of_acquire(error: AcquireError, resource: Resource, http: HttpSettings) -> Self {
+    pub(crate) fn of_acquire(error: AcquireError, resource: Resource) -> Self {
         let kind = match error {
             AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
             AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
             AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
-        Self::new(kind, Subject::Resource(resource), http)
+        Self::new(kind, Subject::Resource(resource))
     }
 
-    pub(crate) fn of_extend(error: ExtendError, resource: Resource, http: HttpSettings) -> Self {
+    pub(crate) fn of_extend(error: ExtendError, resource: Resource) -> Self {
         let kind = match error {
             ExtendError::Over(over) => LockErrorKind::Lost(over),
             ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
             ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
-        Self::new(kind, Subject::Resource(resource), http)
+        Self::new(kind, Subject::Resource(resource))
     }
 
     /// What happened, with the details.
@@ -178,8 +197,9 @@ impl LockError {
     }
 
     #[cfg(any(feature = "axum", feature = "actix"))]
-    pub(crate) fn http(&self) -> HttpSettings {
-        self.inner.http
+    pub(crate) fn contended_status(&self) -> u16 {
+        let http = self.inner.http.as_deref().copied();
+        http.unwrap_or_default().contended_status
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 
-use crate::config::{HttpSettings, Name};
+use crate::config::Name;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
@@ -69,8 +69,8 @@ impl Wanted {
                 Some(site) => Subject::Function(site.site_name()),
                 None => Subject::Resource(self.resource.clone()),
             };
-            let (kind, http) = (LockErrorKind::NotInitialized, HttpSettings::default());
-            return Err(self.refused(None, LockError::new(kind, subject, http)));
+            let error = LockError::new(LockErrorKind::NotInitialized, subject);
+            return Err(self.refused(None, error));
         };
         match self.decide(&registry) {
             Ok((request, nodes, above, policies)) => Ok(Prepared {
@@ -83,14 +83,15 @@ impl Wanted {
             }),
             Err(kind) => {
                 let subject = Subject::Resource(self.resource.clone());
-                let error = LockError::new(kind, subject, registry.http());
+                let error = LockError::new(kind, subject);
                 Err(self.refused(Some(&registry), error))
             }
         }
     }
 
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
-        let error = self.holder.marked(error);
+        let http = registry.map(|registry| &registry.shared.limits.http);
+        let error = error.of_call(self.holder.site, http);
         telemetry::refused(registry, self.holder.site, &self.resource, &error);
         if let Some(registry) = registry {
             let recorder = &registry.shared.recorder;
@@ -153,7 +154,8 @@ impl Prepared {
             Ok(Got::Anew(got)) => (acquiring.acquired(&got.0), got),
             Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
             Err(error) => {
-                let error = self.holder.marked(error);
+                let http = &self.registry.shared.limits.http;
+                let error = LockError::of_call(error, self.holder.site, Some(http));
                 acquiring.refused(&self.request.resource, &error);
                 record.refused(&error);
                 return Err(error);
@@ -185,8 +187,7 @@ impl Prepared {
         // Dropped before it counts as ended.
         let mut core = core;
         if let Err(error) = core.cover(&self.request).await {
-            let (resource, http) = (self.request.resource.clone(), self.registry.http());
-            return Err(LockError::of_extend(error, resource, http));
+            return Err(LockError::of_extend(error, self.request.resource.clone()));
         }
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(LockErrorKind::ShuttingDown);
@@ -224,8 +225,8 @@ impl Prepared {
                 None => return self.fail(LockErrorKind::ShuttingDown),
                 Some(Ok(core)) => core,
                 Some(Err(error)) => {
-                    let (resource, http) = (self.request.resource.clone(), self.registry.http());
-                    return Err(LockError::of_acquire(error, resource, http));
+                    let resource = self.request.resource.clone();
+                    return Err(LockError::of_acquire(error, resource));
                 }
             }
         };
@@ -247,7 +248,7 @@ impl Prepared {
 
     fn fail(&self, kind: LockErrorKind) -> Result<Held, LockError> {
         let subject = Subject::Resource(self.request.resource.clone());
-        Err(LockError::new(kind, subject, self.registry.http()))
+        Err(LockError::new(kind, subject))
     }
 }
 

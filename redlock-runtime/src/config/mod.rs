@@ -26,6 +26,7 @@ pub use site::SiteConfig;
 pub(crate) use site::{SiteConfigs, spelled};
 pub(crate) use suggest::{did_you_mean, nearest};
 
+use crate::error::HttpSettings;
 use crate::parameters::LockOptions;
 use file::File;
 use shown::{NamedMap, Names};
@@ -67,22 +68,6 @@ pub struct Config {
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
     pub(crate) http: HttpSettings,
-}
-
-/// How lock errors look over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HttpSettings {
-    /// The status of a refused caller.
-    pub(crate) contended_status: u16,
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        // 423 Locked
-        Self {
-            contended_status: 423,
-        }
-    }
 }
 
 /// Why a configuration could not be read. Names the place and the fix; shows no password.

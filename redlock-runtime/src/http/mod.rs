@@ -27,7 +27,7 @@ impl Problem {
     pub(crate) fn of(error: &LockError, reason_of: fn(u16) -> Option<&'static str>) -> Self {
         let (status, detail) = match error.kind() {
             LockErrorKind::Contended(_) => (
-                error.http().contended_status,
+                error.contended_status(),
                 "Another request is working on this right now. Try again later.",
             ),
             LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (

@@ -274,19 +274,15 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future leaves the old deadline standing.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
-        let (resource, http) = (self.resource().clone(), self.limits.http);
+        let resource = self.resource().clone();
         check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
             let subject = Subject::Resource(resource.clone());
-            self.at_site(LockError::new(
-                LockErrorKind::Invalid(invalid),
-                subject,
-                http,
-            ))
+            self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
         })?;
         self.core
             .extend(ttl)
             .await
-            .map_err(|error| self.at_site(LockError::of_extend(error, resource, http)))
+            .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
     }
 
     /// Waits until the lease is over, and says why.
@@ -332,14 +328,11 @@ impl LeaseHandle {
     fn lost_error(&self, over: Over) -> LockError {
         let subject = Subject::Resource(self.resource().clone());
         let kind = LockErrorKind::Lost(over);
-        self.at_site(LockError::new(kind, subject, self.limits.http))
+        self.of_call(LockError::new(kind, subject))
     }
 
-    fn at_site(&self, error: LockError) -> LockError {
-        match self.site {
-            Some(site) => error.at_site(site),
-            None => error,
-        }
+    fn of_call(&self, error: LockError) -> LockError {
+        error.of_call(self.site, Some(&self.limits.http))
     }
 }
 

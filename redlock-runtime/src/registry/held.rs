@@ -7,8 +7,6 @@ use std::time::{Duration, SystemTime};
 use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
-use crate::error::LockError;
-
 use super::names_of;
 use super::site::Site;
 
@@ -50,16 +48,6 @@ pub(crate) struct Holder {
     pub(crate) site: Option<&'static Site>,
     /// A body runs as soon as the lock is there.
     pub(crate) has_body: bool,
-}
-
-impl Holder {
-    /// `error`, with the function that the lock was for.
-    pub(crate) fn marked(&self, error: LockError) -> LockError {
-        match self.site {
-            Some(site) => error.at_site(site),
-            None => error,
-        }
-    }
 }
 
 /// A lease that left the table.

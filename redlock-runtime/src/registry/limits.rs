@@ -1,10 +1,11 @@
 //! The limits of a registry's leases.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::{Brief, Invalid};
 
-use crate::config::HttpSettings;
+use crate::error::HttpSettings;
 
 /// What the registry allows, for operations on its leases.
 #[derive(Debug)]
@@ -12,7 +13,8 @@ pub(crate) struct Limits {
     /// Which registry it is, so that a call below can be told from a call beside.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,
-    pub(crate) http: HttpSettings,
+    /// How its errors look over HTTP.
+    pub(crate) http: Arc<HttpSettings>,
 }
 
 /// Checks a ttl against the registry's `max_ttl`.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
 
-use crate::config::{Config, HttpSettings, Name};
+use crate::config::{Config, Name};
 use crate::error::LockErrorKind;
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
@@ -80,7 +80,7 @@ impl Registry {
         let limits = Limits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: config.max_ttl,
-            http: config.http,
+            http: Arc::new(config.http),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
@@ -160,10 +160,6 @@ impl Registry {
             .values()
             .map(|pool| Arc::clone(&pool.node))
             .collect()
-    }
-
-    pub(crate) fn http(&self) -> HttpSettings {
-        self.shared.limits.http
     }
 }
 
