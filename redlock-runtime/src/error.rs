@@ -9,7 +9,7 @@ use redlock_core::{
     AcquireError, Contended, ExtendError, Invalid, Over, Remaining, Resource, Unavailable,
 };
 
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// Why a function did not run, or did not end, under its lock.
 ///

@@ -59,6 +59,7 @@ mod lease;
 mod lock;
 mod parameters;
 mod registry;
+mod site;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -85,7 +86,7 @@ pub use registry::held::HeldLease;
 pub use registry::scope::Entered;
 pub use registry::shutdown_report::ShutdownReport;
 pub use registry::signal::shutdown_signal;
-pub use registry::site::{Site, sites};
+pub use site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
 /// notice, together with the macro of the very same version.
@@ -98,7 +99,7 @@ pub mod __private {
 
     pub use crate::attribute::call::{Call, Held};
     pub use crate::attribute::name::resource;
-    pub use crate::registry::site::{Registration, Site};
+    pub use crate::site::{Registration, Site};
     pub use crate::{
         FromLockError, FromSkip, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal,
         Resource, Wait,

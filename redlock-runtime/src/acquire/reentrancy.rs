@@ -9,7 +9,7 @@ use std::sync::Arc;
 use redlock_core::{Invalid, Node, NodeSet, Request};
 
 use crate::lease::chain::Link;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// Who takes a lock, as errors about two callers name them.
 pub(crate) struct Caller<'a> {

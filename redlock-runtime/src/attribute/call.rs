@@ -12,7 +12,7 @@ use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
-use crate::registry::site::Site;
+use crate::site::Site;
 use crate::telemetry::{HoldSpan, within};
 
 /// One call of an annotated function, before it has its lock.

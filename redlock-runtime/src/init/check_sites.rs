@@ -8,7 +8,7 @@ use crate::config::{Config, Name, SiteConfig};
 use crate::parameters::LockOptions;
 use crate::registry::limits::check_max_ttl;
 use crate::registry::overrides::Overridden;
-use crate::registry::site::{Site, sites};
+use crate::site::{Site, sites};
 
 /// What there is against the functions that the configuration overrides.
 pub(crate) fn check_overridden(

@@ -203,7 +203,7 @@ impl From<HeldLease> for Lease {
         Self {
             resource: lease.resource.to_string(),
             names: names.map(|name| Resource::from(name).to_string()).collect(),
-            site: lease.site.map(crate::registry::site::Site::site_name),
+            site: lease.site.map(crate::site::Site::site_name),
             since: utc(lease.since),
             held_ms: ms(lease.held_for),
             validity_ms: ms(lease.validity),

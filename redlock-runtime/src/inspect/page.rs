@@ -9,7 +9,7 @@ use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::registry::Registry;
 use crate::registry::health::{PoolHealth, SiteReport};
 use crate::registry::held::HeldLease;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 const STYLE: &str = include_str!("style.css");
 

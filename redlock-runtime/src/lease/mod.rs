@@ -19,7 +19,7 @@ use crate::parameters::OnCancel;
 use crate::registry::held::Place;
 use crate::registry::limits::{Limits, check_max_ttl};
 use crate::registry::record::Record;
-use crate::registry::site::Site;
+use crate::site::Site;
 use crate::telemetry::{HoldSpan, Holding};
 use chain::Below;
 

@@ -4,8 +4,8 @@ use redlock_core::{NodeStatus, NodeVitals, majority};
 
 use crate::parameters::{LockOptions, SiteParameters};
 
-use super::site::{Site, sites};
 use super::{Registry, names_of};
+use crate::site::{Site, sites};
 
 /// How a pool is doing.
 #[derive(Clone, Debug)]

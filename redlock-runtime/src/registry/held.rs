@@ -8,7 +8,7 @@ use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
 use super::names_of;
-use super::site::Site;
+use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
 #[derive(Default)]

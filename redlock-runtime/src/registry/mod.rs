@@ -10,7 +10,6 @@ pub(crate) mod scope;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_report;
 pub(crate) mod signal;
-pub(crate) mod site;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +83,7 @@ impl Registry {
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
-        for site in crate::registry::site::sites() {
+        for site in crate::site::sites() {
             let Some(names) = site.pool_names() else {
                 continue;
             };

@@ -8,7 +8,7 @@ use redlock_core::NodeSet;
 use crate::config::{Config, Name, SiteConfig, did_you_mean, nearest, spelled};
 use crate::parameters::LockOptions;
 
-use super::site::{Place, Site, sites};
+use crate::site::{Place, Site, sites};
 
 /// A function that the configuration says something of.
 pub(crate) struct Overridden {

@@ -13,7 +13,7 @@ mod kept {
     use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
 
     use crate::error::LockError;
-    use crate::registry::site::Site;
+    use crate::site::Site;
 
     /// Has a line for each acquisition.
     pub(crate) trait Journal: Send + Sync {
@@ -110,7 +110,7 @@ mod nothing {
     use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
 
     use crate::error::LockError;
-    use crate::registry::site::Site;
+    use crate::site::Site;
 
     #[derive(Default)]
     pub(crate) struct Recorder(());

@@ -10,8 +10,8 @@ use super::metrics::{self, Holding, Waiting};
 use super::outcome::Outcome;
 use super::span::{self, name_of, within};
 use crate::error::LockError;
-use crate::registry::site::Site;
 use crate::registry::{Registry, Shared};
+use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
 pub(crate) struct Acquiring<'a> {

@@ -16,7 +16,7 @@ use tracing::{Span, info_span};
 use super::outcome::{Outcome, reason};
 use crate::error::LockError;
 use crate::lease::LeaseHandle;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
 /// of its own would be a good part of it.

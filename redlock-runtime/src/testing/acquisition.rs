@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_core::{Brief, FencingToken, Over, Resource};
 
 use crate::error::LockError;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// What one call did about its lock.
 #[derive(Clone, Debug)]

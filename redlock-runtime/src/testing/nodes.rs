@@ -7,7 +7,7 @@ use redlock_core::{MemoryNode, RESERVED_PREFIX, Resource};
 use super::TestLocks;
 use super::acquisition::covers;
 use crate::config::{Config, PoolUrl, spelled};
-use crate::registry::site::sites;
+use crate::site::sites;
 
 impl TestLocks {
     /// The node of a pool: to [`cut`](MemoryNode::cut) it off, to have it [`hang`](MemoryNode::hang)

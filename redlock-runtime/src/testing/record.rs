@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
 use crate::registry::record;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// Every acquisition of one registry, in the order in which they began.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use redlock_core::caught;
 
 use super::outcome::Outcome;
 use crate::error::LockError;
-use crate::registry::site::{Registration, Site};
+use crate::site::{Registration, Site};
 
 pub(crate) use nodes::{answers_of, sample_nodes};
 use per_recorder::PerRecorder;

@@ -7,7 +7,7 @@ use redlock_core::ObserveAnswers;
 use super::outcome::Outcome;
 use crate::error::LockError;
 use crate::registry::Registry;
-use crate::registry::site::Site;
+use crate::site::Site;
 
 #[derive(Default)]
 pub(crate) struct Metrics;

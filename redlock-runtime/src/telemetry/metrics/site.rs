@@ -11,7 +11,7 @@ use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
 use super::{RECORDER, count_rare, label};
-use crate::registry::site::Site;
+use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
 /// a rate sees the first of each.
