@@ -63,6 +63,7 @@ mod site;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod text;
 
 pub use redlock_core::{
     Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,

@@ -9,7 +9,6 @@ use std::task::Poll;
 
 use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 
-use crate::config::Name;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
@@ -18,6 +17,7 @@ use crate::registry::limits::check_max_ttl;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope, set_of};
 use crate::telemetry::{self, Acquiring};
+use crate::text::Name;
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults.

@@ -10,9 +10,8 @@ use super::file::{File, Guard, Pool};
 use super::keys::{self, OF_A_POOL};
 use super::layer::{OF_A_SITE, PARAMETERS, names};
 use super::pool::PoolUrl;
-use super::shown::Name;
-use super::suggest::{did_you_mean, nearest};
 use crate::parameters::{Value as _, number, one_of};
+use crate::text::{Name, did_you_mean, nearest};
 
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";

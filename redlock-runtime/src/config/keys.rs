@@ -6,8 +6,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::layer::{OF_A_SITE, PARAMETERS};
-use super::shown::Name;
-use super::suggest::did_you_mean;
+use crate::text::{Name, did_you_mean};
 
 /// What an attribute says and nobody else: it is part of what the function means, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];

@@ -5,9 +5,7 @@ mod file;
 mod keys;
 mod layer;
 mod pool;
-mod shown;
 mod site;
-mod suggest;
 #[cfg(test)]
 mod tests;
 
@@ -21,15 +19,13 @@ use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover};
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
-pub(crate) use shown::Name;
 pub use site::SiteConfig;
-pub(crate) use site::{SiteConfigs, spelled};
-pub(crate) use suggest::{did_you_mean, nearest};
+pub(crate) use site::SiteConfigs;
 
 use crate::error::HttpSettings;
 use crate::parameters::LockOptions;
+use crate::text::{Name, NamedMap, Names};
 use file::File;
-use shown::{NamedMap, Names};
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";

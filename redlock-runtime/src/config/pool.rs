@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use redlock_core::{Invalid, RedisAddress, TlsOptions, Vetting};
 use serde::Deserialize;
 
-use super::{Config, Name, did_you_mean};
+use super::Config;
+use crate::text::{Name, did_you_mean};
 
 /// A pool's URL, with whatever password it has. `Debug` shows the server only.
 #[derive(Clone, PartialEq, Eq, Deserialize)]

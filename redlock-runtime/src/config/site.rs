@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::shown::{NamedMap, Names};
 use crate::parameters::prelude::*;
+use crate::text::{NamedMap, Names};
 
 /// What the configuration says of one annotated function, above its attribute: see
 /// [`Config::site`](super::Config::site). What it leaves out stays as the attribute has it.
@@ -98,30 +98,9 @@ fn put(configs: &mut BTreeMap<String, SiteConfig>, name: String, config: SiteCon
     configs.insert(name, config.above(below));
 }
 
-/// A site's name as it stands in a variable: `SHOP__ORDERS__CHARGE`.
-pub(crate) fn spelled(name: &str) -> String {
-    let upper = |c: char| match c {
-        c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
-        _ => '_',
-    };
-    name.replace("::", "__").chars().map(upper).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_spelled_as_a_variable_can_be() {
-        for (name, expected) in [
-            ("shop::orders::charge", "SHOP__ORDERS__CHARGE"),
-            ("my_crate::a2", "MY_CRATE__A2"),
-            ("nightly-report v2", "NIGHTLY_REPORT_V2"),
-            ("größe", "GR__E"),
-        ] {
-            assert_eq!(spelled(name), expected);
-        }
-    }
 
     #[test]
     fn what_is_said_later_is_above() {

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use redlock_core::Brief;
 
-use crate::config::{Config, Name, PoolAddress, did_you_mean, no_pools};
+use crate::config::{Config, PoolAddress, no_pools};
 use crate::registry::limits::check_max_ttl;
 use crate::registry::shutdown::CONFIRMING;
+use crate::text::{Name, did_you_mean};
 
 use super::cluster;
 

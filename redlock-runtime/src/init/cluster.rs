@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use redlock_core::guard::RestartGuard;
 
-use crate::config::{Config, Name, PoolAddress};
+use crate::config::{Config, PoolAddress};
+use crate::text::Name;
 
 /// What a Cluster cannot be asked to do: its masters carry no marker.
 pub(crate) fn problems(config: &Config, pool: &str) -> Vec<String> {

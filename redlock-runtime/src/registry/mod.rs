@@ -17,10 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
 
-use crate::config::{Config, Name};
+use crate::config::Config;
 use crate::error::LockErrorKind;
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
+use crate::text::Name;
 use held::{Entry, HeldLease, HeldTable};
 use limits::Limits;
 use overrides::{Overridden, Overrides};

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use redlock_core::NodeSet;
 
-use crate::config::{Config, Name, SiteConfig, did_you_mean, nearest, spelled};
+use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
 
 use crate::site::{Place, Site, sites};
+use crate::text::{Name, did_you_mean, nearest, spelled};
 
 /// A function that the configuration says something of.
 pub(crate) struct Overridden {

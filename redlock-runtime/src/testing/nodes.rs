@@ -6,8 +6,9 @@ use redlock_core::{MemoryNode, RESERVED_PREFIX, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
-use crate::config::{Config, PoolUrl, spelled};
+use crate::config::{Config, PoolUrl};
 use crate::site::sites;
+use crate::text::spelled;
 
 impl TestLocks {
     /// The node of a pool: to [`cut`](MemoryNode::cut) it off, to have it [`hang`](MemoryNode::hang)

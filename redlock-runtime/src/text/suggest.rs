@@ -1,6 +1,6 @@
 //! "did you mean …?" for names typed by hand.
 
-use super::shown::Name;
+use super::name::Name;
 
 /// `; did you mean …?` where one of the candidates is near, or else which there are.
 pub(crate) fn did_you_mean<'a>(

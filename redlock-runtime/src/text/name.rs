@@ -26,7 +26,7 @@ impl fmt::Debug for Name<'_> {
 }
 
 /// Several of them, for `Debug`.
-pub(super) struct Names<'a>(pub(super) &'a [String]);
+pub(crate) struct Names<'a>(pub(crate) &'a [String]);
 
 impl fmt::Debug for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,11 +36,37 @@ impl fmt::Debug for Names<'_> {
 }
 
 /// What is kept by such names, for `Debug`.
-pub(super) struct NamedMap<'a, T>(pub(super) &'a BTreeMap<String, T>);
+pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 
 impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = self.0.iter().map(|(name, value)| (Name(name), value));
         f.debug_map().entries(entries).finish()
+    }
+}
+
+/// A site's name as it stands in a variable: `SHOP__ORDERS__CHARGE`.
+pub(crate) fn spelled(name: &str) -> String {
+    let upper = |c: char| match c {
+        c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
+        _ => '_',
+    };
+    name.replace("::", "__").chars().map(upper).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_spelled_as_a_variable_can_be() {
+        for (name, expected) in [
+            ("shop::orders::charge", "SHOP__ORDERS__CHARGE"),
+            ("my_crate::a2", "MY_CRATE__A2"),
+            ("nightly-report v2", "NIGHTLY_REPORT_V2"),
+            ("größe", "GR__E"),
+        ] {
+            assert_eq!(spelled(name), expected);
+        }
     }
 }

@@ -1,0 +1,7 @@
+//! Names from outside, and how texts show them.
+
+mod name;
+mod suggest;
+
+pub(crate) use name::{Name, NamedMap, Names, spelled};
+pub(crate) use suggest::{did_you_mean, nearest};
