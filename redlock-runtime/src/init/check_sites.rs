@@ -7,9 +7,10 @@ use redlock_core::Invalid;
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
 use crate::registry::limits::check_max_ttl;
-use crate::registry::overrides::Overridden;
 use crate::site::{Site, sites};
 use crate::text::Name;
+
+use super::overrides::Overridden;
 
 /// What there is against the functions that the configuration overrides.
 pub(crate) fn check_overridden(

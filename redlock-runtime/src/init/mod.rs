@@ -3,6 +3,7 @@
 mod check_config;
 mod check_sites;
 mod cluster;
+mod overrides;
 mod shutdown;
 
 use std::collections::BTreeMap;
@@ -10,15 +11,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use redlock_core::guard::{Fleet, RestartGuard};
-use redlock_core::{MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions};
+use redlock_core::{
+    Environment, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions, Settings,
+};
 
 use crate::config::{Config, PoolAddress};
 use crate::registry::io::io;
-use crate::registry::overrides::{Overridden, resolve};
-use crate::registry::{Pool, Registry, scope};
+use crate::registry::pools::Pool;
+use crate::registry::{Parts, Registry, scope};
 use crate::telemetry;
 use check_config::check_config;
 use check_sites::{check_overridden, check_sites};
+use overrides::{Overridden, resolve};
 
 /// Why [`init`] refused to start: every problem that was found, each with its fix.
 #[derive(Clone)]
@@ -188,7 +192,7 @@ impl Redlock {
         if !refused.is_empty() {
             return Err(InitError { problems: refused });
         }
-        let registry = Registry::new(&config, &plan.overridden, environment, pools);
+        let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
         registry.recheck_at_new_epochs();
         telemetry::sample_nodes(&registry);
         Ok(Self { registry })
@@ -236,6 +240,32 @@ impl Plan {
             addresses,
             overridden,
         }
+    }
+}
+
+/// What `config` says of a registry over `pools`.
+pub(crate) fn parts(
+    config: &Config,
+    overridden: &[Overridden],
+    environment: Environment,
+    pools: BTreeMap<String, Pool>,
+) -> Parts {
+    let mut client = Settings::default();
+    client.node_timeout = config.node_timeout;
+    client.key_prefix = config.key_prefix.as_bytes().into();
+    client.handover = config.handover;
+    (client.max_waiters_per_lock, client.max_waiters) = config.max_waiting;
+    Parts {
+        environment,
+        client,
+        pools,
+        default_pools: config.default_pools.clone(),
+        defaults: config.defaults,
+        overriding: overridden.iter().map(Overridden::overriding).collect(),
+        max_ttl: config.max_ttl,
+        http: config.http,
+        shutdown_grace: config.shutdown_grace,
+        shutdown_deadline: config.shutdown_deadline,
     }
 }
 

@@ -4,7 +4,8 @@ use redlock_core::{NodeStatus, NodeVitals, majority};
 
 use crate::parameters::{LockOptions, SiteParameters};
 
-use super::{Registry, names_of};
+use super::Registry;
+use super::pools::names_of;
 use crate::site::{Site, sites};
 
 /// How a pool is doing.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
-use super::names_of;
+use super::pools::names_of;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.

@@ -5,6 +5,7 @@ pub(crate) mod held;
 pub(crate) mod io;
 pub(crate) mod limits;
 pub(crate) mod overrides;
+pub(crate) mod pools;
 pub(crate) mod record;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
@@ -14,17 +15,18 @@ pub(crate) mod signal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use redlock_core::{Client, Environment, Invalid, MemoryNode, Node, NodeSet, Settings};
+use redlock_core::{Client, Environment, MemoryNode, NodeSet, Settings};
 
-use crate::config::Config;
-use crate::error::LockErrorKind;
+use crate::error::HttpSettings;
 use crate::parameters::LockOptions;
+use crate::site::sites;
 use crate::telemetry::Telemetry;
-use crate::text::Name;
 use held::{Entry, HeldLease, HeldTable};
 use limits::Limits;
-use overrides::{Overridden, Overrides};
+use overrides::{Overrides, Overriding};
+use pools::{Pool, set_of};
 use record::Recorder;
 use shutdown::Shutdown;
 
@@ -54,37 +56,36 @@ pub(crate) struct Shared {
     pub(crate) recorder: Recorder,
 }
 
-/// One configured node.
-pub(crate) struct Pool {
-    pub(crate) node: Arc<dyn Node>,
-    /// The same node, where it is in this process.
-    pub(crate) memory: Option<MemoryNode>,
+/// What a registry is made of.
+pub(crate) struct Parts {
+    pub(crate) environment: Environment,
+    pub(crate) client: Settings,
+    pub(crate) pools: BTreeMap<String, Pool>,
+    /// The pools of a lock that names none; `None` means all.
+    pub(crate) default_pools: Option<Vec<String>>,
+    pub(crate) defaults: LockOptions,
+    pub(crate) overriding: Vec<Overriding>,
+    pub(crate) max_ttl: Duration,
+    pub(crate) http: HttpSettings,
+    pub(crate) shutdown_grace: Duration,
+    pub(crate) shutdown_deadline: Duration,
 }
 
 impl Registry {
-    pub(crate) fn new(
-        config: &Config,
-        overridden: &[Overridden],
-        environment: Environment,
-        pools: BTreeMap<String, Pool>,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let mut settings = Settings::default();
-        settings.node_timeout = config.node_timeout;
-        settings.key_prefix = config.key_prefix.as_bytes().into();
-        settings.handover = config.handover;
-        (settings.max_waiters_per_lock, settings.max_waiters) = config.max_waiting;
-        let client = Client::with(environment.clone(), settings);
+        let (environment, pools) = (parts.environment, parts.pools);
+        let client = Client::with(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
-        let names: Vec<String> = config.default_pools.clone().unwrap_or_else(all);
+        let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
         let limits = Limits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
-            max_ttl: config.max_ttl,
-            http: Arc::new(config.http),
+            max_ttl: parts.max_ttl,
+            http: Arc::new(parts.http),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
-        for site in crate::site::sites() {
+        for site in sites() {
             let Some(names) = site.pool_names() else {
                 continue;
             };
@@ -96,7 +97,7 @@ impl Registry {
                 known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
             }
         }
-        let overrides = Overrides::new(overridden, |names| {
+        let overrides = Overrides::new(parts.overriding, |names| {
             let known = known_sets.iter().find(|(known, _)| known == names);
             let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
             known.map(|(_, set)| Arc::clone(set)).or_else(own)
@@ -107,11 +108,11 @@ impl Registry {
             pools,
             known_sets,
             default_set,
-            defaults: config.defaults,
+            defaults: parts.defaults,
             overrides,
             limits: Arc::new(limits),
             held: Arc::default(),
-            shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
             telemetry: Telemetry::default(),
             recorder: Recorder::default(),
         };
@@ -160,34 +161,6 @@ impl Registry {
             .values()
             .map(|pool| Arc::clone(&pool.node))
             .collect()
-    }
-}
-
-/// The pools of a set.
-pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
-    nodes.iter().map(|node| node.name().to_owned()).collect()
-}
-
-pub(crate) fn set_of<'a>(
-    pools: &BTreeMap<String, Pool>,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<NodeSet, LockErrorKind> {
-    let nodes: Result<Vec<_>, _> = names
-        .map(|name| match pools.get(name) {
-            Some(pool) => Ok(Arc::clone(&pool.node)),
-            None => Err(LockErrorKind::UnknownPool {
-                // It may be a URL in the wrong place.
-                pool: Name(name).to_string(),
-                configured: pools.keys().cloned().collect(),
-            }),
-        })
-        .collect();
-    match nodes {
-        Ok(nodes) if nodes.is_empty() => Err(LockErrorKind::Invalid(Invalid::new(
-            "no pools are named; name at least one, or leave `pools` out",
-        ))),
-        Ok(nodes) => Ok(nodes.into()),
-        Err(kind) => Err(kind),
     }
 }
 

@@ -1,86 +1,16 @@
-//! What the configuration says of single functions, matched with those that there are.
-
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+//! The parameters of single functions, above those of their attributes.
 
 use redlock_core::NodeSet;
 
-use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
 
-use crate::site::{Place, Site, sites};
-use crate::text::{Name, did_you_mean, nearest, spelled};
+use crate::site::{Place, Site};
 
-/// A function that the configuration says something of.
-pub(crate) struct Overridden {
-    pub(crate) site: &'static Site,
-    pub(crate) config: SiteConfig,
-}
-
-/// Finds the function of each override. Those that fit none, or several, are problems.
-pub(crate) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overridden> {
-    let overrides = &config.sites;
-    if overrides.named.is_empty() && overrides.spelled.is_empty() {
-        return Vec::new();
-    }
-    let mut by_name: BTreeMap<Cow<'static, str>, Vec<&'static Site>> = BTreeMap::new();
-    for site in sites() {
-        by_name.entry(site.site_name()).or_default().push(site);
-    }
-    let mut found: BTreeMap<&str, SiteConfig> = BTreeMap::new();
-    for (name, config) in &overrides.named {
-        let origin = format!("`[sites.\"{}\"]`", Name(name));
-        match by_name.get_key_value(&**name) {
-            Some((name, fit)) if fit.len() == 1 => {
-                found.insert(name, config.clone());
-            }
-            Some((_, fit)) => problems.push(fits_several(&origin, fit)),
-            None => {
-                let known = by_name.keys().map(|name| &**name);
-                problems.push(format!("{origin} {FITS_NONE}{}", did_you_mean(name, known)));
-            }
-        }
-    }
-    for (name, config) in &overrides.spelled {
-        let origin = format!("`REDLOCK_SITES_{}_…`", Name(name));
-        let fit = || by_name.iter().filter(|(known, _)| spelled(known) == *name);
-        let sites: Vec<_> = fit().flat_map(|(_, sites)| sites.iter().copied()).collect();
-        match (fit().next(), &*sites) {
-            (Some((name, _)), [_]) => {
-                let below = found.remove(&**name).unwrap_or_default();
-                found.insert(name, config.clone().above(below));
-            }
-            (None, _) => {
-                let known: Vec<String> = by_name.keys().map(|name| spelled(name)).collect();
-                let known = known.iter().map(String::as_str);
-                problems.push(format!("{origin} {FITS_NONE}{}", of_variables(name, known)));
-            }
-            (Some(_), several) => problems.push(fits_several(&origin, several)),
-        }
-    }
-    let overridden = found.into_iter().map(|(name, config)| {
-        let site = by_name[name][0];
-        Overridden { site, config }
-    });
-    overridden.collect()
-}
-
-const FITS_NONE: &str = "fits no function under `#[redlock]` in this program";
-
-fn fits_several(origin: &str, sites: &[&Site]) -> String {
-    let all: Vec<String> = sites.iter().map(ToString::to_string).collect();
-    format!(
-        "{origin} fits several functions: {}; give them names of their own, with `name = \"…\"` in \
-         the attribute",
-        all.join(", "),
-    )
-}
-
-fn of_variables<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    match nearest(name, known.clone()) {
-        Some(near) => format!("; did you mean `REDLOCK_SITES_{near}_…`?"),
-        None => did_you_mean(name, known),
-    }
+/// What is to be above the attribute of one function.
+pub(crate) struct Overriding {
+    pub(crate) place: Place,
+    pub(crate) options: LockOptions,
+    pub(crate) pools: Option<Vec<String>>,
 }
 
 /// What is above the attributes of some functions. Looked at by every call of an annotated function.
@@ -98,17 +28,17 @@ pub(crate) struct Override {
 impl Overrides {
     /// With the nodes of pools, as `nodes` knows them.
     pub(crate) fn new(
-        overridden: &[Overridden],
+        overriding: Vec<Overriding>,
         mut nodes: impl FnMut(&[String]) -> Option<NodeSet>,
     ) -> Self {
-        let mut by_place: Vec<_> = overridden
-            .iter()
-            .map(|Overridden { site, config }| {
+        let mut by_place: Vec<_> = overriding
+            .into_iter()
+            .map(|it| {
                 let over = Override {
-                    options: config.options,
-                    nodes: config.pools.as_deref().and_then(&mut nodes),
+                    options: it.options,
+                    nodes: it.pools.as_deref().and_then(&mut nodes),
                 };
-                (site.place(), over)
+                (it.place, over)
             })
             .collect();
         by_place.sort_by_key(|(place, _)| *place);

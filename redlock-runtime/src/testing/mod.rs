@@ -95,10 +95,11 @@ pub use acquisition::{Acquisition, Outcome};
 pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
-use crate::init::{InitError, Plan};
+use crate::init::{InitError, Plan, parts};
+use crate::registry::Registry;
+use crate::registry::pools::Pool;
 use crate::registry::record::Recorder;
 use crate::registry::shutdown_report::ShutdownReport;
-use crate::registry::{Pool, Registry};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
 
@@ -184,7 +185,12 @@ impl TestLocks {
             entropy: Arc::clone(&entropy) as _,
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
-        let mut registry = Registry::new(&config, &plan.overridden, environment, pools.collect());
+        let mut registry = Registry::new(parts(
+            &config,
+            &plan.overridden,
+            environment,
+            pools.collect(),
+        ));
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.recorder = Recorder::new(Arc::clone(&journal) as _);

@@ -13,7 +13,8 @@ use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
 };
 use super::per_recorder::PerRecorder;
-use crate::registry::{Pool, Registry};
+use crate::registry::Registry;
+use crate::registry::pools::Pool;
 
 /// How often: well within the 15 s or more between two looks of a scraper.
 const EVERY: Duration = Duration::from_secs(2);
