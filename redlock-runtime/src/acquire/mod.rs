@@ -93,7 +93,8 @@ impl Wanted {
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
         let http = registry.map(|registry| &registry.shared.limits.http);
         let error = error.of_call(self.holder.site, http);
-        telemetry::refused(registry, self.holder.site, &self.resource, &error);
+        let telemetry = registry.map(|registry| &registry.shared.telemetry);
+        telemetry::refused(telemetry, self.holder.site, &self.resource, &error);
         if let Some(registry) = registry {
             let recorder = &registry.shared.recorder;
             recorder.refused(self.holder.site, &self.resource, &error);
@@ -172,9 +173,10 @@ impl Prepared {
     /// reference that `acquire` has in a local of its own is part of its future.
     fn begin(&self, is_shared: bool) -> (Record, Acquiring<'_>) {
         let (site, request) = (self.holder.site, &self.request);
-        let recorder = &self.registry.shared.recorder;
+        let shared = &*self.registry.shared;
+        let (recorder, telemetry) = (&shared.recorder, &shared.telemetry);
         let record = recorder.begin(site, request, &self.nodes, is_shared);
-        let acquiring = Acquiring::begin(&self.registry, site, request, &self.nodes);
+        let acquiring = Acquiring::begin(telemetry, site, request, &self.nodes);
         (record, acquiring)
     }
 

@@ -103,7 +103,7 @@ impl<T, F: Future<Output = Result<T, LockError>>> Future for Run<F> {
 async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output, LockError> {
     let mut running = Running {
         body,
-        span: HoldSpan::begin(lease),
+        span: lease.span(),
     };
     let outcome = {
         let body = running.body.0.as_mut().as_pin_mut().expect("a body");

@@ -194,7 +194,7 @@ impl Redlock {
         }
         let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
         registry.recheck_at_new_epochs();
-        telemetry::sample_nodes(&registry);
+        registry.sample_nodes();
         Ok(Self { registry })
     }
 

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::Document;
 use super::text::utc;
+use crate::health::PoolHealth;
 use crate::parameters::{LockOptions, Shown};
 use crate::registry::Registry;
-use crate::registry::health::{PoolHealth, SiteReport};
+use crate::registry::health::SiteReport;
 use crate::registry::held::HeldLease;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {

@@ -6,8 +6,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::{NodeStatus, NodeVitals};
 
 use super::text::{Millis, Offset, Span, lives, tries, when};
+use crate::health::PoolHealth;
 use crate::registry::Registry;
-use crate::registry::health::{PoolHealth, SiteReport};
+use crate::registry::health::SiteReport;
 use crate::registry::held::HeldLease;
 use crate::site::Site;
 

@@ -165,7 +165,7 @@ impl Lease {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
-        let span = HoldSpan::begin(&self);
+        let span = self.span();
         let work = async {
             let outcome = {
                 let body = pin!(body(self.handle()));
@@ -178,6 +178,11 @@ impl Lease {
         work.instrument(span.span().clone()).await
     }
 
+    /// The span of a body under the lease.
+    pub(crate) fn span(&self) -> HoldSpan {
+        HoldSpan::begin(self.site(), &self.handle.core)
+    }
+
     /// Polls `body` for as long as the lease allows, inside of whatever span the caller is in.
     pub(crate) async fn hold<B: Future>(
         &self,
@@ -185,7 +190,7 @@ impl Lease {
         span: &HoldSpan,
     ) -> Result<B::Output, LockError> {
         if !self.place.set_has_body() {
-            span.ended(&self.handle, &Held::<()>::Cancelled(Over::Revoked));
+            span.ended(&self.handle.core, &Held::<()>::Cancelled(Over::Revoked));
             return Err(self.handle.lost_error(Over::Revoked));
         }
         let mut body = Below::new(self.handle(), body);
@@ -196,7 +201,7 @@ impl Lease {
             Pin::new(&mut body).poll(context)
         }));
         let held = self.handle.core.hold(body, self.on_lost).await;
-        span.ended(&self.handle, &held);
+        span.ended(&self.handle.core, &held);
         if let Held::Done(_) | Held::Late(..) = held {
             is_in_body.store(false, Ordering::Relaxed);
         }
@@ -307,10 +312,6 @@ impl LeaseHandle {
     /// Another holder of the same lock. `None` once the lease is over.
     pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
         self.core.join()
-    }
-
-    pub(crate) fn core(&self) -> &redlock_core::LeaseHandle {
-        &self.core
     }
 
     pub(crate) fn nodes(&self) -> &NodeSet {

@@ -1,58 +1,15 @@
 //! What a registry knows of its pools and of the annotated functions, for whoever looks after it.
 
-use redlock_core::{NodeStatus, NodeVitals, majority};
+use std::sync::Arc;
 
+use redlock_core::{NodeStatus, majority};
+
+use crate::health::{PoolHealth, Votes};
 use crate::parameters::{LockOptions, SiteParameters};
 
 use super::Registry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
-
-/// How a pool is doing.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PoolHealth {
-    /// The pool's name.
-    pub pool: String,
-    /// Whether it votes, and why not.
-    pub status: NodeStatus,
-    /// Whether it is one of the default pools.
-    pub is_default: bool,
-    /// How often it may have forgotten locks, as far as this process saw: it restarted, was flushed,
-    /// or its clock stepped.
-    pub epoch: u32,
-    /// How many of the leases that this process holds on it do not rest on it, although they might: it
-    /// restarted since, or did not answer. The restart of another node may end them.
-    pub not_resting: usize,
-    /// Its connection, latency, errors and clock.
-    pub vitals: NodeVitals,
-}
-
-impl PoolHealth {
-    /// Whether it votes.
-    pub fn is_voting(&self) -> bool {
-        matches!(self.status, NodeStatus::Voting)
-    }
-}
-
-/// How many of the default pools vote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Votes {
-    /// So many vote.
-    pub voting: usize,
-    /// So many are a majority.
-    pub needed: usize,
-    /// So many are configured.
-    pub configured: usize,
-}
-
-impl Votes {
-    /// Whether a lock can be had on the default pools.
-    pub fn suffice(self) -> bool {
-        self.configured > 0 && self.voting >= self.needed
-    }
-}
 
 /// An annotated function, as a registry runs it.
 #[derive(Clone, Debug)]
@@ -89,6 +46,17 @@ impl Registry {
                 vitals: it.node.vitals(),
             })
             .collect()
+    }
+
+    /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
+    pub(crate) fn sample_nodes(&self) {
+        let telemetry = &self.shared.telemetry;
+        // The nodes live no longer for being looked at.
+        let shared = Arc::downgrade(&self.shared);
+        telemetry.sample_nodes(&self.shared.environment, move || {
+            let shared = shared.upgrade()?;
+            Some(Self { shared }.health())
+        });
     }
 
     /// How many of the default pools vote.

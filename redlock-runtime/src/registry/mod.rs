@@ -102,6 +102,7 @@ impl Registry {
             let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
             known.map(|(_, set)| Arc::clone(set)).or_else(own)
         });
+        let telemetry = Telemetry::new(Arc::clone(&environment.clock));
         let shared = Shared {
             environment,
             client,
@@ -113,7 +114,7 @@ impl Registry {
             limits: Arc::new(limits),
             held: Arc::default(),
             shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
-            telemetry: Telemetry::default(),
+            telemetry,
             recorder: Recorder::default(),
         };
         Self {

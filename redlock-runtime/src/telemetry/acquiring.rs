@@ -6,16 +6,16 @@ use std::pin::Pin;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
+use super::Telemetry;
 use super::metrics::{self, Holding, Waiting};
 use super::outcome::Outcome;
 use super::span::{self, name_of, within};
 use crate::error::LockError;
-use crate::registry::{Registry, Shared};
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
 pub(crate) struct Acquiring<'a> {
-    registry: &'a Registry,
+    telemetry: &'a Telemetry,
     site: Option<&'static Site>,
     span: Span,
     waiting: Waiting,
@@ -23,16 +23,16 @@ pub(crate) struct Acquiring<'a> {
 
 impl<'a> Acquiring<'a> {
     pub(crate) fn begin(
-        registry: &'a Registry,
+        telemetry: &'a Telemetry,
         site: Option<&'static Site>,
         request: &Request,
         nodes: &NodeSet,
     ) -> Self {
         Self {
-            registry,
+            telemetry,
             site,
             span: span::acquire(site, request, nodes),
-            waiting: registry.shared.telemetry.metrics.waiting(site),
+            waiting: telemetry.metrics.waiting(site),
         }
     }
 
@@ -66,7 +66,7 @@ impl<'a> Acquiring<'a> {
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
         let _entered = self.span.enter();
-        log(Some(&self.registry.shared), self.site, resource, error);
+        log(Some(self.telemetry), self.site, resource, error);
     }
 
     fn say(&self, lease: &redlock_core::Lease, what: &'static str) {
@@ -93,7 +93,7 @@ impl Drop for Acquiring<'_> {
 
 /// Tells of a call that was refused before anybody was asked.
 pub(crate) fn refused(
-    registry: Option<&Registry>,
+    telemetry: Option<&Telemetry>,
     site: Option<&'static Site>,
     resource: &Resource,
     error: &LockError,
@@ -102,24 +102,23 @@ pub(crate) fn refused(
     let span = span::refused(site, resource);
     span::ended(&span, outcome);
     metrics::count_refusal(site, outcome);
-    let shared = registry.map(|registry| &*registry.shared);
     let _entered = span.enter();
-    log(shared, site, resource, error);
+    log(telemetry, site, resource, error);
 }
 
 /// A refusal is for the caller to make something of, and no more than a line of detail here; that no
 /// majority answers is for those who run the service.
 fn log(
-    shared: Option<&Shared>,
+    telemetry: Option<&Telemetry>,
     site: Option<&'static Site>,
     resource: &Resource,
     error: &LockError,
 ) {
     if error.is_unavailable()
-        && let Some(shared) = shared
+        && let Some(telemetry) = telemetry
     {
-        let throttle = &shared.telemetry.unavailable;
-        if let Some(held_back) = throttle.pass(shared.environment.clock.now()) {
+        let throttle = &telemetry.unavailable;
+        if let Some(held_back) = throttle.pass(telemetry.clock.now()) {
             log!(
                 warn,
                 site = name_of(site), %resource, reason = %error, held_back,

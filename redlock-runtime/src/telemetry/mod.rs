@@ -14,15 +14,41 @@ mod outcome;
 mod span;
 mod throttle;
 
+use std::sync::Arc;
+
+use redlock_core::{Clock, Environment};
+
+use crate::health::PoolHealth;
+
 pub(crate) use acquiring::{Acquiring, refused};
-pub(crate) use metrics::{Holding, Metrics, answers_of, count_swallowed, sample_nodes};
+use metrics::Metrics;
+pub(crate) use metrics::{Holding, answers_of, count_swallowed};
 pub(crate) use span::{HoldSpan, name_of, within};
-pub(crate) use throttle::Throttle;
+use throttle::Throttle;
 
 /// What one registry counts.
-#[derive(Default)]
 pub(crate) struct Telemetry {
-    pub(crate) metrics: Metrics,
+    metrics: Arc<Metrics>,
+    clock: Arc<dyn Clock>,
     /// Of refusals because the nodes do not answer: with those down, every call is refused.
     unavailable: Throttle,
+}
+
+impl Telemetry {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            metrics: Arc::default(),
+            clock,
+            unavailable: Throttle::default(),
+        }
+    }
+
+    /// Tells the figures of the nodes to `metrics`, until `read` says that there are none any more.
+    pub(crate) fn sample_nodes(
+        &self,
+        environment: &Environment,
+        read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
+    ) {
+        metrics::sample_nodes(&self.metrics, environment, read);
+    }
 }

@@ -9,13 +9,12 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use redlock_core::{FencingToken, Held, NodeSet, Request};
+use redlock_core::{FencingToken, Held, LeaseHandle, NodeSet, Request};
 use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 
 use super::outcome::{Outcome, reason};
 use crate::error::LockError;
-use crate::lease::LeaseHandle;
 use crate::site::Site;
 
 /// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
@@ -76,7 +75,7 @@ pub(crate) fn ended(span: &Span, outcome: Outcome) {
 }
 
 /// How the lock was got.
-pub(crate) fn granted(span: &Span, lease: &redlock_core::LeaseHandle) {
+pub(crate) fn granted(span: &Span, lease: &LeaseHandle) {
     if span.is_disabled() {
         return;
     }
@@ -95,7 +94,7 @@ pub(crate) fn tried(span: &Span, error: &LockError) {
 }
 
 /// Which lease it is.
-pub(crate) fn leased(span: &Span, lease: &redlock_core::LeaseHandle) {
+pub(crate) fn leased(span: &Span, lease: &LeaseHandle) {
     span.record("redlock.token", lease.token_id());
     if let Some(token) = lease.fencing_token() {
         span.record("redlock.fencing_token", token.as_u64());
@@ -111,16 +110,15 @@ fn failed(span: &Span, kind: &'static str) {
 pub(crate) struct HoldSpan(Span);
 
 impl HoldSpan {
-    pub(crate) fn begin(lease: &LeaseHandle) -> Self {
-        let core = lease.core();
+    pub(crate) fn begin(site: Option<&'static Site>, lease: &LeaseHandle) -> Self {
         let span = info_span!(
             "redlock.hold",
             otel.status_code = Empty,
             error.type = Empty,
-            redlock.site = name_of(lease.site()),
+            redlock.site = name_of(site),
             redlock.resource = %lease.resource(),
-            redlock.token = core.token_id(),
-            redlock.fencing_token = core.fencing_token().map(FencingToken::as_u64),
+            redlock.token = lease.token_id(),
+            redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
             redlock.outcome = Empty,
             redlock.held = Empty,
         );
@@ -157,7 +155,7 @@ pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<Cow<'s
 }
 
 /// `2/3`: how many nodes have granted it, of how many.
-pub(crate) struct Votes<'a>(pub(crate) &'a redlock_core::LeaseHandle);
+pub(crate) struct Votes<'a>(pub(crate) &'a LeaseHandle);
 
 impl fmt::Display for Votes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

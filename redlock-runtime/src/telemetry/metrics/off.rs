@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use redlock_core::ObserveAnswers;
+use redlock_core::{Environment, ObserveAnswers};
 
 use super::outcome::Outcome;
 use crate::error::LockError;
-use crate::registry::Registry;
+use crate::health::PoolHealth;
 use crate::site::Site;
 
 #[derive(Default)]
@@ -60,4 +60,9 @@ pub(crate) fn answers_of(_pool: &str) -> Option<Arc<dyn ObserveAnswers>> {
     None
 }
 
-pub(crate) fn sample_nodes(_registry: &Registry) {}
+pub(crate) fn sample_nodes(
+    _metrics: &Arc<Metrics>,
+    _environment: &Environment,
+    _read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
+) {
+}
