@@ -72,10 +72,11 @@ pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::watch::{Sighting, Watch};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeSet, NodeStatus, NodeTime, NodeVitals, Remaining, Reply, ask,
+    NodeErrorKind, NodeSet, NodeStatus, NodeTime, NodeVitals, Remaining, Reply,
 };
 pub use quorum::fencing::FencingToken;
 pub use quorum::majority;
+pub use quorum::round::ask;
 pub use redis::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
 #[doc(inline)]
 pub use restart_check as guard;

@@ -8,9 +8,9 @@ use crate::env::Entropy;
 use crate::env::still_clock::still_clock;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
+use crate::node::NodeErrorKind;
 use crate::node::operation::Want;
-use crate::node::{NodeErrorKind, ask};
-use crate::quorum::round::{Goal, Round};
+use crate::quorum::round::{Goal, Round, ask};
 
 const TTL: Duration = Duration::from_secs(10);
 

@@ -4,6 +4,7 @@ pub(crate) mod hash_slot;
 mod health;
 pub(crate) mod observe;
 pub(crate) mod operation;
+mod reply;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -12,9 +13,10 @@ use std::time::Duration;
 
 use crate::model::resource::Shown;
 use crate::model::token;
-use crate::quorum::round::{Goal, Round};
 pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeVitals};
 use operation::Operation;
+pub(crate) use reply::Answers;
+pub use reply::Reply;
 use watch::{Sighting, Watch};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
@@ -315,72 +317,6 @@ impl fmt::Debug for NodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NodeError({:?}: {})", self.kind, self.detail)
     }
-}
-
-/// Where a node's answer goes. Dropping it unanswered is an answer too: nobody knows.
-pub struct Reply {
-    round: Option<Arc<Round>>,
-    seat: usize,
-}
-
-impl Reply {
-    /// Nobody waits for the answer.
-    pub(crate) fn to_nobody() -> Self {
-        Self {
-            round: None,
-            seat: 0,
-        }
-    }
-
-    /// Whether what undoes the operation may be on its way to the node: then the operation must not
-    /// be sent again, as it could come in behind that.
-    pub(crate) fn is_retracted(&self) -> bool {
-        self.round
-            .as_ref()
-            .is_some_and(|round| round.is_retracted())
-    }
-
-    pub(crate) fn new(round: Arc<Round>, seat: usize) -> Self {
-        Self {
-            round: Some(round),
-            seat,
-        }
-    }
-
-    /// Delivers the answer. Wakes the caller where that decides its round, so do not call it with
-    /// a lock held that the caller might want.
-    pub fn answer(mut self, answer: Answer) {
-        if let Some(round) = self.round.take() {
-            round.vote(self.seat, answer);
-        }
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        if let Some(round) = self.round.take() {
-            let error = NodeError::sent(NodeErrorKind::Disconnected, "the node went away");
-            round.vote(self.seat, Answer::Failed(error));
-        }
-    }
-}
-
-impl fmt::Debug for Reply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reply")
-            .field("seat", &self.seat)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Asks one node one thing and waits for its answer, however long that takes.
-///
-/// Dropping the future leaves the operation on its way.
-pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
-    let round = Round::new(1, Goal::All);
-    node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
-    round.decided().await;
-    round.answers().pop().flatten().unwrap_or(Answer::Absent)
 }
 
 #[cfg(test)]

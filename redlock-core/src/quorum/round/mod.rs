@@ -11,8 +11,8 @@ use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
-use crate::node::operation::SharedOperation;
-use crate::node::{Answer, Node, NodeError, NodeErrorKind, Reply};
+use crate::node::operation::{Operation, SharedOperation};
+use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, Reply};
 
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
@@ -183,10 +183,6 @@ impl Round {
         self.is_retracted.store(true, Ordering::Release);
     }
 
-    pub(crate) fn is_retracted(&self) -> bool {
-        self.is_retracted.load(Ordering::Acquire)
-    }
-
     /// Records one vote. A second vote of the same seat is ignored.
     pub(crate) fn vote(&self, seat: usize, answer: Answer) {
         let is_grant = matches!(answer, Answer::Granted { .. });
@@ -328,6 +324,26 @@ pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node
             *answer = Some(Answer::Failed(error));
         }
     }
+}
+
+impl Answers for Round {
+    fn answer(&self, seat: usize, answer: Answer) {
+        self.vote(seat, answer);
+    }
+
+    fn is_retracted(&self) -> bool {
+        self.is_retracted.load(Ordering::Acquire)
+    }
+}
+
+/// Asks one node one thing and waits for its answer, however long that takes.
+///
+/// Dropping the future leaves the operation on its way.
+pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
+    let round = Round::new(1, Goal::All);
+    node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+    round.decided().await;
+    round.answers().pop().flatten().unwrap_or(Answer::Absent)
 }
 
 /// The most nodes that a lock may have: a seat is a bit of a word.
