@@ -27,7 +27,6 @@ use crate::env::io_thread::IoThread;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
 use crate::node::{EpochListener, Node, NodeStatus, NodeTime, NodeVitals, Reply};
-use crate::waiting::wakeup::Watch;
 use address::Place;
 use cluster::Cluster;
 use server::inbox::Submission;

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::env::caught::log;
-use crate::error::Invalid;
+use crate::model::invalid::Invalid;
 
 use super::files::Files;
 use super::options::TlsOptions;

@@ -22,7 +22,6 @@ use crate::redis::connection::errors::{CLOSED, describe};
 use crate::redis::connection::socket::Stream;
 use crate::redis::protocol::read_buffer::make_room;
 use crate::redis::protocol::wire::{Value, decode_resp3, pack};
-use crate::waiting::wakeup::Watch;
 
 use super::Lookout;
 use super::keys::{Roll, Seen};
