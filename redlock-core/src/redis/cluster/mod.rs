@@ -24,7 +24,7 @@ use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::operation::{Operation, SharedOperation, Want};
 use crate::node::watch::Watch;
-use crate::node::{Answer, NodeError, NodeErrorKind, NodeStatus, NodeVitals, Reply};
+use crate::node::{Answer, NodeError, NodeStatus, NodeVitals, Reply};
 
 use super::address::{RedisAddress, Server};
 use super::connection::errors::not_connected;
