@@ -4,7 +4,9 @@ use std::error::Error;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-use redlock_runtime::{Config, FencingToken, Registry};
+use redlock_runtime::Config;
+use redlock_runtime::lease::FencingToken;
+use redlock_runtime::registry::Registry;
 
 use crate::bank::{self, Decided, Moment, WithdrawError};
 use crate::report::{GO, Report};

@@ -5,7 +5,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redlock_runtime::{Config, MemoryNode, NodeStatus, Registry};
+use redlock_runtime::Config;
+use redlock_runtime::health::NodeStatus;
+use redlock_runtime::registry::{MemoryNode, Registry};
 use tokio::time::{sleep, timeout};
 
 use crate::proxy::Proxy;

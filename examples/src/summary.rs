@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redlock_runtime::{HeldLease, ShutdownReport, Site};
+use redlock_runtime::registry::{HeldLease, ShutdownReport, Site};
 
 /// Prints a [`ShutdownReport`]: a line of numbers, then a line for each lease.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
-//! How the nodes are doing.
+//! How the nodes are doing, as [`Registry::health`](crate::registry::Registry::health) shows it.
 
-use redlock_core::{NodeStatus, NodeVitals};
+pub use redlock_core::{ClockOffset, ErrorCounts, LastError, Latency, NodeStatus, NodeVitals};
 
 /// How a pool is doing.
 #[derive(Clone, Debug)]

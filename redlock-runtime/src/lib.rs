@@ -26,6 +26,16 @@
 //! [`lock()`] does the same without an attribute. [`init`] starts the registry that both use, and
 //! [`Redlock::shutdown`] ends it.
 //!
+//! # Modules
+//! The names at the root are what most programs need. The rest is in modules:
+//! * [`parameters`]: the parameters of a lock as a value, [`LockOptions`](parameters::LockOptions),
+//!   and the types of single parameters, such as [`Wait`](parameters::Wait).
+//! * [`config`]: what a [`Config`] is made of.
+//! * [`error`]: what an error says, from [`LockErrorKind`](error::LockErrorKind) on.
+//! * [`lease`]: fencing tokens, and why a lease was over.
+//! * [`registry`]: what is held, which functions are annotated, and what a shutdown did.
+//! * [`health`]: how the nodes are doing.
+//!
 //! # Features
 //! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
 //!   `axum::response::Response`.
@@ -48,48 +58,39 @@ macro_rules! log {
 
 mod acquire;
 mod attribute;
-mod config;
-mod error;
-mod health;
+pub mod config;
+pub mod error;
+pub mod health;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
 mod init;
 #[cfg(feature = "inspect")]
 pub mod inspect;
-mod lease;
+pub mod lease;
 mod lock;
-mod parameters;
-mod registry;
+pub mod parameters;
+pub mod registry;
 mod site;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
 
-pub use redlock_core::{
-    Brief, ClockOffset, Contended, ErrorCounts, FencingToken, Holding, Invalid, LastError, Latency,
-    MemoryNode, NodeError, NodeErrorKind, NodeOutcome, NodeReport, NodeStatus, NodeVitals, OnLost,
-    Over, Remaining, Renewal, Resource, TooLate, Unavailable, Vetting, guard::RestartGuard,
-};
+pub use redlock_core::Resource;
 pub use redlock_macros::redlock;
 
 pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;
-pub use config::{Config, ConfigError, PoolUrl, SiteConfig};
-pub use error::{LockError, LockErrorKind};
-pub use health::{PoolHealth, Votes};
-pub use init::{InitError, Redlock, init};
+#[doc(inline)]
+pub use config::Config;
+#[doc(inline)]
+pub use error::LockError;
+pub use init::{Redlock, init};
 pub use lease::chain::{assert_held, current_lease as current, is_held};
+#[doc(inline)]
 pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
-pub use parameters::{LockOptions, MinValidity, OnCancel, SiteParameters, Wait};
-pub use registry::Registry;
-pub use registry::health::SiteReport;
-pub use registry::held::HeldLease;
-pub use registry::scope::Entered;
-pub use registry::shutdown_report::ShutdownReport;
 pub use registry::signal::shutdown_signal;
-pub use site::{Site, sites};
 
 /// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
 /// notice, together with the macro of the very same version.
@@ -102,9 +103,7 @@ pub mod __private {
 
     pub use crate::attribute::call::{Call, Held};
     pub use crate::attribute::name::resource;
+    pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
-    pub use crate::{
-        FromLockError, FromSkip, Lease, LockError, MinValidity, OnCancel, OnLost, Renewal,
-        Resource, Wait,
-    };
+    pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
 }

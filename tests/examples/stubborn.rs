@@ -9,7 +9,8 @@ use std::io;
 use std::time::Duration;
 
 use actix_web::{App, HttpServer};
-use redlock_runtime::{Config, LockError, Redlock, ShutdownReport, redlock, shutdown_signal};
+use redlock_runtime::registry::ShutdownReport;
+use redlock_runtime::{Config, LockError, Redlock, redlock, shutdown_signal};
 
 #[redlock(resource = "spin", ttl = "2m")]
 async fn spin() -> Result<&'static str, LockError> {

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use redlock_core::{IoThread, Node, NodeSet, RedisAddress, RedisOptions, Resource, Vigil};
-use redlock_runtime::{Config, LockError, Redlock, RestartGuard, lock, redlock};
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
 const SOON: Duration = Duration::from_secs(20);

@@ -4,7 +4,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, Redlock, RestartGuard, init, redlock};
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 use redlock_tests::{Nodes, http_post};
 use tokio::sync::OnceCell;
 
@@ -64,7 +65,7 @@ async fn works() {
             .registry()
             .health()
             .iter()
-            .all(|pool| { matches!(pool.status, redlock_runtime::NodeStatus::Voting) })
+            .all(|pool| { matches!(pool.status, redlock_runtime::health::NodeStatus::Voting) })
     );
 }
 

@@ -8,7 +8,8 @@ use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
     SharedString, Unit,
 };
-use redlock_runtime::{Config, Redlock, Renewal, lock};
+use redlock_runtime::parameters::Renewal;
+use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{Nodes, eventually};
 use tracing::{Event, Subscriber, span};
 

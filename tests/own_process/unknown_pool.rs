@@ -1,7 +1,8 @@
 //! A program whose functions do not fit its configuration. In a binary of its own: `init` checks
 //! every annotated function that is linked in.
 
-use redlock_runtime::{Config, LockError, init, redlock, sites};
+use redlock_runtime::registry::sites;
+use redlock_runtime::{Config, LockError, init, redlock};
 
 #[redlock(resource = "order:{id}", pools = ["a", "typo"])]
 async fn charge(id: u64) -> Result<u64, LockError> {

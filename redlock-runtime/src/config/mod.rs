@@ -1,4 +1,5 @@
-//! Configuration: from code, a TOML file, and the environment.
+//! Configuration: from code, a TOML file, and the environment. [`Config`] is all of it, and the other
+//! types are values in it.
 
 mod env;
 mod file;
@@ -14,15 +15,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redlock_core::guard::RestartGuard;
 use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover};
+
+pub use redlock_core::Vetting;
+pub use redlock_core::guard::RestartGuard;
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
 pub use site::SiteConfig;
 pub(crate) use site::SiteConfigs;
 
-use crate::error::HttpSettings;
+use crate::error::{ConfigError, HttpSettings};
 use crate::parameters::LockOptions;
 use crate::text::{Name, NamedMap, Names};
 use file::File;
@@ -64,18 +67,6 @@ pub struct Config {
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
     pub(crate) http: HttpSettings,
-}
-
-/// Why a configuration could not be read. Names the place and the fix; shows no password.
-#[derive(Clone, thiserror::Error)]
-#[error("redlock's configuration: {0}")]
-pub struct ConfigError(pub(crate) String);
-
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 impl Default for Config {
@@ -206,7 +197,8 @@ impl Config {
     /// # Example: patient locks
     /// ```
     /// use std::time::Duration;
-    /// use redlock_runtime::{Config, LockOptions};
+    /// use redlock_runtime::parameters::LockOptions;
+    /// use redlock_runtime::Config;
     ///
     /// let config = Config::new()
     ///     .pool("a", "redis://10.0.0.1:6379")
@@ -228,7 +220,8 @@ impl Config {
     /// # Example: a longer ttl for one function
     /// ```
     /// use std::time::Duration;
-    /// use redlock_runtime::{Config, SiteConfig};
+    /// use redlock_runtime::config::SiteConfig;
+    /// use redlock_runtime::Config;
     ///
     /// let config = Config::new()
     ///     .pool("a", "redis://10.0.0.1:6379")

@@ -16,6 +16,7 @@ use redlock_core::{
 };
 
 use crate::config::{Config, PoolAddress};
+use crate::error::InitError;
 use crate::registry::io::io;
 use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope};
@@ -23,41 +24,6 @@ use crate::telemetry;
 use check_config::check_config;
 use check_sites::{check_overridden, check_sites};
 use overrides::{Overridden, resolve};
-
-/// Why [`init`] refused to start: every problem that was found, each with its fix.
-#[derive(Clone)]
-pub struct InitError {
-    problems: Vec<String>,
-}
-
-impl InitError {
-    fn one(problem: impl Into<String>) -> Self {
-        Self {
-            problems: vec![problem.into()],
-        }
-    }
-
-    /// The problems, one text each.
-    pub fn problems(&self) -> &[String] {
-        &self.problems
-    }
-}
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("redlock cannot start: ")?;
-        f.write_str(&self.problems.join("; "))
-    }
-}
-
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for InitError {}
 
 /// The running registry. Keep it in `main`: dropping it shuts down.
 #[must_use = "dropping it shuts down; keep it until the end of `main`"]

@@ -1,4 +1,4 @@
-//! The lease as applications see it.
+//! The lease as applications see it: [`Lease`] holds the lock, and a [`LeaseHandle`] only looks at it.
 
 pub(crate) mod chain;
 
@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use redlock_core::{FencingToken, Held, NodeSet, OnLost, Over, Released, Resource};
+use redlock_core::{Held, NodeSet, OnLost, Released, Resource};
+
+pub use redlock_core::{FencingToken, Over};
 
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::parameters::OnCancel;

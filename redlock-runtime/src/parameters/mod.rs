@@ -1,10 +1,10 @@
-//! The parameters of a lock, layer by layer.
-//!
-//! `table.rs` has each parameter once. From its row come the field and the setter of
-//! [`LockOptions`], the setters of `Lock`, `SiteConfig`, `Site` and `Call`, the key of the file and
-//! the variable, and what reports show. `value.rs` says how each type of value is written. By hand
-//! is only what obeys a parameter: [`SiteParameters::request`] for those of the protocol,
-//! `acquire/mod.rs` for the rest.
+//! The parameters of a lock: [`LockOptions`] sets them, [`SiteParameters`] shows them, and the other
+//! types are those of single values.
+
+// `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
+// setters of `Lock`, `SiteConfig`, `Site` and `Call`, the key of the file and the variable, and what
+// reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
+// parameter: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
 
 mod options;
 mod setters;
@@ -13,6 +13,8 @@ mod types;
 mod value;
 
 use redlock_core::{Invalid, Request, Resource, Retry, RetryLimit};
+
+pub use redlock_core::{OnLost, Renewal};
 
 pub use options::{LockOptions, SiteParameters};
 pub use types::{MinValidity, OnCancel, Wait};
@@ -26,12 +28,11 @@ pub(crate) use value::{Value, given, number, one_of};
 pub(crate) mod prelude {
     pub(crate) use std::time::Duration;
 
-    pub(crate) use redlock_core::{OnLost, Renewal};
-
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
     pub(crate) use super::types::{MinValidity, OnCancel, Wait};
+    pub(crate) use redlock_core::{OnLost, Renewal};
 }
 
 impl SiteParameters {

@@ -21,7 +21,8 @@ macro_rules! options {
         /// # Example: patient locks by default, and one that is not
         /// ```
         /// use std::time::Duration;
-        /// use redlock_runtime::{Config, LockOptions};
+        /// use redlock_runtime::parameters::LockOptions;
+        /// use redlock_runtime::Config;
         ///
         /// let patient = LockOptions::new().wait(Duration::from_secs(5));
         /// let config = Config::new()

@@ -33,7 +33,7 @@ macro_rules! for_each_parameter {
             /// answer the same question: the one that is set last counts.
             retry_count: u32, default 2, instead of wait;
 
-            /// How long to keep trying, a hard bound, or [forever](crate::Wait::Forever), in the
+            /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
@@ -50,7 +50,7 @@ macro_rules! for_each_parameter {
 
             /// Until the lock has been held so long, the lease is renewed by itself, each time that a
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or
-            /// [`Renewal::Unlimited`](crate::Renewal::Unlimited). Default: it is not renewed, and the
+            /// [`Renewal::Unlimited`](crate::parameters::Renewal::Unlimited). Default: it is not renewed, and the
             /// ttl is final.
             max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
 

@@ -1,4 +1,5 @@
-//! The registry: pools by name, defaults, and what is held.
+//! The registry: pools by name, defaults, and what is held. [`Redlock::registry`](crate::Redlock::registry)
+//! has it.
 
 pub(crate) mod health;
 pub(crate) mod held;
@@ -17,13 +18,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Client, Environment, MemoryNode, NodeSet, Settings};
+use redlock_core::{Client, Environment, NodeSet, Settings};
 
 use crate::error::HttpSettings;
 use crate::parameters::LockOptions;
-use crate::site::sites;
 use crate::telemetry::Telemetry;
-use held::{Entry, HeldLease, HeldTable};
+pub use redlock_core::MemoryNode;
+
+pub use crate::site::{Site, sites};
+pub use health::SiteReport;
+pub use held::HeldLease;
+pub use scope::Entered;
+pub use shutdown_report::ShutdownReport;
+
+use held::{Entry, HeldTable};
 use limits::Limits;
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};

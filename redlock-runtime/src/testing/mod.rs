@@ -95,7 +95,8 @@ pub use acquisition::{Acquisition, Outcome};
 pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
-use crate::init::{InitError, Plan, parts};
+use crate::error::InitError;
+use crate::init::{Plan, parts};
 use crate::registry::Registry;
 use crate::registry::pools::Pool;
 use crate::registry::record::Recorder;

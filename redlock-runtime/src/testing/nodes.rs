@@ -38,7 +38,7 @@ impl TestLocks {
 
     /// Has whoever holds `resource` lose it, as though its keys were gone and an extension had found
     /// that out: the body is cancelled at its next await, and `lost()` completes with
-    /// [`Over::Taken`](crate::Over::Taken). Nobody has the keys then.
+    /// [`Over::Taken`](crate::lease::Over::Taken). Nobody has the keys then.
     ///
     /// # Panics
     /// Where the code under test does not hold it.
@@ -62,7 +62,7 @@ impl TestLocks {
     }
 
     /// Has all nodes forget everything, as servers do that are flushed, or restart without their data:
-    /// every lease is lost, with [`Over::Forgotten`](crate::Over::Forgotten).
+    /// every lease is lost, with [`Over::Forgotten`](crate::lease::Over::Forgotten).
     pub fn lose_all(&self) {
         for node in self.nodes() {
             for key in node.keys() {

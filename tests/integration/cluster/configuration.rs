@@ -1,6 +1,7 @@
 //! What `start` accepts and refuses of pools that are Clusters.
 
-use redlock_runtime::{Config, Redlock, RestartGuard, lock};
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{RedisCluster, RedisNode, eventually};
 
 use crate::cluster::fixture::SOON;

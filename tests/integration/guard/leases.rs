@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, Lease, LockOptions, Over, PoolHealth, Redlock, Renewal, lock};
+use redlock_runtime::health::PoolHealth;
+use redlock_runtime::lease::Over;
+use redlock_runtime::parameters::{LockOptions, Renewal};
+use redlock_runtime::{Config, Lease, Redlock, lock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::guard::fixture::{MAX_TTL, SOON, Set};
@@ -49,8 +52,8 @@ async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted_and_not_before()
     let reason = eventually("the health to tell", SOON, || async {
         let health = redlock.registry().health();
         match &health[0].status {
-            redlock_runtime::NodeStatus::Abstaining(reason)
-                if reason.kind() == redlock_runtime::NodeErrorKind::Quarantined =>
+            redlock_runtime::health::NodeStatus::Abstaining(reason)
+                if reason.kind() == redlock_runtime::error::NodeErrorKind::Quarantined =>
             {
                 Ok(reason.to_string())
             }

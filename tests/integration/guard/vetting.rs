@@ -3,7 +3,8 @@
 use redlock_core::Node as _;
 use redlock_core::NodeErrorKind::Refused;
 use redlock_core::guard::RestartGuard;
-use redlock_runtime::{Config, Redlock, Vetting};
+use redlock_runtime::config::Vetting;
+use redlock_runtime::{Config, Redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
 use crate::guard::fixture::{OFTEN, SOON, Set};
@@ -22,7 +23,7 @@ async fn a_replica_is_refused_at_the_start_unless_a_warning_is_enough() {
     let text = refusal(with_replica()).await;
     assert!(text.contains("`c` is a replica of"), "{text}");
     // It votes, but no marker can be written there.
-    let guard = redlock_runtime::RestartGuard::Off;
+    let guard = redlock_runtime::config::RestartGuard::Off;
     let config = with_replica()
         .vetting("c", Vetting::Warn)
         .restart_guard(guard);
@@ -32,7 +33,7 @@ async fn a_replica_is_refused_at_the_start_unless_a_warning_is_enough() {
             .registry()
             .health()
             .iter()
-            .all(|pool| { matches!(pool.status, redlock_runtime::NodeStatus::Voting) })
+            .all(|pool| { matches!(pool.status, redlock_runtime::health::NodeStatus::Voting) })
     );
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_runtime::{
-    Config, LockError, LockOptions, MemoryNode, Redlock, Registry, lock, redlock,
-};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::{MemoryNode, Registry};
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::RedisNode;
 
 use crate::http::SOON;

@@ -3,7 +3,9 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockOptions, Redlock, Registry, inspect};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::Registry;
+use redlock_runtime::{Config, Redlock, inspect};
 use redlock_tests::{HttpReply, Nodes, eventually, http_request};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

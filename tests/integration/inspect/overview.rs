@@ -2,11 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use redlock_runtime::config::SiteConfig;
+use redlock_runtime::error::NodeErrorKind;
+use redlock_runtime::health::NodeStatus;
+use redlock_runtime::parameters::{LockOptions, OnLost, Renewal, Wait};
+use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{
-    Config, LockError, LockOptions, NodeErrorKind, NodeStatus, OnLost, Registry, Renewal,
-    SiteConfig, Wait, lock, redlock,
-};
+use redlock_runtime::{Config, LockError, lock, redlock};
 use redlock_tests::eventually;
 
 use crate::inspect::fixture::{SOON, config, start};

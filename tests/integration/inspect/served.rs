@@ -1,6 +1,8 @@
 //! What is served over HTTP, by both frameworks.
 
-use redlock_runtime::{Config, LockError, LockOptions, Registry, Resource, inspect, lock, redlock};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::Registry;
+use redlock_runtime::{Config, LockError, Resource, inspect, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes};
 use serde_json::{Value, json};
 

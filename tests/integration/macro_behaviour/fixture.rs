@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_runtime::Registry;
+use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
 
 /// What happened, in order; `Seen` values add a line when they are dropped.

@@ -357,7 +357,7 @@ async fn returned_futures_run_their_block_locked() {
 #[tokio::test]
 async fn every_function_registers_itself_once() {
     let of = |name: &str| {
-        let sites = redlock_runtime::sites();
+        let sites = redlock_runtime::registry::sites();
         sites
             .into_iter()
             .filter(|site| site.site_name() == name)

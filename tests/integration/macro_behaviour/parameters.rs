@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::{FencingToken, Over};
+use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{
-    Config, FencingToken, LockError, LockErrorKind, Over, Registry, current, redlock,
-};
+use redlock_runtime::{Config, LockError, current, redlock};
 use redlock_tests::{drop_after, eventually};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{LockError, Registry, current, lock, redlock, sites};
+use redlock_runtime::registry::{Registry, sites};
+use redlock_runtime::{LockError, current, lock, redlock};
 use redlock_tests::drop_after;
 
 use crate::macro_behaviour::parameters::{SOON, keys, with_registry};

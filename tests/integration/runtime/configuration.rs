@@ -1,6 +1,8 @@
 //! What `start` accepts and refuses.
 
-use redlock_runtime::{Config, LockOptions, NodeStatus, Redlock, lock};
+use redlock_runtime::health::NodeStatus;
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, RedisNode};
 
 use crate::runtime::fixture::{SOON, config, registry, start_nodes};

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::Over;
+use redlock_runtime::parameters::OnCancel;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, LockErrorKind, OnCancel, Over, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use redlock_core::guard::{Marker, marker_key};
-use redlock_runtime::{Config, LockOptions, Redlock, Registry, lock};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::Registry;
+use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
 

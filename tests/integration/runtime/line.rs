@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, LockOptions, Redlock, Wait, current, lock, redlock};
+use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
 
 use crate::runtime::fixture::{
     SOON, Stage, config, registry, spawn_on, stage, start, until_in_line,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redlock_runtime::{LockError, LockErrorKind, Over, redlock};
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::Over;
+use redlock_runtime::{LockError, redlock};
 
 use crate::runtime::fixture::{SOON, Stage, registry, spawn_on, stage, start};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{LockErrorKind, Resource, lock};
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::{Resource, lock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 

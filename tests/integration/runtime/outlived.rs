@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, OnLost, Redlock, Wait, lock, redlock};
+use redlock_runtime::parameters::{OnLost, Wait};
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::drop_after;
 use tokio::sync::mpsc;
 
@@ -49,7 +50,7 @@ async fn an_extension_that_fails_names_its_function() {
 async fn leaves_a_lease_that_was_cut_off_below() -> Result<redlock_runtime::Lease, LockError> {
     let left = lock("r").acquire().await?;
     let cut_off = lock("r")
-        .on_cancel(redlock_runtime::OnCancel::Expire)
+        .on_cancel(redlock_runtime::parameters::OnCancel::Expire)
         .run(|_| std::future::pending::<()>());
     assert!(drop_after(1, cut_off).await.is_none());
     Ok(left)

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::parameters::{LockOptions, Renewal};
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{
-    LockError, LockErrorKind, LockOptions, Redlock, Renewal, current, lock, redlock,
-};
+use redlock_runtime::{LockError, Redlock, current, lock, redlock};
 use redlock_tests::eventually;
 use tokio::time::Instant;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{
-    FencingToken, LeaseHandle, LockError, LockErrorKind, Redlock, Resource, current, lock, redlock,
-};
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::FencingToken;
+use redlock_runtime::{LeaseHandle, LockError, Redlock, Resource, current, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::runtime::fixture::{
@@ -52,10 +52,10 @@ async fn spawns(id: u64) -> Result<LockErrorKind, LockError> {
 }
 
 tokio::task_local! {
-    static REGISTRY: redlock_runtime::Registry;
+    static REGISTRY: redlock_runtime::registry::Registry;
 }
 
-fn registry_of_task() -> redlock_runtime::Registry {
+fn registry_of_task() -> redlock_runtime::registry::Registry {
     REGISTRY.with(Clone::clone)
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockError, LockErrorKind, Over, Redlock, lock, redlock};
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::Over;
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::Nodes;
 
 use crate::runtime::fixture::{

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, FromSkip, LockError, LockOptions, Redlock, Wait, lock, redlock};
+use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::{Config, FromSkip, LockError, Redlock, lock, redlock};
 use redlock_tests::{Nodes, drop_after};
 
 use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, until_in_line};

@@ -97,10 +97,10 @@ async fn a_promoted_replica_that_the_guard_could_not_tell_from_its_master_is_ref
     }
     let url = group.url().replace("://:pw@", "://app:pw@");
     let config = |guard| patient().pool("a", url.clone()).restart_guard(guard);
-    let guarded = Redlock::start(config(redlock_runtime::RestartGuard::Standard)).await;
+    let guarded = Redlock::start(config(redlock_runtime::config::RestartGuard::Standard)).await;
     let text = guarded.map(|_| ()).unwrap_err().to_string();
     assert!(text.contains("allow `+info`"), "{text}");
-    let unguarded = Redlock::start(config(redlock_runtime::RestartGuard::Off)).await;
+    let unguarded = Redlock::start(config(redlock_runtime::config::RestartGuard::Off)).await;
     assert!(unguarded.is_ok());
 }
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::Over;
 use redlock_runtime::testing::{Outcome, TestLocks};
-use redlock_runtime::{LockError, LockErrorKind, Over, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 
 #[redlock(resource = "order:{id}", retry_count = 0)]
 async fn charge(id: u64) -> Result<u64, LockError> {

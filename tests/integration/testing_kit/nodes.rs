@@ -1,7 +1,8 @@
 //! Nodes that misbehave on demand.
 
+use redlock_runtime::health::NodeStatus;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, NodeStatus, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 
 #[redlock(resource = "order:{id}", retry_count = 0)]
 async fn charge(id: u64) -> Result<u64, LockError> {

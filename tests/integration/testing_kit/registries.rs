@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::{Site, sites};
 use redlock_runtime::testing::{TestLocks, check_config};
-use redlock_runtime::{Config, LockError, LockOptions, Site, lock, redlock, sites};
+use redlock_runtime::{Config, LockError, lock, redlock};
 use redlock_tests::eventually;
 use tokio::sync::Barrier;
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::Over;
 use redlock_runtime::testing::{Outcome, TestLocks};
-use redlock_runtime::{LockError, LockErrorKind, Over, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 use tokio::time::{Instant, advance, sleep};
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{Config, LockOptions, Redlock, Wait, lock};
+use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::{Config, Redlock, lock};
 
 const EXTREMES: [Duration; 4] = [
     Duration::ZERO,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
-use redlock_runtime::{Config, Lease, LockError, LockOptions, Redlock, Resource, lock, redlock};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::{Config, Lease, LockError, Redlock, Resource, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::captured;

@@ -1,6 +1,8 @@
 //! Passwords and owner tokens, on real servers, in everything that can be shown.
 
-use redlock_runtime::{Config, LockError, Redlock, RestartGuard, lock, redlock, sites};
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::registry::sites;
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
 use crate::captured::{self, SECRET};
@@ -119,9 +121,10 @@ async fn a_url_in_the_place_of_a_name_is_not_shown() {
         config.clone().default_pools([&*url]),
         config.clone().default_pools([&*url, &*url]),
         config.clone().trust_aof(&*url),
-        config
-            .clone()
-            .site(&*url, redlock_runtime::SiteConfig::new().pools([&*url])),
+        config.clone().site(
+            &*url,
+            redlock_runtime::config::SiteConfig::new().pools([&*url]),
+        ),
         config
             .clone()
             .pool("b", "memory://x")

@@ -6,9 +6,9 @@ mod shop;
 
 use std::time::Duration;
 
-use redlock_runtime::{
-    Config, LockOptions, OnCancel, OnLost, Redlock, RestartGuard, SiteConfig, Wait, init, lock,
-};
+use redlock_runtime::config::{RestartGuard, SiteConfig};
+use redlock_runtime::parameters::{LockOptions, OnCancel, OnLost, Wait};
+use redlock_runtime::{Config, Redlock, init, lock};
 use redlock_tests::{Nodes, eventually};
 
 use shop::Shop as _;

@@ -1,6 +1,8 @@
 //! Overrides that fit nothing, several functions, or make no sense.
 
-use redlock_runtime::{Config, InitError, Redlock, SiteConfig, init};
+use redlock_runtime::config::SiteConfig;
+use redlock_runtime::error::InitError;
+use redlock_runtime::{Config, Redlock, init};
 
 use crate::{seconds, shop};
 

@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
+use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, LockOptions, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::{drop_after, eventually};
 use tokio::sync::oneshot;
 

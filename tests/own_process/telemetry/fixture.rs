@@ -4,7 +4,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use redlock_runtime::{Config, LockOptions, Redlock, Registry, RestartGuard};
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::Registry;
+use redlock_runtime::{Config, Redlock};
 use redlock_tests::{Nodes, RedisNode};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_runtime::{Lock, LockError, LockErrorKind, lock, redlock};
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::{Lock, LockError, lock, redlock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::event::{Event, Kind, Longer};

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redlock_runtime::{LeaseHandle, Over};
+use redlock_runtime::LeaseHandle;
+use redlock_runtime::lease::Over;
 
 use crate::clock::{Moment, nanos, now};
 use crate::event::{Enter, Event, How, LeaseId, Longer};

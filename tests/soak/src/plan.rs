@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
-use redlock_runtime::{OnCancel, OnLost};
+use redlock_runtime::parameters::{OnCancel, OnLost};
 
 use crate::options::resource_name;
 

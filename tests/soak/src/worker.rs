@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use redlock_runtime::{Config, LockOptions, RestartGuard};
+use redlock_runtime::Config;
+use redlock_runtime::config::RestartGuard;
+use redlock_runtime::parameters::LockOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
