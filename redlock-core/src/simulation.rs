@@ -16,7 +16,6 @@ use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::env::process::simulated::set_prefix;
-use crate::redis::scripts;
 
 /// The network of a simulated process.
 pub trait Network: Send + Sync {
@@ -94,11 +93,6 @@ pub fn enter(network: Arc<dyn Network>) {
 pub fn leave() {
     set_prefix(None);
     drop(NETWORK.take());
-}
-
-/// The scripts that the driver may call: their names and texts.
-pub fn texts() -> [(&'static str, &'static str); 7] {
-    scripts()
 }
 
 fn network() -> Option<Arc<dyn Network>> {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub use address::RedisAddress;
 pub use options::{RedisOptions, Vetting};
 #[cfg(feature = "simulation")]
-pub(crate) use protocol::scripts::all as scripts;
+pub use protocol::scripts::all as scripts;
 pub use tls::TlsOptions;
 
 use crate::env::io_thread::IoThread;

@@ -1,6 +1,6 @@
 //! How a function under `#[redlock]` returns a lock error.
 
-use crate::LockError;
+use crate::error::LockError;
 
 /// What a function under `#[redlock]` returns, as far as the attribute needs to know: a type that
 /// a [`LockError`] can become.

@@ -1,6 +1,6 @@
 //! What a function under `#[redlock(if_locked = "skip")]` returns where it was not run.
 
-use crate::LockError;
+use crate::error::LockError;
 use crate::telemetry::{count_swallowed, name_of};
 
 /// A type that can say "not done, because somebody else is at it", which is what a function with

@@ -5,7 +5,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::{CONTENT_TYPE, Problem};
-use crate::{FromLockError, LockError};
+use crate::attribute::from_lock_error::FromLockError;
+use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.

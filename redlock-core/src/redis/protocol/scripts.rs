@@ -225,7 +225,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
 
 /// Their names and texts, for a simulated server.
 #[cfg(feature = "simulation")]
-pub(crate) fn all() -> [(&'static str, &'static str); 7] {
+pub fn all() -> [(&'static str, &'static str); 7] {
     [
         ("acquire-all", ACQUIRE_ALL.text),
         ("acquire-fenced", ACQUIRE_FENCED.text),
