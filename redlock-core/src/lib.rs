@@ -67,10 +67,6 @@ pub use model::request::{
 };
 pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use model::token::OwnerToken;
-/// The scripts that a driver may call: their names and texts.
-#[doc(hidden)]
-#[cfg(feature = "simulation")]
-pub use redis::scripts;
 pub use node::observe::ObserveAnswers;
 pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::watch::{Sighting, Watch};
@@ -81,6 +77,10 @@ pub use node::{
 pub use quorum::fencing::FencingToken;
 pub use quorum::majority;
 pub use quorum::round::ask;
+/// The scripts that a driver may call: their names and texts.
+#[doc(hidden)]
+#[cfg(feature = "simulation")]
+pub use redis::scripts;
 pub use redis::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
 #[doc(inline)]
 pub use restart_check as guard;

@@ -9,7 +9,6 @@ mod function;
 mod output;
 mod parameters;
 mod plan;
-mod pools;
 mod refused;
 mod resource;
 mod shape;

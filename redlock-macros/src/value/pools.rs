@@ -2,13 +2,13 @@
 
 use syn::{Expr, Lit, LitStr};
 
+use super::{bare, literal};
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::plan::{Setting, Value};
-use crate::value::{bare, literal};
 
 /// An array of names, each of them once.
-pub(crate) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
+pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let example = Key::Pools.example();
     let Expr::Array(array) = bare(value) else {
         errors.under(

@@ -1,5 +1,7 @@
 //! Values as users write them, lowered to what they mean.
 
+mod pools;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -8,8 +10,9 @@ use syn::{Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, UnOp};
 use crate::errors::Errors;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Setting, Value};
-use crate::pools::pools;
+
 use crate::suggest::nearest;
+use pools::pools;
 
 /// What is said of a ttl below 10 ms, zero and negative ones included.
 pub(crate) const TTL_TOO_SHORT: &str =
