@@ -49,25 +49,20 @@ impl Client {
             ))));
         }
         let client = &*self.shared;
-        let ClientShared {
-            context,
-            lines,
-            leases,
-        } = client;
-        let environment = &context.environment;
+        let environment = &client.context.environment;
         let place = Place {
-            keys: request.resource.keys_under(&context.key_prefix)?,
+            keys: request.resource.keys_under(&client.context.key_prefix)?,
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             client.check_slots(&**node, &place.keys, request.fencing)?;
         }
-        let mut patience = Patience::new(environment, &request.retry, context.node_timeout)
+        let mut patience = Patience::new(environment, &request.retry, client.context.node_timeout)
             .with_splits(request.split_retries);
         let (mut turn, mut inheritance) = {
             // Boxed: standing in line costs more than that anyway, and would be a large part of every
             // acquisition's future.
-            let arrived = match Queued::arrive(lines, place) {
+            let arrived = match Queued::arrive(&client.lines, place) {
                 Arrival::Turn(turn, 0) => Ok(turn),
                 other => Err(Box::pin(client.wait(other, nodes, &mut patience))),
             };
@@ -83,14 +78,15 @@ impl Client {
             }
             let timeout = patience.begin_attempt(environment, request.ttl);
             let keys = &turn.place().keys;
-            let refused =
-                match attempt(context, nodes, request, keys, timeout, inheritance.take()).await {
-                    Outcome::Acquired(claim, terms) => {
-                        let tenure = turn.hold(&terms, &claim.token);
-                        return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
-                    }
-                    Outcome::Refused(refused) => refused,
-                };
+            let (context, left) = (&client.context, inheritance.take());
+            let refused = match attempt(context, nodes, request, keys, timeout, left).await {
+                Outcome::Acquired(claim, terms) => {
+                    let tenure = turn.hold(&terms, &claim.token);
+                    let leases = &client.leases;
+                    return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
+                }
+                Outcome::Refused(refused) => refused,
+            };
             (turn, inheritance) = Box::pin(client.pause(turn, refused, &mut patience)).await?;
         }
     }

@@ -243,11 +243,11 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[
             Patch {
                 file: ACQUIRE,
-                find: "                    Outcome::Refused(refused) => refused,
-                };
+                find: "                Outcome::Refused(refused) => refused,
+            };
 ",
-                replace: "                    Outcome::Refused(refused) => refused,
-                };
+                replace: "                Outcome::Refused(refused) => refused,
+            };
             if let Some(vigil) = refused.watch() {
                 let until = environment.now().saturating_add(timeout);
                 let free = pin!(vigil.free());
@@ -255,7 +255,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
                     let tenure = turn.hold(&terms, &claim.token);
-                    return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
+                    return Ok(Lease::new(&client.leases, claim, request, &patience, terms, tenure));
                 }
             }
 ",
