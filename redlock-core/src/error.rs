@@ -29,7 +29,7 @@ pub enum AcquireError {
 pub enum ExtendError {
     /// The lease is over.
     #[error("{0}")]
-    Over(Over),
+    Ended(LeaseEnd),
     /// No majority of the nodes answered. The old deadline still stands.
     #[error(transparent)]
     Unavailable(Unavailable),
@@ -41,7 +41,7 @@ pub enum ExtendError {
 /// Why a lease is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Over {
+pub enum LeaseEnd {
     /// Its validity ended.
     Expired,
     /// So many nodes no longer hold its token that the rest is no majority.
@@ -55,7 +55,7 @@ pub enum Over {
     Released,
 }
 
-impl fmt::Display for Over {
+impl fmt::Display for LeaseEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Expired => "the lease's validity ended",
@@ -81,16 +81,16 @@ pub struct Contended {
     /// How long it took to give up.
     pub waited: Duration,
     /// So many callers of this process stood in line already that no more are let in; else zero.
-    pub crowd: usize,
+    pub waiters: usize,
 }
 
 impl fmt::Display for Contended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.crowd > 0 {
+        if self.waiters > 0 {
             return write!(
                 f,
                 "wanted by {} callers of this process already, and no more are let in",
-                self.crowd
+                self.waiters
             );
         }
         match self.holding.owner() {
@@ -270,7 +270,7 @@ mod tests {
             holding,
             attempts: 3,
             waited,
-            crowd: 0,
+            waiters: 0,
         });
         assert_eq!(
             error.to_string(),
@@ -303,7 +303,7 @@ mod tests {
             holding: Holding::unknown(Remaining::Never),
             attempts: 1,
             waited: Duration::ZERO,
-            crowd: 0,
+            waiters: 0,
         };
         assert!(
             error.to_string().contains("never expires: that is no lock"),

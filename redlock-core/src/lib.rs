@@ -40,7 +40,6 @@ mod model;
 mod node;
 mod quorum;
 mod redis;
-#[doc(hidden)]
 pub mod restart_check;
 #[doc(hidden)]
 #[cfg(feature = "simulation")]
@@ -53,11 +52,11 @@ pub use env::caught::caught;
 pub use env::io_thread::IoThread;
 pub use env::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 pub use error::{
-    AcquireError, Contended, ExtendError, NodeOutcome, NodeReport, Over, TooLate, Unavailable,
+    AcquireError, Contended, ExtendError, LeaseEnd, NodeOutcome, NodeReport, TooLate, Unavailable,
 };
 pub use lease::observe::ObserveExtensions;
 pub use lease::release::Released;
-pub use lease::run::{Held, OnLost};
+pub use lease::run::{BodyOutcome, OnLost};
 pub use lease::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
 pub use model::brief::Brief;
@@ -69,10 +68,10 @@ pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resour
 pub use model::token::OwnerToken;
 pub use node::observe::ObserveAnswers;
 pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
-pub use node::watch::{Sighting, Watch};
+pub use node::watch::{KeyReport, Watch};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeSet, NodeStatus, NodeTime, NodeVitals, Remaining, Reply,
+    NodeErrorKind, NodeHealth, NodeSet, NodeStatus, NodeTime, Remaining, Reply,
 };
 pub use quorum::fencing::FencingToken;
 pub use quorum::majority;
@@ -82,9 +81,7 @@ pub use quorum::round::ask;
 #[cfg(feature = "simulation")]
 pub use redis::scripts;
 pub use redis::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
-#[doc(inline)]
-pub use restart_check as guard;
 pub use waiting::handover::Handover;
 /// For tests on real nodes.
 #[doc(hidden)]
-pub use waiting::wakeup::Vigil;
+pub use waiting::wakeup::QuorumWatch;

@@ -34,7 +34,7 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //             resource(format_args!("order:{id}")),
 //         );
 //         let value = match {
-//             let held = &Held::new();
+//             let held = &Slot::new();
 //             let body = async move {
 //                 let _ = &id;
 //                 if let Some(ret) = None::<Result<Receipt, AppError>> {
@@ -85,7 +85,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         Some(guard) => {
             let here = Span::mixed_site().located_at(guard.span());
             (
-                Some(quote_spanned!(here=> let __held = &#private::Held::new();)),
+                Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
                 quote_spanned! {Span::mixed_site()=>
                     #private::Call::run_with(__call, __held, __body)
                 },
@@ -273,7 +273,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Held::lease(__held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__held);)
     });
     // The parentheses keep `unused_braces` from judging a block that was written as a function's.
     // They are at the attribute: around the block, they would lend it their span.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, Over, Resource};
+use redlock_core::{AcquireError, ExtendError, LeaseEnd, Resource};
 
 pub use redlock_core::{
     Contended, Holding, Invalid, NodeError, NodeErrorKind, NodeOutcome, NodeReport, Remaining,
@@ -60,7 +60,7 @@ pub enum LockErrorKind {
     /// No majority of the nodes answered in time.
     Unavailable(Unavailable),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
-    Lost(Over),
+    Lost(LeaseEnd),
     /// This process is shutting down and takes no more locks.
     ShuttingDown,
     /// [`init`](crate::init) has not run.
@@ -122,7 +122,7 @@ impl LockError {
 
     pub(crate) fn of_extend(error: ExtendError, resource: Resource) -> Self {
         let kind = match error {
-            ExtendError::Over(over) => LockErrorKind::Lost(over),
+            ExtendError::Ended(over) => LockErrorKind::Lost(over),
             ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
             ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),

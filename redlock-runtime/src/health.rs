@@ -1,6 +1,6 @@
 //! How the nodes are doing, as [`Registry::health`](crate::registry::Registry::health) shows it.
 
-pub use redlock_core::{ClockOffset, ErrorCounts, LastError, Latency, NodeStatus, NodeVitals};
+pub use redlock_core::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth, NodeStatus};
 
 /// How a pool is doing.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct PoolHealth {
     /// restarted since, or did not answer. The restart of another node may end them.
     pub not_resting: usize,
     /// Its connection, latency, errors and clock.
-    pub vitals: NodeVitals,
+    pub node_health: NodeHealth,
 }
 
 impl PoolHealth {
@@ -32,7 +32,7 @@ impl PoolHealth {
 /// How many of the default pools vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Votes {
+pub struct VotingPools {
     /// So many vote.
     pub voting: usize,
     /// So many are a majority.
@@ -41,7 +41,7 @@ pub struct Votes {
     pub configured: usize,
 }
 
-impl Votes {
+impl VotingPools {
     /// Whether a lock can be had on the default pools.
     pub fn suffice(self) -> bool {
         self.configured > 0 && self.voting >= self.needed

@@ -101,7 +101,7 @@ pub mod __private {
     // A crate without `std` has no path to it.
     pub use std::format;
 
-    pub use crate::attribute::call::{Call, Held};
+    pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::name::resource;
     pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};

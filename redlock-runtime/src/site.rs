@@ -89,10 +89,10 @@ impl Site {
 
 /// Where a site is: the same for all instances of a generic function. Numbers come first, as they are
 /// quick to compare.
-pub(crate) type Place = (u32, u32, &'static str, &'static str, &'static str);
+pub(crate) type SourceLocation = (u32, u32, &'static str, &'static str, &'static str);
 
 impl Site {
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> SourceLocation {
         (
             self.line,
             self.column,

@@ -95,10 +95,10 @@ impl Pair {
         let counters = Resource::all(numbers.iter().map(|number| counter(*number)));
         let token = self.token();
         let ttl = self.ttl();
-        let is_apart = self.random.below(6) == 0;
+        let is_outlier = self.random.below(6) == 0;
         let hint = match self.random.below(2) {
-            0 if is_apart => now() - DAY,
-            _ if is_apart => now() + DAY,
+            0 if is_outlier => now() - DAY,
+            _ if is_outlier => now() + DAY,
             _ => self.hint(),
         };
         let want = match self.random.below(11) {
@@ -119,7 +119,7 @@ impl Pair {
         Operation::new(keys, token, want)
             .with_counters(is_fenced.then_some(counters))
             .with_predecessor(predecessor)
-            .in_nodes_time(is_apart)
+            .in_nodes_time(is_outlier)
     }
 
     /// Near enough to both nodes' clocks that neither clamps it: their answers are equal then. Only

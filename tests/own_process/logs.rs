@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use redlock_core::{IoThread, Node, NodeSet, RedisAddress, RedisOptions, Resource, Vigil};
-use redlock_runtime::config::RestartGuard;
+use redlock_core::{IoThread, Node, NodeSet, QuorumWatch, RedisAddress, RedisOptions, Resource};
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
@@ -101,7 +101,7 @@ async fn no_line_has_a_password_or_a_whole_token() {
         .pool("wrong", wrong)
         .node_timeout(SOON)
         .connect_timeout(SOON)
-        .restart_guard(RestartGuard::Off);
+        .restart_check(RestartCheck::Off);
     let redlock = Redlock::start(config.default_pools(["right"]))
         .await
         .unwrap();
@@ -176,7 +176,7 @@ async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer()
     let mut overdue = BTreeSet::new();
     for _ in 0..5 {
         let error = eventually("an answer that is more overdue", SOON, || {
-            let error = frozen.vitals().last_error.map(|it| it.error.to_string());
+            let error = frozen.health().last_error.map(|it| it.error.to_string());
             let error = error.ok_or("no error".to_owned());
             let is_new = |text: &String| text.contains("no answer for") && !overdue.contains(text);
             let new = error.and_then(|text| if is_new(&text) { Ok(text) } else { Err(text) });
@@ -218,7 +218,12 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     // It is asked again each time.
     let refusals = async |count: usize| {
         eventually("the server to refuse", SOON, async || {
-            drop(Vigil::begin(&clock, &set, &Resource::from("r"), u64::MAX));
+            drop(QuorumWatch::begin(
+                &clock,
+                &set,
+                &Resource::from("r"),
+                u64::MAX,
+            ));
             let stats = node.info("cmdstat_client|tracking").unwrap_or_default();
             let refused = stats
                 .split(',')

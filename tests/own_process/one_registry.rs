@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use redlock_runtime::config::RestartGuard;
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 use redlock_tests::{Nodes, http_post};
 use tokio::sync::OnceCell;
@@ -20,11 +20,11 @@ async fn registry() -> &'static Redlock {
     REDLOCK
         .get_or_init(|| async {
             let nodes = Nodes::start(3).await;
-            // The guard would keep a node away that was slow while its set was new.
+            // The restart check would keep a node away that was slow while its set was new.
             let config = Config::new()
                 .node_timeout(SOON)
                 .connect_timeout(SOON)
-                .restart_guard(RestartGuard::Off);
+                .restart_check(RestartCheck::Off);
             let pools = nodes.urls().into_iter().zip('a'..);
             let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
             NODES.set(nodes).map_err(|_| ()).expect("started once");

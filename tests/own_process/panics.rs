@@ -131,7 +131,7 @@ async fn what_panics_in_the_code_of_others_ends_nothing() {
     .await;
     let health = registry.health();
     assert!(
-        health.iter().all(|pool| pool.vitals.answers > 0),
+        health.iter().all(|pool| pool.node_health.answers > 0),
         "{health:?}"
     );
     drop(lease);

@@ -17,12 +17,12 @@ use crate::node::{Holding, Node, NodeSet, Remaining};
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
-use crate::waiting::budget::Patience;
-use crate::waiting::handover::Inheritance;
-use crate::waiting::wakeup::Vigil;
-use crate::waiting::{Arrival, Ended, Place, Queued, Turn, Verdict};
+use crate::waiting::budget::RetryBudget;
+use crate::waiting::handover::LeftClaim;
+use crate::waiting::wakeup::QuorumWatch;
+use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
-use super::attempt::{Outcome, Refused, attempt};
+use super::attempt::{AttemptOutcome, Refused, attempt};
 use super::{Client, ClientShared};
 
 impl Client {
@@ -50,21 +50,21 @@ impl Client {
         }
         let client = &*self.shared;
         let environment = &client.context.environment;
-        let place = Place {
+        let line_key = LineKey {
             keys: request.resource.keys_under(&client.context.key_prefix)?,
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            client.check_slots(&**node, &place.keys, request.fencing)?;
+            client.check_slots(&**node, &line_key.keys, request.fencing)?;
         }
-        let mut patience = Patience::new(environment, &request.retry, client.context.node_timeout)
+        let mut budget = RetryBudget::new(environment, &request.retry, client.context.node_timeout)
             .with_splits(request.split_retries);
-        let (mut turn, mut inheritance) = {
+        let (mut turn, mut left_claim) = {
             // Boxed: standing in line costs more than that anyway, and would be a large part of every
             // acquisition's future.
-            let arrived = match Queued::arrive(&client.lines, place) {
+            let arrived = match Queued::arrive(&client.lines, line_key) {
                 Arrival::Turn(turn, 0) => Ok(turn),
-                other => Err(Box::pin(client.wait(other, nodes, &mut patience))),
+                other => Err(Box::pin(client.wait(other, nodes, &mut budget))),
             };
             match arrived {
                 Ok(turn) => (turn, None),
@@ -72,27 +72,34 @@ impl Client {
             }
         };
         loop {
-            if let Some(left) = inheritance.take_if(|left| left.suits(request, &*environment.clock))
+            if let Some(left) = left_claim.take_if(|left| left.suits(request, &*environment.clock))
             {
-                return Ok(client.take_over(*left, request, &patience, turn));
+                return Ok(client.take_over(*left, request, &budget, turn));
             }
-            let timeout = patience.begin_attempt(environment, request.ttl);
-            let keys = &turn.place().keys;
-            let (context, left) = (&client.context, inheritance.take());
+            let timeout = budget.begin_attempt(environment, request.ttl);
+            let keys = &turn.line_key().keys;
+            let (context, left) = (&client.context, left_claim.take());
             let refused = match attempt(context, nodes, request, keys, timeout, left).await {
-                Outcome::Acquired(claim, terms) => {
-                    let tenure = turn.hold(&terms, &claim.token);
+                AttemptOutcome::Acquired(claim, terms) => {
+                    let line_ticket = turn.hold(&terms, &claim.token);
                     let leases = &client.leases;
-                    return Ok(Lease::new(leases, claim, request, &patience, terms, tenure));
+                    return Ok(Lease::new(
+                        leases,
+                        claim,
+                        request,
+                        &budget,
+                        terms,
+                        line_ticket,
+                    ));
                 }
-                Outcome::Refused(refused) => refused,
+                AttemptOutcome::Refused(refused) => refused,
             };
-            (turn, inheritance) = Box::pin(client.pause(turn, refused, &mut patience)).await?;
+            (turn, left_claim) = Box::pin(client.pause(turn, refused, &mut budget)).await?;
         }
     }
 }
 
-type Begun = (Turn, Option<Box<Inheritance>>);
+type Begun = (Turn, Option<Box<LeftClaim>>);
 
 impl ClientShared {
     /// Refuses what no Redis Cluster can serve.
@@ -111,49 +118,49 @@ impl ClientShared {
         &self,
         arrival: Arrival,
         nodes: &NodeSet,
-        patience: &mut Patience<'_>,
+        budget: &mut RetryBudget<'_>,
     ) -> Result<Begun, AcquireError> {
-        let (mut turn, rounds, inheritance) = match arrival {
+        let (mut turn, rounds, left_claim) = match arrival {
             Arrival::Turn(turn, rounds) => (turn, rounds, None),
             Arrival::Full(standing) => return Err(full(standing)),
-            Arrival::Queued(queued) => match queued.wait(patience).await {
-                Ended::Spent(verdict) => {
-                    return Err(self.spent(nodes, verdict, patience));
+            Arrival::Queued(queued) => match queued.wait(budget).await {
+                WaitEnd::GaveUp(last_known) => {
+                    return Err(self.gave_up(nodes, last_known, budget));
                 }
-                Ended::Turn(turn, legacy) => {
-                    (turn, legacy.rounds, legacy.inheritance.map(Box::new))
+                WaitEnd::Turn(turn, handoff) => {
+                    (turn, handoff.rounds, handoff.left_claim.map(Box::new))
                 }
             },
         };
-        self.take_break(&mut turn, rounds, None, patience).await;
-        Ok((turn, inheritance))
+        self.take_break(&mut turn, rounds, None, budget).await;
+        Ok((turn, left_claim))
     }
 
     /// Gives other processes their chance: asks the nodes for so many rounds whether one of them has
     /// come, for no longer than an attempt may take, nor than the caller has. If so, it is its time,
     /// and this waits for the lock to be free like anybody who was refused, and lets those go first then
-    /// who had it longer ago. The next attempt is due at `next`, or when the patience says.
+    /// who had it longer ago. The next attempt is due at `next`, or when the retry budget says.
     async fn take_break(
         &self,
         turn: &mut Turn,
         mut rounds: u32,
         mut next: Option<Moment>,
-        patience: &mut Patience<'_>,
+        budget: &mut RetryBudget<'_>,
     ) {
         let environment = &self.context.environment;
         while rounds > 0 {
-            let Some(seats) = self.comes_another(turn, rounds, patience).await else {
+            let Some(seats) = self.comes_another(turn, rounds, budget).await else {
                 return;
             };
             turn.met_rivals();
-            let due = next.or_else(|| patience.next_attempt(environment));
+            let due = next.or_else(|| budget.next_attempt(environment));
             let Some(due) = due.filter(|due| *due > environment.now()) else {
                 return;
             };
             next = Some(due);
-            let Place { keys, nodes } = turn.place();
-            let vigil = Vigil::begin(&environment.clock, nodes, keys, seats);
-            if !turn.pause(due, pin!(vigil.free())).await {
+            let LineKey { keys, nodes } = turn.line_key();
+            let watch = QuorumWatch::begin(&environment.clock, nodes, keys, seats);
+            if !turn.pause(due, pin!(watch.free())).await {
                 return;
             }
             rounds = turn.comes_free(due);
@@ -166,15 +173,13 @@ impl ClientShared {
         &self,
         turn: &mut Turn,
         rounds: u32,
-        patience: &Patience<'_>,
+        budget: &RetryBudget<'_>,
     ) -> Option<u64> {
         let clock = self.context.clock();
         let until = clock.now().saturating_add(self.context.node_timeout);
         // The caller's own attempt has to have its time.
-        let until = patience
-            .last_attempt()
-            .map_or(until, |last| until.min(last));
-        let Place { keys, nodes } = turn.place().clone();
+        let until = budget.last_attempt().map_or(until, |last| until.min(last));
+        let LineKey { keys, nodes } = turn.line_key().clone();
         let token = self.context.fresh_token();
         let question = Arc::new(Operation::new(keys, token, Want::Inspect));
         for left in (0..rounds).rev() {
@@ -203,87 +208,87 @@ impl ClientShared {
         &self,
         mut turn: Turn,
         refused: Box<Refused>,
-        patience: &mut Patience<'_>,
+        budget: &mut RetryBudget<'_>,
     ) -> Result<Begun, AcquireError> {
         let environment = &self.context.environment;
         turn.refused(refused.began(), refused.so_far());
-        let next = match patience.next_attempt(environment) {
-            None if patience.minds_splits() && refused.is_split().await => {
-                patience.next_behind_a_split(environment)
+        let next = match budget.next_attempt(environment) {
+            None if budget.retries_splits() && refused.is_split().await => {
+                budget.next_behind_a_split(environment)
             }
             next => next,
         };
         let Some(next) = next else {
             // Whoever is next need not wait for the words.
             drop(turn);
-            return Err(refused.conclude(patience).await);
+            return Err(refused.conclude(budget).await);
         };
         let ended = environment.now();
-        let vigil = refused.watch();
+        let watch = refused.watch();
         let came_free = {
             let free = pin!(async {
-                let Some(vigil) = &vigil else {
+                let Some(watch) = &watch else {
                     return std::future::pending().await;
                 };
-                vigil.free().await;
+                watch.free().await;
                 // By now the votes are in that were still out when the attempt was decided.
-                let heeds_from = patience.heeds_from(environment, ended, refused.is_spoilt());
-                environment.clock.sleep_until(heeds_from).await;
-                vigil.free().await;
+                let wakeups_count_from =
+                    budget.wakeups_count_from(environment, ended, refused.is_divided());
+                environment.clock.sleep_until(wakeups_count_from).await;
+                watch.free().await;
             });
             turn.pause(next, free).await
         };
         if came_free {
             let rounds = turn.comes_free(next);
-            self.take_break(&mut turn, rounds, Some(next), patience)
-                .await;
+            self.take_break(&mut turn, rounds, Some(next), budget).await;
         }
         if turn.attempt(self.context.node_timeout) {
             return Ok((turn, None));
         }
         // Nobody polled this for so long that another one took the turn.
-        let place = turn.place().clone();
-        let nodes = Arc::clone(&place.nodes);
+        let line_key = turn.line_key().clone();
+        let nodes = Arc::clone(&line_key.nodes);
         drop(turn);
-        let arrival = Queued::arrive(&self.lines, place);
-        self.wait(arrival, &nodes, patience).await
+        let arrival = Queued::arrive(&self.lines, line_key);
+        self.wait(arrival, &nodes, budget).await
     }
 
     /// Gives the claim of the lease before to the next holder.
     fn take_over(
         &self,
-        left: Inheritance,
+        left: LeftClaim,
         request: &Request,
-        patience: &Patience<'_>,
+        budget: &RetryBudget<'_>,
         turn: Turn,
     ) -> Lease {
         let terms = left.terms(self.context.now());
         let claim = left.take_over();
-        let tenure = turn.hold(&terms, &claim.token);
-        Lease::new(&self.leases, claim, request, patience, terms, tenure)
+        let line_ticket = turn.hold(&terms, &claim.token);
+        Lease::new(&self.leases, claim, request, budget, terms, line_ticket)
     }
 
     /// Why a caller who had enough did not get the lock.
-    fn spent(
+    fn gave_up(
         &self,
         nodes: &NodeSet,
-        verdict: Option<Verdict>,
-        patience: &Patience<'_>,
+        last_known: Option<LastKnown>,
+        budget: &RetryBudget<'_>,
     ) -> AcquireError {
         let now = self.context.now();
-        let (attempts, waited) = (0, now.saturating_since(patience.began));
-        match verdict {
-            Some(Verdict::Held(token, until)) => {
+        let (attempts, waited) = (0, now.saturating_since(budget.began));
+        match last_known {
+            Some(LastKnown::Held(token, until)) => {
                 let mut holding = Holding::by(token.as_bytes());
                 holding.remaining = Remaining::Expires(until.saturating_since(now));
                 AcquireError::Contended(Contended {
                     holding,
                     attempts,
                     waited,
-                    crowd: 0,
+                    waiters: 0,
                 })
             }
-            Some(Verdict::Refused(error)) => match AcquireError::clone(&error) {
+            Some(LastKnown::Refused(error)) => match AcquireError::clone(&error) {
                 AcquireError::Contended(known) => AcquireError::Contended(Contended {
                     attempts,
                     waited,
@@ -317,6 +322,6 @@ fn full(standing: usize) -> AcquireError {
         holding: Holding::default(),
         attempts: 0,
         waited: Duration::ZERO,
-        crowd: standing,
+        waiters: standing,
     })
 }

@@ -14,15 +14,15 @@ use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, Holding, NodeSet, Remaining, Reply};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{Ballot, FencingToken, Hint, counter_keys};
+use crate::quorum::fencing::{FencingToken, Hint, TokenChoice, counter_keys};
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in};
 use crate::quorum::terms::Terms;
 use crate::quorum::{Tally, majority};
-use crate::waiting::budget::{Patience, attempt_time};
-use crate::waiting::handover::Inheritance;
-use crate::waiting::wakeup::Vigil;
+use crate::waiting::budget::{RetryBudget, attempt_time};
+use crate::waiting::handover::LeftClaim;
+use crate::waiting::wakeup::QuorumWatch;
 
-pub(crate) enum Outcome {
+pub(crate) enum AttemptOutcome {
     Acquired(Arc<Claim>, Terms),
     Refused(Box<Refused>),
 }
@@ -37,18 +37,18 @@ pub(crate) struct Refused {
     /// A majority granted, but only this much validity was left.
     too_late: Option<TooLate>,
     /// A majority granted, but did not come to stand at one fencing token.
-    disagreement: Option<Votes>,
+    disagreement: Option<Answers>,
     timeout: Duration,
 }
 
-type Votes = Vec<Option<Answer>>;
+type Answers = Vec<Option<Answer>>;
 
 /// What became of the counters of a majority.
 #[derive(Default)]
 struct Agreement {
     token: Option<FencingToken>,
     /// Where no majority came to stand at one token: what each node said last.
-    disagreement: Option<Votes>,
+    disagreement: Option<Answers>,
 }
 
 /// Asks for `request` once. What is left of a lease before gives way to it. Dropping this future drops
@@ -59,8 +59,8 @@ pub(crate) async fn attempt(
     request: &Request,
     keys: &Resource,
     timeout: Duration,
-    inheritance: Option<Box<Inheritance>>,
-) -> Outcome {
+    left_claim: Option<Box<LeftClaim>>,
+) -> AttemptOutcome {
     let environment = &context.environment;
     // The clock starts before the first byte is sent: from here on a node may be counting.
     let started = environment.now();
@@ -74,9 +74,9 @@ pub(crate) async fn attempt(
     // caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let predecessor = inheritance.as_ref().map(|left| left.give_way());
+    let predecessor = left_claim.as_ref().map(|left| left.give_way());
     let ttl = request.ttl;
-    let (claim, acquisition) = Claim::stake(
+    let (claim, acquisition) = Claim::acquire(
         nodes,
         keys.clone(),
         token,
@@ -86,7 +86,7 @@ pub(crate) async fn attempt(
         predecessor,
     );
     before(&*environment.clock, until, acquisition.decided()).await;
-    if let Some(left) = inheritance {
+    if let Some(left) = left_claim {
         // Behind the acquisition on the same connection, where its answer is still out.
         left.superseded(nodes, acquisition.granted_seats());
     }
@@ -117,10 +117,10 @@ pub(crate) async fn attempt(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
-        return Outcome::Acquired(claim, terms);
+        return AttemptOutcome::Acquired(claim, terms);
     }
     let release = claim.release();
-    Outcome::Refused(Box::new(Refused {
+    AttemptOutcome::Refused(Box::new(Refused {
         context: Arc::clone(context),
         claim,
         acquisition,
@@ -135,7 +135,7 @@ pub(crate) async fn attempt(
 /// The fencing token at which the counters of a majority stand already, as they usually do.
 fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
     let votes = acquisition.answers_now(&claim.nodes);
-    let Ballot { token, below } = Ballot::of(&votes)?;
+    let TokenChoice { token, below } = TokenChoice::of(&votes)?;
     below.is_empty().then_some(Agreement {
         token: Some(token),
         disagreement: None,
@@ -150,7 +150,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
     loop {
         // A counter that may be lost is no ground to stand on.
         forget_stale(&mut votes, &claim.nodes);
-        let Some(Ballot { token, below }) = Ballot::of(&votes) else {
+        let Some(TokenChoice { token, below }) = TokenChoice::of(&votes) else {
             break;
         };
         if below.is_empty() {
@@ -187,7 +187,7 @@ impl Refused {
 
     /// Whether the nodes that voted so far name different holders, and no holder is known to have a
     /// majority. If all of them name one holder, the lock is held, however few nodes voted.
-    pub(crate) fn is_spoilt(&self) -> bool {
+    pub(crate) fn is_divided(&self) -> bool {
         let most = most_of_one_holder(&self.acquisition.answers());
         let voted = seats_in(self.acquisition.voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
@@ -195,14 +195,14 @@ impl Refused {
 
     /// Watches for the lock to be free, if another client has it. All nodes are asked that have not
     /// failed, also those whose votes are still out. So the others suffice if one fails later.
-    pub(crate) fn watch(&self) -> Option<Vigil> {
+    pub(crate) fn watch(&self) -> Option<QuorumWatch> {
         let tally = self.acquisition.tally();
         let may_vote = tally.configured - tally.failed;
         let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
             let Claim { nodes, keys, .. } = &*self.claim;
             let clock = &self.context.environment.clock;
-            Vigil::behind(clock, nodes, keys, &self.acquisition)
+            QuorumWatch::behind(clock, nodes, keys, &self.acquisition)
         })
     }
 
@@ -239,18 +239,18 @@ impl Refused {
     /// neither beyond the caller's own bound.
     ///
     /// Dropping this future loses the error and nothing else.
-    pub(crate) async fn conclude(self: Box<Self>, patience: &Patience<'_>) -> AcquireError {
-        let attempts = patience.attempts;
+    pub(crate) async fn conclude(self: Box<Self>, budget: &RetryBudget<'_>) -> AcquireError {
+        let attempts = budget.attempts;
         let environment = &self.context.environment;
         let clock = &*environment.clock;
         let bounded = |from: Moment| {
             let until = from.saturating_add(self.timeout);
-            patience.end.map_or(until, |end| until.min(end))
+            budget.end.map_or(until, |end| until.min(end))
         };
 
         // An attempt is decided as soon as it is lost; why it is lost may take another vote.
         let acquisition = &self.acquisition;
-        acquisition.set_goal(Goal::Verdict);
+        acquisition.set_goal(Goal::Contention);
         before(clock, bounded(self.started), acquisition.decided()).await;
         let elapsed = environment.now().saturating_since(self.started);
         let inspection = self.inspect();
@@ -266,7 +266,7 @@ impl Refused {
         });
         before(clock, bounded(environment.now()), undone).await;
 
-        let waited = environment.now().saturating_since(patience.began);
+        let waited = environment.now().saturating_since(budget.began);
         let votes = match self.disagreement.clone() {
             Some(votes) => votes,
             None => self.acquisition.answers_now(&self.claim.nodes),
@@ -279,7 +279,7 @@ impl Refused {
     /// who made so many attempts in such a time.
     fn error(
         &self,
-        votes: Votes,
+        votes: Answers,
         inspected: Option<Answer>,
         elapsed: Duration,
         (attempts, waited): (u32, Duration),
@@ -298,7 +298,7 @@ impl Refused {
                 holding,
                 attempts,
                 waited,
-                crowd: 0,
+                waiters: 0,
             });
         }
         let names = self.claim.nodes.iter().map(|node| node.name());

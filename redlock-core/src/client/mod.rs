@@ -13,7 +13,7 @@ use crate::env::{Environment, Moment};
 use crate::lease::Leases;
 use crate::model::token::TokenSource;
 use crate::waiting::handover::Handover;
-use crate::waiting::{Limits, Lines};
+use crate::waiting::{LineLimits, Lines};
 
 /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
@@ -60,35 +60,37 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The same with another node timeout.
+    #[must_use]
+    pub fn node_timeout(mut self, timeout: Duration) -> Self {
+        self.node_timeout = timeout;
+        self
+    }
+
+    /// The same with another key prefix.
+    #[must_use]
+    pub fn key_prefix(mut self, prefix: impl Into<Box<[u8]>>) -> Self {
+        self.key_prefix = prefix.into();
+        self
+    }
+}
+
 impl Client {
     /// A client in `environment` with the default [`Settings`].
     pub fn new(environment: Environment) -> Self {
-        Self::with(environment, Settings::default())
-    }
-
-    /// A client with a node timeout and key prefix of its own.
-    pub fn with_settings(
-        environment: Environment,
-        node_timeout: Duration,
-        key_prefix: impl Into<Box<[u8]>>,
-    ) -> Self {
-        let settings = Settings {
-            node_timeout,
-            key_prefix: key_prefix.into(),
-            ..Settings::default()
-        };
-        Self::with(environment, settings)
+        Self::with_settings(environment, Settings::default())
     }
 
     /// A client with settings of its own.
-    pub fn with(environment: Environment, settings: Settings) -> Self {
+    pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let context = Arc::new(Context {
             environment,
             tokens: TokenSource::new(),
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = Limits {
+        let limits = LineLimits {
             a_line: settings.max_waiters_per_lock,
             in_all: settings.max_waiters,
         };

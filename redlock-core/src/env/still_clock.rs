@@ -9,11 +9,11 @@ use super::{Clock, Moment, Sleep};
 /// Stands still until it is told otherwise.
 #[derive(Default)]
 pub(crate) struct StillClock {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ClockState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct ClockState {
     now: Duration,
     sleeping: Vec<Waker>,
 }

@@ -25,12 +25,12 @@ type Now = fn() -> Moment;
 
 pub(crate) struct Timekeeper {
     now: Now,
-    state: Mutex<State>,
+    state: Mutex<TimersState>,
     /// Tells the task that somebody wants to be woken before it would look.
     earlier: Notify,
 }
 
-struct State {
+struct TimersState {
     sleepers: BTreeMap<(Moment, u64), Waker>,
     next_id: u64,
     /// When the task will look; `None` while nobody sleeps.
@@ -39,7 +39,7 @@ struct State {
 
 impl Timekeeper {
     pub(crate) fn new(now: Now) -> Arc<Self> {
-        let state = State {
+        let state = TimersState {
             sleepers: BTreeMap::new(),
             next_id: 0,
             looks_at: None,
@@ -82,7 +82,7 @@ impl Timekeeper {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TimersState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::Over;
+use crate::error::LeaseEnd;
 
 use super::LeaseHandle;
 
@@ -14,7 +14,7 @@ impl LeaseHandle {
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
-    pub async fn lost(&self) -> Over {
+    pub async fn lost(&self) -> LeaseEnd {
         loop {
             let changed = self.shared.changed.notified();
             if let Some(over) = self.over() {
@@ -27,8 +27,8 @@ impl LeaseHandle {
 
     /// Waits until the lease is about to end, so that its holder can wind down: until less than a
     /// third is left of the validity that was granted last, the lease is over, or
-    /// [`wind_down`](Self::wind_down) was called. Of a lease that is renewed, that is when it has
-    /// its last validity, or when renewals fail.
+    /// [`announce_shutdown`](Self::announce_shutdown) was called. Of a lease that is renewed, that
+    /// is when it has its last validity, or when renewals fail.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -37,7 +37,7 @@ impl LeaseHandle {
             let changed = self.shared.changed.notified();
             let expiring = {
                 let state = self.shared.lock();
-                if state.is_winding_down || self.over_in(&state).is_some() {
+                if state.is_shutdown_announced || self.over_in(&state).is_some() {
                     return;
                 }
                 state.expiring
@@ -51,31 +51,31 @@ impl LeaseHandle {
 
     /// Tells whoever waits in [`expiring`](Self::expiring) that the process is about to end. The
     /// lease stays valid.
-    pub fn wind_down(&self) {
-        self.shared.lock().is_winding_down = true;
+    pub fn announce_shutdown(&self) {
+        self.shared.lock().is_shutdown_announced = true;
         self.shared.changed.notify_waiters();
     }
 
     /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
-    /// [`Over::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
+    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
     /// in while the body still runs.
     pub fn revoke(&self) {
-        self.mark(Over::Revoked);
+        self.lose(LeaseEnd::Revoked);
     }
 
     /// Ends the lease as an extension does that finds too many keys gone: `lost` says
-    /// [`Over::Taken`]. For tests of what holders do then.
+    /// [`LeaseEnd::Taken`]. For tests of what holders do then.
     #[doc(hidden)]
-    pub fn take(&self) {
-        self.mark(Over::Taken);
+    pub fn lose_keys(&self) {
+        self.lose(LeaseEnd::Taken);
     }
 
     /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
-    /// forgotten it since they last granted it, it is over, and `lost` says [`Over::Forgotten`].
+    /// forgotten it since they last granted it, it is over, and `lost` says [`LeaseEnd::Forgotten`].
     /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).
     pub fn recheck(&self) {
         if !self.shared.claim.is_vouched_for() {
-            self.mark(Over::Forgotten);
+            self.lose(LeaseEnd::Forgotten);
         }
     }
 }

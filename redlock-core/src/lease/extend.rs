@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::caught::{caught, log};
 use crate::env::timeout::before;
-use crate::error::{ExtendError, NodeReport, Over, Unavailable};
+use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
 use crate::model::request::{check_ttl, drift};
 use crate::quorum::claim::Extension;
-use crate::quorum::extension_proof::Finding;
+use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
 use crate::quorum::round::Decided;
 
@@ -35,7 +35,7 @@ impl LeaseHandle {
     /// resource in between. Never shortens the lease.
     ///
     /// # Errors
-    /// [`ExtendError::Over`] where the lease is over, or turns out to be: too many nodes no longer
+    /// [`ExtendError::Ended`] where the lease is over, or turns out to be: too many nodes no longer
     /// hold our token. [`ExtendError::Unavailable`] where no majority answered: the old deadline
     /// still stands, and another try may succeed. [`ExtendError::Invalid`] for a ttl outside the
     /// limits.
@@ -66,7 +66,7 @@ impl LeaseHandle {
         let shared = &self.shared;
         check_ttl(ttl, shared.clock_drift_factor)?;
         if let Some(over) = self.over() {
-            return Err(ExtendError::Over(over));
+            return Err(ExtendError::Ended(over));
         }
         // The clock first: from the sending on a node may be counting.
         let started = shared.now();
@@ -100,18 +100,19 @@ impl LeaseHandle {
         let (ttl, started) = (extending.ttl, extending.started);
         let (extension, round) = (&extending.extension, &extending.extension.round);
         match shared.claim.judge(extension) {
-            Finding::Proved => {
+            ProofState::Proved => {
                 let new_drift = drift(ttl, shared.clock_drift_factor);
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
-                self.prolong(started, deadline).map_err(ExtendError::Over)?;
+                self.prolong(started, deadline)
+                    .map_err(ExtendError::Ended)?;
                 shared.claim.restore(extension, ttl);
                 return Ok(());
             }
-            Finding::Lost => self.mark(Over::Taken),
-            Finding::Open => {}
+            ProofState::Lost => self.lose(LeaseEnd::Taken),
+            ProofState::Open => {}
         }
         if let Some(over) = self.over() {
-            return Err(ExtendError::Over(over));
+            return Err(ExtendError::Ended(over));
         }
         let tally = round.tally();
         let elapsed = shared.now().saturating_since(started);

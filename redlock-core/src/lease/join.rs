@@ -8,7 +8,7 @@ use crate::error::{ExtendError, TooLate, Unavailable};
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 use crate::model::request::{Request, drift};
-use crate::waiting::budget::Patience;
+use crate::waiting::budget::RetryBudget;
 
 use super::{Lease, LeaseHandle};
 
@@ -62,23 +62,23 @@ impl Lease {
             ))));
         }
         if self.validity() < wanted {
-            let mut patience = Patience::new(
+            let mut budget = RetryBudget::new(
                 environment,
                 &request.retry,
                 self.shared.context().node_timeout,
             );
             loop {
-                let timeout = patience.begin_attempt(environment, request.ttl);
+                let timeout = budget.begin_attempt(environment, request.ttl);
                 let until = environment.now().saturating_add(timeout);
                 let failed = match self.try_to_cover(request, until).await {
                     Ok(()) => break,
                     Err(ExtendError::Unavailable(failed)) => failed,
                     Err(other) => return Err(other),
                 };
-                let Some(next) = patience.next_attempt(environment) else {
+                let Some(next) = budget.next_attempt(environment) else {
                     return Err(ExtendError::Unavailable(Unavailable {
-                        attempts: patience.attempts,
-                        waited: environment.now().saturating_since(patience.began),
+                        attempts: budget.attempts,
+                        waited: environment.now().saturating_since(budget.began),
                         ..failed
                     }));
                 };

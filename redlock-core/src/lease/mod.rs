@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::context::Context;
 use crate::env::{Clock, Moment};
-use crate::error::Over;
+use crate::error::LeaseEnd;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
@@ -26,8 +26,8 @@ use crate::quorum::claim::Claim;
 use crate::quorum::fencing::FencingToken;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
-use crate::waiting::budget::Patience;
-use crate::waiting::{Lines, Place, Tenure, Turn};
+use crate::waiting::budget::RetryBudget;
+use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
 use events::third_left;
 use observe::ObserveExtensions;
 use renew::{Renewals, Renewed};
@@ -49,8 +49,8 @@ pub struct Lease {
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(crate) shared: Arc<LeaseShared>,
-    /// The tenure that this handle belongs to. After a release or a hand-off the shared state is
-    /// of a later generation, and nothing that this handle does has any effect.
+    /// The generation of the lease that this handle belongs to. After a release or a hand-off the
+    /// shared state is of a later generation, and nothing that this handle does has any effect.
     pub(crate) generation: u64,
 }
 
@@ -88,24 +88,24 @@ pub(crate) struct LeaseShared {
     pub(crate) joined: AtomicUsize,
     /// One of them was cut off in the middle and wants the keys to stay until their ttl.
     pub(crate) is_left_to_expire: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
     /// Tells whoever waits in `lost` or holds a body that `state` changed.
     pub(crate) changed: Notify,
 }
 
-pub(crate) struct State {
+pub(crate) struct LeaseState {
     pub(crate) generation: u64,
     pub(crate) deadline: Moment,
     /// When only a third of the validity is left.
     pub(crate) expiring: Moment,
     /// The process is about to end.
-    pub(crate) is_winding_down: bool,
+    pub(crate) is_shutdown_announced: bool,
     /// A release before this leaves the keys until then.
     pub(crate) kept_until: Moment,
-    pub(crate) over: Option<Over>,
+    pub(crate) over: Option<LeaseEnd>,
     pub(crate) extensions: u32,
     /// The turn of this lease's line, until the lease is over.
-    pub(crate) tenure: Option<Tenure>,
+    pub(crate) line_ticket: Option<TurnTicket>,
 }
 
 impl Lease {
@@ -113,9 +113,9 @@ impl Lease {
         leases: &Arc<Leases>,
         claim: Arc<Claim>,
         request: &Request,
-        patience: &Patience<'_>,
+        budget: &RetryBudget<'_>,
         terms: Terms,
-        tenure: Tenure,
+        line_ticket: TurnTicket,
     ) -> Self {
         let shared = LeaseShared {
             leases: Arc::clone(leases),
@@ -124,21 +124,21 @@ impl Lease {
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
-            waited: terms.granted_at.saturating_since(patience.began),
-            attempts: patience.attempts,
+            waited: terms.granted_at.saturating_since(budget.began),
+            attempts: budget.attempts,
             fencing_token: terms.fencing_token,
             observer: OnceLock::new(),
             joined: AtomicUsize::new(1),
             is_left_to_expire: AtomicBool::new(false),
-            state: Mutex::new(State {
+            state: Mutex::new(LeaseState {
                 generation: 0,
                 deadline: terms.deadline,
                 expiring: terms.expiring,
-                is_winding_down: false,
+                is_shutdown_announced: false,
                 kept_until: terms.acquired_at.saturating_add(request.min_hold),
                 over: None,
                 extensions: 0,
-                tenure: Some(tenure),
+                line_ticket: Some(line_ticket),
             }),
             changed: Notify::new(),
         };
@@ -218,7 +218,7 @@ impl LeaseHandle {
 
     /// How many callers of this client stand in line for the lock.
     pub fn waiting(&self) -> usize {
-        self.shared.leases.lines.waiting_at(&self.shared.place())
+        self.shared.leases.lines.waiting_at(&self.shared.line_key())
     }
 
     /// The fencing token that came with the lock, where one was asked for. Hand it to the store
@@ -255,10 +255,10 @@ impl LeaseHandle {
     }
 
     /// Why the lease is over, or `None` while it is valid.
-    pub fn over(&self) -> Option<Over> {
+    pub fn over(&self) -> Option<LeaseEnd> {
         let state = self.shared.lock();
         self.over_in(&state)
-            .or_else(|| (self.shared.now() >= state.deadline).then_some(Over::Expired))
+            .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
     }
 
     /// The nodes that the lock was acquired on, a majority of which granted it.
@@ -287,7 +287,7 @@ impl LeaseHandle {
 
     /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
     /// ask the nodes.
-    pub(crate) fn mark(&self, over: Over) {
+    pub(crate) fn lose(&self, over: LeaseEnd) {
         let _turn = {
             let mut state = self.shared.lock();
             if self.over_in(&state).is_some() {
@@ -301,22 +301,22 @@ impl LeaseHandle {
 
     /// Moves the deadline on, never back. `Err` where the lease is over by now.
     /// It counts from `granted` on.
-    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), Over> {
+    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         {
             let mut state = self.shared.lock();
             if let Some(over) = self.over_in(&state) {
                 return Err(over);
             }
             if self.shared.now() >= state.deadline {
-                return Err(Over::Expired);
+                return Err(LeaseEnd::Expired);
             }
             state.extensions = state.extensions.saturating_add(1);
             if deadline > state.deadline {
                 state.deadline = deadline;
                 state.expiring = third_left(granted, deadline);
-                if let Some(tenure) = &state.tenure {
+                if let Some(line_ticket) = &state.line_ticket {
                     let lines = &self.shared.leases.lines;
-                    lines.prolong(&self.shared.place(), tenure, deadline);
+                    lines.prolong(&self.shared.line_key(), line_ticket, deadline);
                 }
             }
         }
@@ -324,11 +324,11 @@ impl LeaseHandle {
         Ok(())
     }
 
-    pub(crate) fn over_in(&self, state: &State) -> Option<Over> {
+    pub(crate) fn over_in(&self, state: &LeaseState) -> Option<LeaseEnd> {
         if state.generation == self.generation {
             state.over
         } else {
-            Some(state.over.unwrap_or(Over::Released))
+            Some(state.over.unwrap_or(LeaseEnd::Released))
         }
     }
 }
@@ -342,13 +342,13 @@ impl LeaseShared {
     }
 
     /// Takes the turn of the line out of the lease.
-    pub(crate) fn turn(&self, state: &mut State) -> Option<Turn> {
-        let tenure = state.tenure.take()?;
-        Some(Turn::of(&self.leases.lines, self.place(), tenure))
+    pub(crate) fn turn(&self, state: &mut LeaseState) -> Option<Turn> {
+        let line_ticket = state.line_ticket.take()?;
+        Some(Turn::of(&self.leases.lines, self.line_key(), line_ticket))
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn line_key(&self) -> LineKey {
+        LineKey {
             keys: self.claim.keys.clone(),
             nodes: Arc::clone(&self.claim.nodes),
         }
@@ -370,7 +370,7 @@ impl LeaseShared {
         self.lock().deadline
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LeaseState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::error::Over;
+use crate::error::LeaseEnd;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
-use crate::waiting::handover::{EndedLease, Inheritance};
+use crate::waiting::handover::{EndedLease, LeftClaim};
 
 use super::{Lease, LeaseHandle, LeaseShared};
 
@@ -25,13 +25,13 @@ pub enum Released {
     /// The next caller of this process that waited for it has the lock now.
     HandedOver,
     /// The keys stay: until their ttl, because another one who joined
-    /// [abandoned](Lease::abandon) the lease, or until they were held for
+    /// [left](Lease::leave_to_expire) the lease to expire, or until they were held for
     /// [`min_hold`](crate::Request::min_hold).
     LeftToExpire,
 }
 
 /// What the last one to leave sent.
-enum End {
+enum Sent {
     Released(Arc<Round>),
     HandedOver,
     /// The keys stay for a time, a shorter one than they had where that was sent.
@@ -48,7 +48,7 @@ impl Lease {
     /// The release is sent at the first poll, or when the future is dropped before it. Dropping
     /// the future later gives up the waiting only.
     pub async fn release(mut self) -> Released {
-        let sent = self.leave();
+        let sent = self.release_share();
         self.settled(sent).await
     }
 
@@ -57,7 +57,7 @@ impl Lease {
     ///
     /// # Cancellation
     /// As for [`release`](Self::release).
-    pub async fn discard(self) -> Released {
+    pub async fn release_now(self) -> Released {
         self.shared.lock().kept_until = self.shared.acquired_at;
         self.release().await
     }
@@ -65,15 +65,15 @@ impl Lease {
     /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
     /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
     /// holder that was cut off in the middle, when what it has sent may still be at work.
-    pub fn abandon(mut self) {
+    pub fn leave_to_expire(mut self) {
         // Before this one has left, so that the last one sees it.
         let shared = &self.handle.shared;
         shared.is_left_to_expire.store(true, Ordering::Release);
-        self.leave();
+        self.release_share();
     }
 
     /// What was sent, where this was the last one to leave.
-    fn leave(&mut self) -> Option<End> {
+    fn release_share(&mut self) -> Option<Sent> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
@@ -83,13 +83,13 @@ impl Lease {
         if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
             return None;
         }
-        self.handle.end(Over::Released)
+        self.handle.release_once(LeaseEnd::Released)
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.leave();
+        self.release_share();
     }
 }
 
@@ -99,24 +99,24 @@ impl LeaseHandle {
     ///
     /// # Cancellation
     /// The release is sent at the first poll; dropping the future then gives up the waiting only.
-    pub async fn surrender(&self) -> Released {
-        let sent = self.end(Over::Revoked);
+    pub async fn revoke_and_release(&self) -> Released {
+        let sent = self.release_once(LeaseEnd::Revoked);
         self.settled(sent).await
     }
 
     /// Waits until a majority is free of us, where a release was sent.
-    async fn settled(&self, sent: Option<End>) -> Released {
+    async fn settled(&self, sent: Option<Sent>) -> Released {
         let timeout = self.shared.context().node_timeout;
         match sent {
             None => Released::NotLast,
-            Some(End::HandedOver) => Released::HandedOver,
-            Some(End::Kept(round)) => {
+            Some(Sent::HandedOver) => Released::HandedOver,
+            Some(Sent::Kept(round)) => {
                 if let Some(round) = round {
                     round.settle(self.shared.clock(), timeout).await;
                 }
                 Released::LeftToExpire
             }
-            Some(End::Released(round)) => {
+            Some(Sent::Released(round)) => {
                 round.settle(self.shared.clock(), timeout).await;
                 if round.tally().is_free_of_us() {
                     Released::Confirmed
@@ -129,24 +129,24 @@ impl LeaseHandle {
 
     /// Begins the next generation, which makes every handle of this one inert, and hands the lock
     /// over, or sends the release, or what the keys are to live yet. Once only.
-    fn end(&self, over: Over) -> Option<End> {
+    fn release_once(&self, over: LeaseEnd) -> Option<Sent> {
         let mut turn = self.begin_next_generation(over)?;
         let claim = &self.shared.claim;
         if self.shared.is_left_to_expire.load(Ordering::Acquire) {
-            claim.abandon();
-            return Some(End::Kept(None));
+            claim.leave_to_expire();
+            return Some(Sent::Kept(None));
         }
         match self.shared.kept_for() {
             Duration::ZERO => {
-                let left = self.shared.inheritance();
+                let left = self.shared.left_claim();
                 // Without a turn it was lost, or passed its deadline, and others are at it already.
-                let left = match turn.as_mut().filter(|_| over == Over::Released) {
+                let left = match turn.as_mut().filter(|_| over == LeaseEnd::Released) {
                     Some(turn) => turn.hand_over(left),
                     None => Some(left),
                 };
                 let end = match left {
-                    None => Some(End::HandedOver),
-                    Some(left) => left.release().map(End::Released),
+                    None => Some(Sent::HandedOver),
+                    Some(left) => left.release().map(Sent::Released),
                 };
                 // Behind the release, as whoever is next asks the nodes.
                 if let Some(turn) = turn {
@@ -154,7 +154,7 @@ impl LeaseHandle {
                 }
                 end
             }
-            kept => claim.shorten(kept).map(|sent| End::Kept(Some(sent))),
+            kept => claim.shorten(kept).map(|sent| Sent::Kept(Some(sent))),
         }
     }
 
@@ -163,7 +163,7 @@ impl LeaseHandle {
         clippy::option_option,
         reason = "the first says whether, the second what was left"
     )]
-    fn begin_next_generation(&self, over: Over) -> Option<Option<Turn>> {
+    fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
         let turn = {
             let mut state = self.shared.lock();
             if state.generation != self.generation {
@@ -188,7 +188,7 @@ impl LeaseShared {
     }
 
     /// What the lease leaves on the nodes.
-    fn inheritance(&self) -> Inheritance {
+    fn left_claim(&self) -> LeftClaim {
         let lease = {
             let state = self.lock();
             EndedLease {
@@ -199,7 +199,7 @@ impl LeaseShared {
                 is_fenced: self.fencing_token.is_some(),
             }
         };
-        Inheritance::new(Arc::clone(&self.claim), lease)
+        LeftClaim::new(Arc::clone(&self.claim), lease)
     }
 
     /// How long the keys are to stay behind a release now, in whole milliseconds.

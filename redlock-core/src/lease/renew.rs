@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::env::Moment;
 use crate::env::caught::{log, unless_it_panics};
-use crate::error::{ExtendError, Over};
+use crate::error::{ExtendError, LeaseEnd};
 use crate::model::request::{Renewal, Request, check_ttl, drift};
 
 use super::extend::Extending;
@@ -37,14 +37,14 @@ const MOST_IN_FLIGHT: usize = 256;
 /// What a client renews.
 #[derive(Default)]
 pub(crate) struct Renewals {
-    state: Mutex<State>,
+    state: Mutex<RenewalsState>,
     /// Tells the task that something is due before it would look.
     sooner: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    entries: BTreeMap<u64, Entry>,
+struct RenewalsState {
+    entries: BTreeMap<u64, RenewedLease>,
     /// When each of them is due, but for those that are being extended.
     due: BTreeSet<(Moment, u64)>,
     next_id: u64,
@@ -54,7 +54,7 @@ struct State {
 }
 
 /// A lease that is renewed. It is a handle: it keeps no lock.
-struct Entry {
+struct RenewedLease {
     lease: LeaseHandle,
     ttl: Duration,
     end: Moment,
@@ -90,7 +90,7 @@ impl Lease {
         };
         let lease = self.handle();
         let due = lease.renewal_due(request.ttl);
-        let entry = Entry {
+        let entry = RenewedLease {
             lease,
             ttl: request.ttl,
             end,
@@ -127,7 +127,7 @@ impl Renewals {
         self.lock().entries.is_empty()
     }
 
-    fn add(leases: &Arc<Leases>, entry: Entry) -> Renewed {
+    fn add(leases: &Arc<Leases>, entry: RenewedLease) -> Renewed {
         let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {
             let mut state = renewals.lock();
@@ -163,7 +163,7 @@ impl Renewals {
         let latest = now.saturating_add(EARLIEST);
         let soon = state.due.range(..=(latest, u64::MAX)).take(room);
         let is_ready = |(due, id): &(Moment, u64)| {
-            let early = |entry: &Entry| EARLIEST.min(entry.ttl / 30);
+            let early = |entry: &RenewedLease| EARLIEST.min(entry.ttl / 30);
             let entry = state.entries.get(id);
             entry.is_some_and(|entry| due.saturating_sub(early(entry)) <= now)
         };
@@ -188,7 +188,7 @@ impl Renewals {
     /// Has those leases looked at `again` whose extensions were given up.
     fn resume(&self, again: Moment) {
         let mut state = self.lock();
-        let State { entries, due, .. } = &mut *state;
+        let RenewalsState { entries, due, .. } = &mut *state;
         for (id, entry) in entries {
             if !due.contains(&(entry.due, *id)) {
                 entry.due = again;
@@ -216,7 +216,7 @@ impl Renewals {
         Ok(next)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RenewalsState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -352,7 +352,7 @@ fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
 
 fn report_end(lease: &LeaseHandle, error: &ExtendError) {
     // Otherwise its holder let go of it meanwhile.
-    if !matches!(error, ExtendError::Over(Over::Released)) {
+    if !matches!(error, ExtendError::Ended(LeaseEnd::Released)) {
         log!(
             warn,
             resource = %lease.resource(), token = lease.token_id(), %error,

@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use crate::env::Moment;
-use crate::error::Over;
+use crate::error::LeaseEnd;
 
 use super::LeaseHandle;
 
@@ -22,13 +22,13 @@ pub enum OnLost {
 /// How a body ended.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Held<T> {
+pub enum BodyOutcome<T> {
     /// It returned while the lease was valid.
     Done(T),
     /// It returned, but in a poll that ran past the end of the lease.
-    Late(T, Over),
+    Late(T, LeaseEnd),
     /// It was cancelled: not polled again once the lease was over.
-    Cancelled(Over),
+    Cancelled(LeaseEnd),
 }
 
 impl LeaseHandle {
@@ -39,10 +39,14 @@ impl LeaseHandle {
     ///
     /// # Cancellation
     /// Dropping the future stops polling the body; the lease stays as it is.
-    pub async fn hold<F: Future>(&self, mut body: Pin<&mut F>, on_lost: OnLost) -> Held<F::Output> {
+    pub async fn hold<F: Future>(
+        &self,
+        mut body: Pin<&mut F>,
+        on_lost: OnLost,
+    ) -> BodyOutcome<F::Output> {
         // None begins without its lock, whatever it may do once it has begun.
         if let Some(over) = self.over() {
-            return Held::Cancelled(over);
+            return BodyOutcome::Cancelled(over);
         }
         // Most bodies that do not have to wait need no timer.
         let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
@@ -55,7 +59,7 @@ impl LeaseHandle {
             let (until, over) = self.watched();
             // What happened before would otherwise never be heard of.
             if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
-                return Held::Cancelled(over);
+                return BodyOutcome::Cancelled(over);
             }
             let mut deadline =
                 (on_lost == OnLost::Cancel).then(|| self.shared.clock().sleep_until(until));
@@ -79,14 +83,14 @@ impl LeaseHandle {
                 return held;
             }
             // Extended, lost, or called back: look again, with a fresh watch.
-            if let Some(over) = self.verdict(on_lost) {
-                return Held::Cancelled(over);
+            if let Some(over) = self.stop_reason(on_lost) {
+                return BodyOutcome::Cancelled(over);
             }
         }
     }
 
     /// When the lease ends by itself, and why it is over already.
-    fn watched(&self) -> (Moment, Option<Over>) {
+    fn watched(&self) -> (Moment, Option<LeaseEnd>) {
         let state = self.shared.lock();
         (state.deadline, self.over_in(&state))
     }
@@ -96,25 +100,25 @@ impl LeaseHandle {
         body: Pin<&mut F>,
         on_lost: OnLost,
         context: &mut Context<'_>,
-    ) -> Poll<Held<F::Output>> {
-        if let Some(over) = self.verdict(on_lost) {
-            return Poll::Ready(Held::Cancelled(over));
+    ) -> Poll<BodyOutcome<F::Output>> {
+        if let Some(over) = self.stop_reason(on_lost) {
+            return Poll::Ready(BodyOutcome::Cancelled(over));
         }
         body.poll(context).map(|output| match self.over() {
-            None => Held::Done(output),
-            Some(over) => Held::Late(output, over),
+            None => BodyOutcome::Done(output),
+            Some(over) => BodyOutcome::Late(output, over),
         })
     }
 
     /// Why the body may not be polled any more, if it may not.
-    fn verdict(&self, on_lost: OnLost) -> Option<Over> {
+    fn stop_reason(&self, on_lost: OnLost) -> Option<LeaseEnd> {
         self.over().filter(|over| on_lost.heeds(*over))
     }
 }
 
 impl OnLost {
     /// Whether a body stops for a lease that is over for this reason.
-    fn heeds(self, over: Over) -> bool {
-        self == Self::Cancel || over == Over::Revoked
+    fn heeds(self, over: LeaseEnd) -> bool {
+        self == Self::Cancel || over == LeaseEnd::Revoked
     }
 }

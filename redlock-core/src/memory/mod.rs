@@ -33,13 +33,13 @@ pub struct MemoryNode {
 struct Shared {
     name: Arc<str>,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     store: Store,
     watches: Vec<Watch>,
     /// What came while the node hangs, in order.
@@ -48,7 +48,7 @@ struct State {
     owed: VecDeque<(Arc<Operation>, Moment)>,
 }
 
-impl State {
+impl MemoryState {
     /// Serves `operation`. Where the node is in trouble, and that is a release, it is owed.
     fn serve(&mut self, operation: &Arc<Operation>, now: Moment, wall: Duration) -> Answer {
         let answer = self.store.serve(operation, now, wall);
@@ -74,7 +74,7 @@ impl State {
         self.watches.retain(Watch::is_wanted);
         let store = &self.store;
         let told = self.watches.iter();
-        told.filter_map(|watch| watch.record(store.sighting(watch.keys(), now)))
+        told.filter_map(|watch| watch.record(store.key_report(watch.keys(), now)))
             .collect()
     }
 }
@@ -242,14 +242,14 @@ impl MemoryNode {
         changed
     }
 
-    fn current(&self) -> MutexGuard<'_, State> {
+    fn current(&self) -> MutexGuard<'_, MemoryState> {
         let now = self.shared.clock.now();
         let mut state = self.lock();
         state.store.expire(now);
         state
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
         // No code that can panic runs under this lock.
         self.shared
             .state

@@ -9,21 +9,21 @@ use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
-use crate::node::watch::Sighting;
+use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
-use crate::quorum::fencing::apart;
+use crate::quorum::fencing::clock_outlier;
 
 /// What a server would keep.
 #[derive(Clone, Default)]
 pub(super) struct Store {
-    pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
+    pub(super) entries: BTreeMap<Arc<[u8]>, StoredKey>,
     /// When each entry expires, so that idle keys are forgotten without a scan.
     expiries: BTreeSet<(Moment, Arc<[u8]>)>,
     pub(super) trouble: Trouble,
 }
 
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(super) struct StoredKey {
     pub(super) value: Box<[u8]>,
     pub(super) expires: Moment,
 }
@@ -69,7 +69,9 @@ impl Store {
                 };
                 let clamped = clamped(hint, wall);
                 if operation.is_in_nodes_time() && clamped != hint {
-                    return Answer::Failed(apart(micros(wall).cast_signed() - hint.cast_signed()));
+                    return Answer::Failed(clock_outlier(
+                        micros(wall).cast_signed() - hint.cast_signed(),
+                    ));
                 }
                 self.acquire(operation, now.saturating_add(ttl));
                 let next = self.next(counters).max(clamped);
@@ -231,14 +233,14 @@ impl Store {
     }
 
     /// What somebody hears who waits for `keys`.
-    pub(super) fn sighting(&self, keys: &Resource, now: Moment) -> Sighting {
+    pub(super) fn key_report(&self, keys: &Resource, now: Moment) -> KeyReport {
         if self.trouble.reason().is_some() {
-            return Sighting::Blind;
+            return KeyReport::Unknown;
         }
         let held = keys.names().filter_map(|key| self.entries.get(key));
         match held.map(|entry| entry.expires).max() {
-            None => Sighting::Free,
-            Some(last) => Sighting::Held(Remaining::Expires(last.saturating_since(now))),
+            None => KeyReport::Free,
+            Some(last) => KeyReport::Held(Remaining::Expires(last.saturating_since(now))),
         }
     }
 
@@ -248,7 +250,7 @@ impl Store {
         self.expiries.insert((expires, Arc::clone(&key)));
         self.entries.insert(
             key,
-            Entry {
+            StoredKey {
                 value: value.into(),
                 expires,
             },

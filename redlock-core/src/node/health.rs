@@ -7,7 +7,7 @@ use super::{NodeError, NodeErrorKind, NodeStatus};
 /// How a node has been doing. Figures for people and graphs: no vote depends on them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct NodeVitals {
+pub struct NodeHealth {
     /// Where the server is, without user and password; `None` for a node in this process.
     pub server: Option<String>,
     /// Whether there is a connection. It may still be looked at, or suspect.
@@ -32,7 +32,7 @@ pub struct NodeVitals {
     pub is_watched: bool,
 }
 
-impl NodeVitals {
+impl NodeHealth {
     /// What the status alone says, of a node that keeps no figures.
     pub fn of_status(status: &NodeStatus) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl NodeVitals {
 }
 
 /// Of a node that is several servers: sums, and the worst of what has no sum.
-impl NodeVitals {
+impl NodeHealth {
     pub(crate) fn of_parts(parts: impl Iterator<Item = Self>) -> Self {
         parts.fold(Self::default(), Self::and)
     }
@@ -155,7 +155,7 @@ pub struct ClockOffset {
     pub ago: Duration,
     /// It is further than a second from what the nodes' clocks show in the median, and the node has
     /// no say in fenced locks.
-    pub is_apart: bool,
+    pub is_outlier: bool,
 }
 
 /// How often each kind of error was an operation's answer.

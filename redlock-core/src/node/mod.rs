@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use crate::model::resource::Shown;
 use crate::model::token;
-pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeVitals};
+pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
 use operation::Operation;
 pub(crate) use reply::Answers;
 pub use reply::Reply;
-use watch::{Sighting, Watch};
+use watch::{KeyReport, Watch};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
@@ -43,8 +43,8 @@ pub trait Node: Send + Sync + 'static {
     fn status(&self) -> NodeStatus;
 
     /// How the node has been doing, for whoever looks after it.
-    fn vitals(&self) -> NodeVitals {
-        NodeVitals::of_status(&self.status())
+    fn health(&self) -> NodeHealth {
+        NodeHealth::of_status(&self.status())
     }
 
     /// Tells `watch` what becomes of its keys, for as long as it is wanted: whether they are there,
@@ -52,7 +52,7 @@ pub trait Node: Send + Sync + 'static {
     /// blocks, and may be called from any thread. Whoever waits tries again by itself now and then,
     /// so a report that is late, missing or wrong costs time and nothing else.
     fn watch(&self, watch: Watch) {
-        watch.report(Sighting::Blind);
+        watch.report(KeyReport::Unknown);
     }
 
     /// Whether the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation

@@ -12,19 +12,19 @@ use super::Remaining;
 /// What a node says of the keys that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Sighting {
+pub enum KeyReport {
     /// None of the keys is there.
     Free,
     /// One is at least; for so much longer, as far as is known (the longest of them).
     Held(Remaining),
     /// The node cannot tell: no connection, no permission, too old. What it last said of a key's
     /// expiry stands.
-    Blind,
+    Unknown,
 }
 
-/// One seat's part of a vigil, handed to a node by [`Node::watch`](crate::Node::watch), which
+/// One seat's part of a watch, handed to a node by [`Node::watch`](crate::Node::watch), which
 /// reports into it for as long as it [is wanted](Self::is_wanted). Dropping it says that the node
-/// is [`Blind`](Sighting::Blind).
+/// is [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
     to: Arc<dyn Sightings>,
     seat: usize,
@@ -40,7 +40,7 @@ pub(crate) trait Sightings: Send + Sync {
 
     /// Takes note of what the node at `seat` sees. Returns the caller's waker if the caller has to
     /// look again.
-    fn record(&self, seat: usize, sighting: Sighting) -> Option<Waker>;
+    fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker>;
 }
 
 impl Watch {
@@ -60,8 +60,8 @@ impl Watch {
 
     /// Tells what the node sees now, in place of what it told before. May wake the waiting caller, so
     /// do not call it with a lock held that the caller might want.
-    pub fn report(&self, sighting: Sighting) {
-        if let Some(waker) = self.record(sighting) {
+    pub fn report(&self, key_report: KeyReport) {
+        if let Some(waker) = self.record(key_report) {
             wake(waker);
         }
     }
@@ -69,9 +69,9 @@ impl Watch {
     /// The same for a node that keeps its reports in order by a lock of its own: it wakes the caller
     /// once that is free.
     #[must_use = "somebody waits for it"]
-    pub(crate) fn record(&self, sighting: Sighting) -> Option<Waker> {
+    pub(crate) fn record(&self, key_report: KeyReport) -> Option<Waker> {
         if self.is_wanted() {
-            self.to.record(self.seat, sighting)
+            self.to.record(self.seat, key_report)
         } else {
             None
         }
@@ -80,7 +80,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.report(Sighting::Blind);
+        self.report(KeyReport::Unknown);
     }
 }
 

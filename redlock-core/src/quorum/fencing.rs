@@ -120,7 +120,7 @@ pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
 }
 
 /// What a node says to a fenced acquisition whose clock is so many µs ahead of the nodes' time.
-pub(crate) fn apart(ahead_us: i64) -> NodeError {
+pub(crate) fn clock_outlier(ahead_us: i64) -> NodeError {
     let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
     let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
     let detail = format!(
@@ -131,14 +131,14 @@ pub(crate) fn apart(ahead_us: i64) -> NodeError {
 }
 
 /// What the counters of a majority amount to.
-pub(crate) struct Ballot {
+pub(crate) struct TokenChoice {
     pub(crate) token: FencingToken,
     /// The seats of the majority that stand below the token. They have to be lifted to it, while
     /// our key is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 
-impl Ballot {
+impl TokenChoice {
     /// From the votes of an acquisition; `None` where no majority granted with a counter.
     ///
     /// Of the majorities among the votes it takes one that agrees, where there is one: that needs
@@ -279,34 +279,34 @@ mod tests {
     }
 
     /// Of nodes that granted with these counters; `None` for one that did not answer.
-    fn ballot<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
+    fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
         let granted = |counter| Answer::Granted {
             counter: Some(counter),
             epoch: 0,
         };
         let votes = counters.map(|counter| counter.map(granted));
-        Ballot::of(&votes).map(|ballot| (ballot.token.as_u64(), ballot.below))
+        TokenChoice::of(&votes).map(|choice| (choice.token.as_u64(), choice.below))
     }
 
     #[test]
     fn a_majority_that_agrees_needs_no_second_round() {
-        assert_eq!(ballot([Some(7); 3]), Some((7, vec![])));
-        assert_eq!(ballot([Some(9), Some(7), Some(7)]), Some((7, vec![])));
-        assert_eq!(ballot([Some(7), None, Some(7)]), Some((7, vec![])));
+        assert_eq!(choice([Some(7); 3]), Some((7, vec![])));
+        assert_eq!(choice([Some(9), Some(7), Some(7)]), Some((7, vec![])));
+        assert_eq!(choice([Some(7), None, Some(7)]), Some((7, vec![])));
     }
 
     #[test]
     fn otherwise_the_lower_ones_of_a_majority_are_lifted_to_its_highest() {
-        assert_eq!(ballot([Some(9), Some(8), Some(7)]), Some((9, vec![1])));
-        assert_eq!(ballot([Some(3), None, Some(5)]), Some((5, vec![0])));
+        assert_eq!(choice([Some(9), Some(8), Some(7)]), Some((9, vec![1])));
+        assert_eq!(choice([Some(3), None, Some(5)]), Some((5, vec![0])));
     }
 
     #[test]
     fn less_than_a_majority_has_no_token() {
-        assert_eq!(ballot([Some(3), None, None]), None);
+        assert_eq!(choice([Some(3), None, None]), None);
         let held = Some(Answer::Held(Holding::default()));
         let uncounted = [held, Some(Answer::GRANTED), Some(Answer::GRANTED)];
-        assert!(Ballot::of(&uncounted).is_none());
+        assert!(TokenChoice::of(&uncounted).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::Tally;
 use super::round::{bit, seats_in};
 
 /// So many seats have room for the epoch of their grant; those beyond keep the answer as it came.
-const ROOMY: usize = 5;
+const INLINE_EPOCHS: usize = 5;
 
 /// The answers by seat. A lease keeps a round's for as long as it lives, so what is usual takes no
 /// memory of its own.
@@ -26,7 +26,7 @@ pub(crate) struct Votes {
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
     /// Of plain grants.
-    epochs: [u32; ROOMY],
+    epochs: [u32; INLINE_EPOCHS],
     /// What is more than a bit and an epoch.
     details: Vec<(usize, Answer)>,
 }

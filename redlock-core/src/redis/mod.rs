@@ -26,8 +26,8 @@ pub use tls::TlsOptions;
 use crate::env::io_thread::IoThread;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
-use crate::node::{EpochListener, Node, NodeStatus, NodeTime, NodeVitals, Reply};
-use address::Place;
+use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, NodeTime, Reply};
+use address::Target;
 use cluster::Cluster;
 use server::inbox::Submission;
 use server::link::Link;
@@ -49,7 +49,7 @@ impl RedisNode {
     /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
     /// begins to connect. Returns at once; see [`settled`](Self::settled).
     ///
-    /// The masters of a Cluster are not guarded: `options.fleet` and `options.trust_aof` are passed
+    /// The masters of a Cluster are not checked: `options.checked_set` and `options.trust_aof` are passed
     /// over.
     pub fn start(
         name: impl Into<Arc<str>>,
@@ -61,11 +61,11 @@ impl RedisNode {
         // The file of a promoted replica lacks what the replica lacked.
         options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
-        let service = match &address.place {
-            Place::Cluster(seeds) => {
+        let service = match &address.target {
+            Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }
-            Place::Server(_) | Place::Sentinel(_) => {
+            Target::Server(_) | Target::Sentinel(_) => {
                 Service::Server(Link::start(&name, &address, options, None, io))
             }
         };
@@ -76,7 +76,7 @@ impl RedisNode {
         }
     }
 
-    /// Waits until the first attempt to connect has succeeded or failed, and, in a fleet, until it
+    /// Waits until the first attempt to connect has succeeded or failed, and, in a checked set, until it
     /// is known whether the node votes.
     ///
     /// # Cancellation
@@ -137,7 +137,7 @@ impl Node for RedisNode {
 
     fn watch(&self, watch: Watch) {
         match &self.service {
-            Service::Server(link) => link.lookout.watch(watch),
+            Service::Server(link) => link.tracking.watch(watch),
             Service::Cluster(cluster) => cluster.watch(watch),
         }
     }
@@ -149,13 +149,13 @@ impl Node for RedisNode {
         }
     }
 
-    fn vitals(&self) -> NodeVitals {
-        let mut vitals = match &self.service {
-            Service::Server(link) => link.vitals(),
-            Service::Cluster(cluster) => cluster.vitals(),
+    fn health(&self) -> NodeHealth {
+        let mut health = match &self.service {
+            Service::Server(link) => link.health(),
+            Service::Cluster(cluster) => cluster.health(),
         };
-        vitals.server = Some(self.address.to_string());
-        vitals
+        health.server = Some(self.address.to_string());
+        health
     }
 
     fn epoch(&self) -> u32 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::node::observe::ObserveAnswers;
-use crate::restart_check::Fleet;
+use crate::restart_check::CheckedSet;
 
 /// How a Redis node's driver behaves.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct RedisOptions {
     /// one.
     pub dead_after: Duration,
     /// The interval at which an idle connection is tested, so that a connection that died in silence
-    /// is replaced before a lock needs it. A node of a fleet is checked at this interval, idle or
+    /// is replaced before a lock needs it. A node of a checked set is checked at this interval, idle or
     /// not.
     pub heartbeat: Duration,
     /// A node has a second connection while a caller waits for a lock, on which the server tells of
@@ -27,9 +27,9 @@ pub struct RedisOptions {
     pub watch_idle: Duration,
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
-    /// The nodes that this one is guarded with: whether it may have forgotten locks, whether its
-    /// clock steps, what kind of server it is. Without a fleet none of this is checked.
-    pub fleet: Option<Arc<Fleet>>,
+    /// The nodes that this one is checked with: whether it may have forgotten locks, whether its
+    /// clock steps, what kind of server it is. Without a checked set none of this is checked.
+    pub checked_set: Option<Arc<CheckedSet>>,
     /// What happens to a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
@@ -49,7 +49,7 @@ impl Default for RedisOptions {
             heartbeat: Duration::from_secs(10),
             watch_idle: Duration::from_secs(30),
             max_in_flight: 16_384,
-            fleet: None,
+            checked_set: None,
             vetting: Vetting::Refuse,
             trust_aof: false,
             answers: None,

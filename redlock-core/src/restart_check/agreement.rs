@@ -1,60 +1,68 @@
 //! Clients of different settings: the strictest counts.
 
-use super::note::{Cause, Found, Note};
-use super::settings::Settings;
-use super::{Action, Aside, Check, RestartGuard, Sentry};
+use super::details::{Cause, FoundMarker, MarkerDetails};
+use super::settings::StrictestSettings;
+use super::{Action, CheckAnswer, NodeCheck, RestartCheck, SettingsWrite};
 
-impl Sentry {
+impl NodeCheck {
     /// What this client says of itself.
-    pub(super) fn own(&self, check: &Check<'_>) -> Settings {
-        let is_strict = self.fleet.guard() == RestartGuard::Strict;
+    pub(super) fn own(&self, check: &CheckAnswer<'_>) -> StrictestSettings {
+        let is_strict = self.peers.restart_check() == RestartCheck::Strict;
         let is_careful = !self.options.trust_aof;
-        Settings::of(self.fleet.max_ttl(), is_strict, is_careful, check.time)
+        StrictestSettings::of(self.peers.max_ttl(), is_strict, is_careful, check.time)
     }
 
     /// Takes note of what others say of themselves. What a node has lost counts on for its time.
-    pub(super) fn hear(&mut self, check: &Check<'_>, found: Option<&Found>) {
-        let note = found.and_then(|found| found.note.as_ref());
-        let said = note.map_or(self.said, |note| note.settings);
-        self.said = said.still(self.fleet.max_ttl(), check.time);
-        self.fleet.note_settings(self.seat, self.said);
+    pub(super) fn read_settings(&mut self, check: &CheckAnswer<'_>, found: Option<&FoundMarker>) {
+        let details = found.and_then(|found| found.details.as_ref());
+        let said = details.map_or(self.said, |details| details.settings);
+        self.said = said.still(self.peers.max_ttl(), check.time);
+        self.peers.record_settings(self.seat, self.said);
     }
 
     /// Why a marker of this very process of the node does not count here: it was written by a client
     /// with less strict settings, who let the node vote at once where this one has it wait.
-    pub(super) fn is_too_loose(&self, check: &Check<'_>, found: &Found) -> Option<Cause> {
-        let note = found.note.as_ref()?;
-        let cause = match note.cause {
+    pub(super) fn is_too_loose(
+        &self,
+        check: &CheckAnswer<'_>,
+        found: &FoundMarker,
+    ) -> Option<Cause> {
+        let details = found.details.as_ref()?;
+        let cause = match details.cause {
             Cause::Kept if !self.options.trust_aof => Cause::Restarted,
-            Cause::Opening | Cause::New if self.fleet.is_strict() => Cause::Strict,
+            Cause::Opening | Cause::New if self.peers.is_strict() => Cause::Strict,
             _ => return None,
         };
-        let ends = note.since().saturating_add(self.fleet.quarantine());
+        let ends = details.since().saturating_add(self.peers.quarantine());
         (check.time < ends).then_some(cause)
     }
 
     /// What this client has to say on the node.
-    pub(super) fn aside(&self, check: &Check<'_>, action: &Action) -> Option<Aside> {
+    pub(super) fn settings_write(
+        &self,
+        check: &CheckAnswer<'_>,
+        action: &Action,
+    ) -> Option<SettingsWrite> {
         let own = self.own(check);
         if matches!(action, Action::Write { .. } | Action::Refuse { .. }) || !self.said.wants(own) {
             return None;
         }
-        let found = check.marker.and_then(Found::parse)?;
+        let found = check.marker.and_then(FoundMarker::parse)?;
         // Who wrote a marker of the first version is not known, nor why.
-        let (cause, since_ms) = match &found.note {
-            Some(note) => (note.cause, note.since_ms),
+        let (cause, since_ms) = match &found.details {
+            Some(details) => (details.cause, details.since_ms),
             None => (Cause::Unknown, 0),
         };
-        let note = Note {
+        let details = MarkerDetails {
             cause,
             since_ms,
             settings: self.said.with(own),
         };
-        let new = Found {
-            note: Some(note),
+        let new = FoundMarker {
+            details: Some(details),
             ..found
         };
-        Some(Aside {
+        Some(SettingsWrite {
             expected: check.marker?.to_vec(),
             new: new.to_bytes(),
         })

@@ -6,7 +6,7 @@ use crate::env::Moment;
 
 /// What a node answered when it was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
-pub struct Check<'a> {
+pub struct CheckAnswer<'a> {
     /// Which process the node is, as it said on this connection; `None` where the ACL hides it.
     pub run_id: Option<&'a str>,
     /// The marker as the node has it, after the write where there was one: the second version on a
@@ -28,14 +28,14 @@ pub struct Verdict {
     /// The node may have forgotten what it granted to this client before.
     pub is_new_epoch: bool,
     /// What else is to be written, whatever the action.
-    pub aside: Option<Aside>,
+    pub settings_write: Option<SettingsWrite>,
     /// Other processes have stricter settings than this one: which, and what counts.
     pub disagreement: Option<String>,
     /// The node's clock moved by so many ms since the check before: forwards where positive.
     pub stepped_ms: Option<i64>,
-    /// The node's clock is so many ms ahead of what the fleet's clocks show in the median, which is
+    /// The node's clock is so many ms ahead of what the clocks of the set show in the median, which is
     /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
-    pub apart_ms: Option<i64>,
+    pub outlier_ms: Option<i64>,
     /// When to check again, at the latest, if the node may vote.
     pub look_again: Option<Duration>,
 }
@@ -43,7 +43,7 @@ pub struct Verdict {
 /// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes
 /// `new`. It says the same of the node, so that it does no harm however late it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aside {
+pub struct SettingsWrite {
     /// What the marker has to be for the write to happen.
     pub expected: Vec<u8>,
     /// What it becomes.

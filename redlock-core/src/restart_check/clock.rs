@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::{CLOCK_WINDOW, Check};
+use super::{CLOCK_WINDOW, CheckAnswer};
 use crate::env::{Moment, micros};
 
 /// A check that took longer says too little about the node's clock to be compared with.
@@ -77,7 +77,7 @@ pub(super) fn made_up_in(gain_us: i128) -> Duration {
 
 impl NodeClock {
     /// Reads the clock. A gain counts for `longest` at most.
-    pub(super) fn read(&mut self, check: &Check<'_>, longest: Duration) -> Look {
+    pub(super) fn read(&mut self, check: &CheckAnswer<'_>, longest: Duration) -> Look {
         let reading = Reading::of(check);
         let stepped = self.last.and_then(|earlier| reading.step_since(earlier));
         // Compared with the last check and not the first: what moves slowly is no step. A vague
@@ -120,7 +120,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(check: &Check<'_>) -> Self {
+    fn of(check: &CheckAnswer<'_>) -> Self {
         // The node read its clock after the question and before the answer.
         let time = micros(check.time);
         let (asked, answered) = (check.asked.since_origin(), check.answered.since_origin());
@@ -133,7 +133,7 @@ impl Mark {
 }
 
 impl Line {
-    fn gain(&mut self, check: &Check<'_>, longest: Duration, is_sharp: bool) -> Gain {
+    fn gain(&mut self, check: &CheckAnswer<'_>, longest: Duration, is_sharp: bool) -> Gain {
         let now = Mark::of(check);
         let lowest = |marks: &mut VecDeque<Mark>, end: fn(&Mark) -> i128| {
             // The last one tells at least how fast the clock runs.
@@ -180,7 +180,7 @@ pub(super) struct Span {
 
 impl Track {
     /// Adds a reading. Readings count for `longest`.
-    pub(super) fn add(&mut self, check: &Check<'_>, longest: Duration) {
+    pub(super) fn add(&mut self, check: &CheckAnswer<'_>, longest: Duration) {
         let kept = longest.saturating_add(LONGEST_SLEW);
         let is_old = |span: &Span| check.answered.saturating_since(span.answered) > kept;
         while self.spans.front().is_some_and(is_old) && self.spans.len() > 1 {
@@ -241,7 +241,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(check: &Check<'_>) -> Self {
+    pub(super) fn of(check: &CheckAnswer<'_>) -> Self {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {

@@ -6,14 +6,14 @@
 //! last found in order, and until when it is in *quarantine*. On every connection, and now and then
 //! on a live one, a client *checks*: it asks the node for its `TIME` and its marker.
 //!
-//! Nothing in here does I/O or reads a clock: a [`Sentry`] is fed with each check and says what to
+//! Nothing in here does I/O or reads a clock: a [`NodeCheck`] is fed with each check and says what to
 //! do. A driver of real servers and a simulated node use it alike.
 //!
 //! # What the node has to offer
 //! The check is one atomic step: *optionally, if the marker is `expected` (or missing, where that is
 //! `None`) and the node's clock is not past `not_after`, set it to `new`; then answer the time and
 //! the marker.* [`Action::Write`] asks for one with, everything else for one without a write. The
-//! answer to either is a [`Check`], and is fed to the sentry.
+//! answer to either is a [`CheckAnswer`], and is fed to the node check.
 //!
 //! # Why clients do not disagree unsafely
 //! * Not voting is always safe, so only the steps that lead to a vote matter. A vote takes a marker
@@ -58,7 +58,7 @@
 //! # What it cannot tell
 //! A set of which a majority lost its memory, and nobody is left who saw its markers, looks new.
 //! Neither is a flush noticed that falls within the few seconds in which its set is first opened.
-//! [`RestartGuard::Strict`] closes both.
+//! [`RestartCheck::Strict`] closes both.
 //!
 //! # Clients of different settings
 //! Each client writes its settings into the marker's second version. Every quarantine lasts for the
@@ -69,23 +69,23 @@
 
 mod agreement;
 mod check;
+mod checked_set;
 mod clock;
-mod fleet;
+mod details;
 mod marker;
-mod note;
+mod node_check;
 mod opening;
 mod pace;
 mod quarantine;
-mod sentry;
 mod settings;
 mod steps;
 
 use std::time::Duration;
 
-pub use check::{Action, Aside, Check, Verdict};
-pub use fleet::Fleet;
+pub use check::{Action, CheckAnswer, SettingsWrite, Verdict};
+pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
-pub use sentry::{Sentry, SentryOptions};
+pub use node_check::{NodeCheck, NodeCheckOptions};
 
 /// A node's clock that moves against the client's by more than this between two checks, and by more
 /// than a slew moves it, has stepped.
@@ -100,7 +100,7 @@ const WRITES_WITHIN: Duration = Duration::from_secs(2);
 /// What is done about nodes that may have forgotten locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum RestartGuard {
+pub enum RestartCheck {
     /// They vote only once the longest ttl has passed. A set of which a majority is reachable and
     /// none has a marker is new, and opened at once.
     Standard,
@@ -110,8 +110,8 @@ pub enum RestartGuard {
     Off,
 }
 
-impl RestartGuard {
-    /// The guard of so many pools where none is configured. A single node is for efficiency: there
+impl RestartCheck {
+    /// The mode of so many pools where none is configured. A single node is for efficiency: there
     /// is no quorum that could do without it.
     pub const fn default_for(pools: usize) -> Self {
         if pools < 2 { Self::Off } else { Self::Standard }

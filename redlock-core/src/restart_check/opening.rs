@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use super::fleet::SetView;
-use super::note::Cause;
-use super::{Action, Check, GRACE, Sentry};
+use super::checked_set::SetView;
+use super::details::Cause;
+use super::{Action, CheckAnswer, GRACE, NodeCheck};
 
 /// When to look again at what changes within milliseconds.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(25);
@@ -21,10 +21,10 @@ const LATER: Duration = Duration::from_millis(500);
 /// quarantine that they saw they sit out, so it is short.
 const OPENING: Duration = Duration::from_secs(1);
 
-impl Sentry {
+impl NodeCheck {
     /// No marker, and never one that this client saw.
-    pub(super) fn blank(&mut self, check: &Check<'_>) -> Action {
-        match self.fleet.is_blank(self.seat, check.answered) {
+    pub(super) fn blank(&mut self, check: &CheckAnswer<'_>) -> Action {
+        match self.peers.is_blank(self.seat, check.answered) {
             SetView::New => {
                 let until = check.time.saturating_add(OPENING);
                 self.write(check, until, Cause::Opening, Cause::Opening.to_string())
@@ -59,13 +59,13 @@ impl Sentry {
 
     /// Its set is being opened, by this process or by another one. The node has its marker still, so
     /// it has forgotten nothing since, and may vote once that can be said of all the others.
-    pub(super) fn opening(&mut self, check: &Check<'_>) -> Action {
+    pub(super) fn opening(&mut self, check: &CheckAnswer<'_>) -> Action {
         if self.is_held(check) {
             // This client knows that the set was in use, and nobody has voted yet.
             let cause = self.cause.map_or(Cause::Lost, |(cause, _)| cause);
             return self.quarantine(check, cause);
         }
-        if self.fleet.is_opening(self.seat, check.answered) {
+        if self.peers.is_opening(self.seat, check.answered) {
             return self.write(check, check.time, Cause::New, Cause::New.to_string());
         }
         Action::Hold {

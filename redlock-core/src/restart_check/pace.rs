@@ -14,7 +14,7 @@ use crate::env::{Moment, micros};
 use crate::model::brief::Brief;
 
 use super::clock::{Gain, Look, SLACK_US, made_up_in};
-use super::{Action, CLOCK_WINDOW, Check, Fleet};
+use super::{Action, CLOCK_WINDOW, CheckAnswer, CheckedSet};
 
 /// When to look again at a clock that runs too fast.
 const SLEWING: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ pub(super) struct Pace {
 
 /// What a node's gain comes to.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct PaceVerdict {
     pub(super) action: Option<Action>,
     pub(super) look_again: Option<Duration>,
     /// What leases were granted for does not hold any more.
@@ -52,15 +52,15 @@ impl Pace {
     /// What a look at the clock of `seat` comes to.
     pub(super) fn judge(
         &mut self,
-        fleet: &Fleet,
+        peers: &CheckedSet,
         seat: usize,
-        check: &Check<'_>,
+        check: &CheckAnswer<'_>,
         look: Look,
-    ) -> Step {
-        let mut step = Step::default();
+    ) -> PaceVerdict {
+        let mut step = PaceVerdict::default();
         // A slow answer ends nothing.
         if look.is_sharp {
-            self.compare(fleet, seat, check, look.gain, &mut step);
+            self.compare(peers, seat, check, look.gain, &mut step);
         }
         self.gained = self.gained.filter(|(_, until)| *until > check.answered);
         let look_again = step.look_again.unwrap_or(SLEWING);
@@ -70,24 +70,24 @@ impl Pace {
 
     fn compare(
         &mut self,
-        fleet: &Fleet,
+        peers: &CheckedSet,
         seat: usize,
-        check: &Check<'_>,
+        check: &CheckAnswer<'_>,
         gain: Gain,
-        step: &mut Step,
+        step: &mut PaceVerdict,
     ) {
-        let compared = fleet.compare(seat, check.answered);
+        let compared = peers.compare(seat, check.answered);
         let lost = gain.at_least.min(compared.gained);
-        step.is_new_epoch = self.has_lost(lost, fleet, check);
+        step.is_new_epoch = self.has_lost(lost, peers, check);
         let ago = |then: Moment| check.answered.saturating_since(then);
         let unasked = compared.asked.map(ago).unwrap_or_default();
         if unasked > ASKED_WITHIN {
             // Clocks that are read at the same times are compared best.
-            self.ask_others(fleet, check);
+            self.ask_others(peers, check);
         }
         if compared.beyond > SLACK_US {
             step.is_new_epoch |= compared.beyond > micros(CLOCK_WINDOW);
-            let made_up_in = made_up_in(compared.beyond).min(fleet.quarantine());
+            let made_up_in = made_up_in(compared.beyond).min(peers.quarantine());
             let until = check.answered.saturating_add(made_up_in);
             // An answer that is slower shows less of it.
             if self.gained.is_none_or(|(_, before)| until > before) {
@@ -96,7 +96,7 @@ impl Pace {
         } else if compared.beyond_then > SLACK_US && unasked > ASKED * 2 {
             let is_held = |(_, until): &(i128, Moment)| *until > check.answered;
             if !self.gained.as_ref().is_some_and(is_held) {
-                step.look_again = self.ask_others(fleet, check);
+                step.look_again = self.ask_others(peers, check);
                 // A node that is held does not vote before the others have told.
                 let until = check.answered.saturating_add(ASKED);
                 self.gained = self.gained.map(|(gained, _)| (gained, until));
@@ -108,10 +108,10 @@ impl Pace {
     }
 
     /// Whether leases are to be given up as this host lost so many µs.
-    fn has_lost(&mut self, lost: i128, fleet: &Fleet, check: &Check<'_>) -> bool {
+    fn has_lost(&mut self, lost: i128, peers: &CheckedSet, check: &CheckAnswer<'_>) -> bool {
         let lost = lost.max(0);
         let is_remembered = |(_, then): &(i128, Moment)| {
-            check.answered.saturating_since(*then) <= fleet.quarantine()
+            check.answered.saturating_since(*then) <= peers.quarantine()
         };
         let given_up = self.given_up.filter(is_remembered);
         self.given_up = given_up.map(|(before, then)| (before.min(lost), then));
@@ -124,12 +124,12 @@ impl Pace {
     }
 
     /// The other nodes may have gained as much since they were asked. When to look again.
-    fn ask_others(&mut self, fleet: &Fleet, check: &Check<'_>) -> Option<Duration> {
+    fn ask_others(&mut self, peers: &CheckedSet, check: &CheckAnswer<'_>) -> Option<Duration> {
         let ago = |then: Moment| check.answered.saturating_since(then);
         let doubted = self.doubted.filter(|then| ago(*then) <= ASKS_EVERY);
         if doubted.is_none() {
             self.doubted = Some(check.answered);
-            fleet.doubt();
+            peers.doubt();
         }
         doubted
             .is_none_or(|then| ago(then) <= SLEWING)
@@ -137,7 +137,7 @@ impl Pace {
     }
 }
 
-fn hold((gained, until): (i128, Moment), look_again: Duration, check: &Check<'_>) -> Action {
+fn hold((gained, until): (i128, Moment), look_again: Duration, check: &CheckAnswer<'_>) -> Action {
     let gained = Duration::from_micros(u64::try_from(gained).unwrap_or(u64::MAX));
     Action::Hold {
         reason: format!(

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use crate::env::Moment;
 
-use super::note::{Cause, Found, Note, held, is_idle};
+use super::details::{Cause, FoundMarker, MarkerDetails, held, is_idle};
 use super::opening::AT_ONCE;
-use super::{Action, CLOCK_WINDOW, Check, Sentry};
+use super::{Action, CLOCK_WINDOW, CheckAnswer, NodeCheck};
 
 /// A quarantine that is longer than this, and than the client's own, is no quarantine but garbage.
-const WILD: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_PLAUSIBLE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A node in quarantine is looked at no less often.
 const LATEST: Duration = Duration::from_secs(5);
 
 /// An operator's word that no lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum OperatorIdle {
     /// As the operator wrote it.
     Given,
     /// As the client that came by first wrote it down, at that time of the node's.
@@ -28,27 +28,30 @@ fn set_back(from: Duration, to: Duration) -> Cause {
     Cause::Stepped { by_ms: -back }
 }
 
-impl Sentry {
+impl NodeCheck {
     /// A marker of this very process: the quarantine that it tells of, or none.
-    pub(super) fn follow(&mut self, check: &Check<'_>, found: &Found) -> Action {
-        let quarantine = self.fleet.quarantine();
+    pub(super) fn follow(&mut self, check: &CheckAnswer<'_>, found: &FoundMarker) -> Action {
+        let quarantine = self.peers.quarantine();
         let mut until = found.marker.until();
-        if let Some(note) = &found.note
-            && note.since() > check.time.saturating_add(CLOCK_WINDOW)
+        if let Some(details) = &found.details
+            && details.since() > check.time.saturating_add(CLOCK_WINDOW)
         {
             // The node's clock was set back behind the marker, on all nodes alike if no step was seen.
-            if until > note.since() {
+            if until > details.since() {
                 // How much of the quarantine is over is not known.
-                return self.forgot(check, set_back(check.time, note.since()));
+                return self.forgot(check, set_back(check.time, details.since()));
             }
             until = check.time;
         }
-        if until.saturating_sub(check.time) > quarantine.max(WILD) {
+        if until.saturating_sub(check.time) > quarantine.max(LONGEST_PLAUSIBLE) {
             return self.forgot(check, Cause::Garbled);
         }
         // Who wrote it may have had a shorter quarantine than others have.
-        let closed = found.note.as_ref().filter(|note| note.cause.closes());
-        let ends = closed.map(|note| note.since().min(check.time).saturating_add(quarantine));
+        let closed = found
+            .details
+            .as_ref()
+            .filter(|details| details.cause.closes());
+        let ends = closed.map(|details| details.since().min(check.time).saturating_add(quarantine));
         let left = ends
             .unwrap_or_default()
             .max(until)
@@ -57,9 +60,9 @@ impl Sentry {
             self.held_until = self
                 .held_until
                 .max(Some(check.answered.saturating_add(left.min(quarantine))));
-            if let Some(note) = closed {
-                let ago = check.time.saturating_sub(note.since());
-                self.cause = Some((note.cause, check.answered.saturating_sub(ago)));
+            if let Some(details) = closed {
+                let ago = check.time.saturating_sub(details.since());
+                self.cause = Some((details.cause, check.answered.saturating_sub(ago)));
             }
         }
         let left = left.max(self.left(check));
@@ -72,7 +75,7 @@ impl Sentry {
     }
 
     /// The node is in quarantine for so long.
-    pub(super) fn hold(&self, check: &Check<'_>, left: Duration) -> Action {
+    pub(super) fn hold(&self, check: &CheckAnswer<'_>, left: Duration) -> Action {
         let ago = |seen: Moment| check.answered.saturating_since(seen);
         Action::Hold {
             reason: held(self.cause.map(|(cause, seen)| (cause, ago(seen))), left),
@@ -82,24 +85,24 @@ impl Sentry {
     }
 
     /// How long the node does not vote by this client's own clock.
-    pub(super) fn left(&self, check: &Check<'_>) -> Duration {
+    pub(super) fn left(&self, check: &CheckAnswer<'_>) -> Duration {
         let until = self.held_until.unwrap_or(check.answered);
         until.saturating_since(check.answered)
     }
 
-    pub(super) fn is_held(&self, check: &Check<'_>) -> bool {
+    pub(super) fn is_held(&self, check: &CheckAnswer<'_>) -> bool {
         !self.left(check).is_zero()
     }
 
     /// The node forgot what it granted, for all this client knows.
-    pub(super) fn forgot(&mut self, check: &Check<'_>, cause: Cause) -> Action {
+    pub(super) fn forgot(&mut self, check: &CheckAnswer<'_>, cause: Cause) -> Action {
         // Also where somebody else's write comes first, whatever it says.
-        self.hold_for(self.fleet.quarantine(), cause, check.answered);
+        self.hold_for(self.peers.quarantine(), cause, check.answered);
         self.quarantine(check, cause)
     }
 
-    pub(super) fn quarantine(&self, check: &Check<'_>, cause: Cause) -> Action {
-        let quarantine = self.fleet.quarantine();
+    pub(super) fn quarantine(&self, check: &CheckAnswer<'_>, cause: Cause) -> Action {
+        let quarantine = self.peers.quarantine();
         let until = check.time.saturating_add(quarantine);
         let reason = held(Some((cause, Duration::ZERO)), quarantine);
         self.write(check, until, cause, reason)
@@ -109,28 +112,28 @@ impl Sentry {
     /// what is seen along with it.
     pub(super) fn heed_the_operator(
         &mut self,
-        check: &Check<'_>,
-        ours: Option<&Found>,
+        check: &CheckAnswer<'_>,
+        ours: Option<&FoundMarker>,
         has_stepped: bool,
     ) {
-        let taken = |found: &Found| match &found.note {
-            Some(Note {
+        let taken = |found: &FoundMarker| match &found.details {
+            Some(MarkerDetails {
                 cause: Cause::Idle,
                 since_ms,
                 ..
-            }) => Some(Word::Taken(*since_ms)),
+            }) => Some(OperatorIdle::Taken(*since_ms)),
             _ => None,
         };
         let word = if check.marker.is_some_and(is_idle) {
-            Some(Word::Given)
+            Some(OperatorIdle::Given)
         } else {
             ours.and_then(taken)
         };
-        let is_news = match (self.word, word) {
-            (_, None) | (Some(Word::Given), Some(_)) => false,
+        let is_news = match (self.operator_idle, word) {
+            (_, None) | (Some(OperatorIdle::Given), Some(_)) => false,
             (before, now) => before != now,
         };
-        self.word = word;
+        self.operator_idle = word;
         if is_news && !has_stepped {
             self.held_until = None;
             self.cause = None;

@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The strictest settings, each with when it was said last, in ms of the node's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct StrictestSettings {
     /// The longest `max_ttl`, in ms.
     max_ttl: Option<(u64, u64)>,
     /// A set without markers waits.
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     careful: Option<u64>,
 }
 
-impl Settings {
+impl StrictestSettings {
     /// What a process says at `time` of the node's clock.
     pub(super) fn of(max_ttl: Duration, is_strict: bool, is_careful: bool, time: Duration) -> Self {
         let now = millis(time);
@@ -102,7 +102,7 @@ impl Settings {
             ));
         }
         if self.is_strict() && !own.is_strict() {
-            texts.push("another process has `restart_guard = \"strict\"`".to_owned());
+            texts.push("another process has `restart_check = \"strict\"`".to_owned());
         }
         if self.is_careful() && !own.is_careful() {
             texts.push("another process does not have `trust_aof`, this one has".to_owned());
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn the_strictest_of_all_counts_for_as_long_as_somebody_says_it() {
-        let loose = |at| Settings::of(secs(10), false, false, secs(at));
-        let strict = |at| Settings::of(secs(300), true, true, secs(at));
+        let loose = |at| StrictestSettings::of(secs(10), false, false, secs(at));
+        let strict = |at| StrictestSettings::of(secs(300), true, true, secs(at));
         for both in [
             loose(1_000).with(strict(1_000)),
             strict(1_000).with(loose(1_000)),
@@ -165,17 +165,17 @@ mod tests {
             assert!(!both.wants(strict(1_030)) && both.wants(strict(1_031)));
             let still = |at| both.still(secs(10), secs(at));
             assert_eq!(still(1_360), both);
-            assert_eq!(still(1_361), Settings::default());
+            assert_eq!(still(1_361), StrictestSettings::default());
             assert_eq!(still(640), both, "a clock that was set back");
         }
         assert!(loose(1_000).wants(strict(1_000)));
-        assert!(Settings::default().wants(loose(1_000)));
+        assert!(StrictestSettings::default().wants(loose(1_000)));
     }
 
     #[test]
     fn who_is_less_strict_is_told_of_what_and_nobody_else() {
-        let loose = Settings::of(secs(10), false, false, secs(1));
-        let strict = Settings::of(secs(300), true, true, secs(1));
+        let loose = StrictestSettings::of(secs(10), false, false, secs(1));
+        let strict = StrictestSettings::of(secs(300), true, true, secs(1));
         let text = strict.disagrees(loose).unwrap();
         for part in [
             "`max_ttl` of 300 s, this one has 10 s",
@@ -186,7 +186,7 @@ mod tests {
         }
         assert_eq!(strict.disagrees(strict), None);
         assert_eq!(loose.disagrees(strict), None);
-        let longer = Settings::of(secs(300), false, false, secs(1));
+        let longer = StrictestSettings::of(secs(300), false, false, secs(1));
         let text = longer.disagrees(loose).unwrap();
         assert!(
             !text.contains("strict\"") && !text.contains("trust_aof"),
@@ -197,18 +197,18 @@ mod tests {
     #[test]
     fn what_was_said_is_read_as_it_was_written_and_the_rest_is_passed_over() {
         for settings in [
-            Settings::default(),
-            Settings::of(secs(10), false, true, secs(1)),
-            Settings::of(secs(10), true, false, secs(1)),
+            StrictestSettings::default(),
+            StrictestSettings::of(secs(10), false, true, secs(1)),
+            StrictestSettings::of(secs(10), true, false, secs(1)),
         ] {
-            let mut read = Settings::default();
+            let mut read = StrictestSettings::default();
             let words = settings.words() + " later:3:4 strictly:5 ttl";
             for word in words.split(' ').take_while(|word| *word != "ttl") {
                 read.read(word);
             }
             assert_eq!(read, settings);
         }
-        let wild = Settings::of(Duration::MAX, true, false, secs(1));
+        let wild = StrictestSettings::of(Duration::MAX, true, false, secs(1));
         assert_eq!(wild.still(secs(1), secs(1)).max_ttl(), Duration::ZERO);
     }
 }

@@ -28,7 +28,7 @@ struct Step {
 
 /// Whose clock a step was of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum SteppedClock {
     /// Not all of the others have been asked since.
     Undecided,
     /// All nodes moved alike, and they are a majority.
@@ -38,7 +38,7 @@ pub(super) enum Whose {
 }
 
 impl Readings {
-    pub(super) fn note(&mut self, asked: Moment, answered: Moment, stepped: Option<i128>) {
+    pub(super) fn details(&mut self, asked: Moment, answered: Moment, stepped: Option<i128>) {
         if let Some(by_us) = stepped {
             self.step = Some(Step {
                 by_us,
@@ -67,24 +67,26 @@ pub(super) fn whose_step<'a>(
     of: &Readings,
     others: impl Iterator<Item = &'a Readings>,
     configured: usize,
-) -> Whose {
+) -> SteppedClock {
     let Some(step) = of.step else {
-        return Whose::Nodes;
+        return SteppedClock::Nodes;
     };
     let (mut moved, mut is_pending) = (1, false);
     for other in others {
         match other.step_at(step) {
             Some(own) if own.is_like(step) => moved += 1,
-            Some(_) => return Whose::Nodes,
-            None if other.asked.is_some_and(|asked| asked > step.before) => return Whose::Nodes,
+            Some(_) => return SteppedClock::Nodes,
+            None if other.asked.is_some_and(|asked| asked > step.before) => {
+                return SteppedClock::Nodes;
+            }
             None => is_pending = true,
         }
     }
     if is_pending {
-        Whose::Undecided
+        SteppedClock::Undecided
     } else if moved > 1 && moved >= majority(configured) {
-        Whose::Ours
+        SteppedClock::Ours
     } else {
-        Whose::Nodes
+        SteppedClock::Nodes
     }
 }

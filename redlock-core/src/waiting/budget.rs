@@ -9,8 +9,8 @@ use crate::model::request::{Retry, RetryLimit};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers who spoil it for each other; it doubles from one time to the next.
-const FIRST_SCATTER: Duration = Duration::from_micros(500);
-const MOST_SPOILT: u32 = 6;
+const FIRST_SPREAD: Duration = Duration::from_micros(500);
+const MOST_DIVIDED: u32 = 6;
 
 /// How long an attempt may wait for the nodes: well below the ttl, so that an attempt that waited it
 /// out leaves time for another.
@@ -19,7 +19,7 @@ pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
 }
 
 /// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
-pub(crate) struct Patience<'a> {
+pub(crate) struct RetryBudget<'a> {
     retry: &'a Retry,
     node_timeout: Duration,
     pub(crate) began: Moment,
@@ -34,10 +34,10 @@ pub(crate) struct Patience<'a> {
     /// Retries that are left for attempts that nobody won.
     splits: u32,
     /// How many attempts in a row found the lock free and were spoilt by others.
-    spoilt: u32,
+    divided: u32,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> RetryBudget<'a> {
     pub(crate) fn new(environment: &Environment, retry: &'a Retry, node_timeout: Duration) -> Self {
         let began = environment.now();
         let end = match retry.limit {
@@ -53,7 +53,7 @@ impl<'a> Patience<'a> {
             pauses: 0,
             pause: None,
             splits: 0,
-            spoilt: 0,
+            divided: 0,
         }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Patience<'a> {
     }
 
     /// Whether it matters that nobody won an attempt.
-    pub(crate) fn minds_splits(&self) -> bool {
+    pub(crate) fn retries_splits(&self) -> bool {
         self.splits > 0
     }
 
@@ -124,19 +124,19 @@ impl<'a> Patience<'a> {
     /// When a wake-up counts, behind an attempt that `ended` because others spoilt or won it. Where
     /// several callers found the lock free at one moment and nobody won it, they come again one by
     /// one.
-    pub(crate) fn heeds_from(
+    pub(crate) fn wakeups_count_from(
         &mut self,
         environment: &Environment,
         ended: Moment,
-        is_spoilt: bool,
+        is_divided: bool,
     ) -> Moment {
-        if !is_spoilt {
-            self.spoilt = 0;
+        if !is_divided {
+            self.divided = 0;
             return ended;
         }
-        self.spoilt = (self.spoilt + 1).min(MOST_SPOILT);
-        let scatter = FIRST_SCATTER * (1 << self.spoilt);
-        ended.saturating_add(environment.jittered(scatter.min(self.retry.delay)))
+        self.divided = (self.divided + 1).min(MOST_DIVIDED);
+        let spread = FIRST_SPREAD * (1 << self.divided);
+        ended.saturating_add(environment.jittered(spread.min(self.retry.delay)))
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

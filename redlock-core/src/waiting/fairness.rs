@@ -23,18 +23,18 @@ const MEMORY: u8 = 8;
 
 /// Length, in questions, of the break for each process that had the lock longer ago than this one. Such a
 /// process is told of a release at the same moment, and asks first within this break.
-const COURTESY: u32 = 3;
+const QUESTIONS_A_RIVAL: u32 = 3;
 /// Number of other processes that are told apart.
 const MOST_KNOWN: usize = 7;
 
 /// A shorter pause between the end of a release and the next call leaves other processes no chance.
-const LULL: Duration = Duration::from_millis(10);
+const SHORT_GAP: Duration = Duration::from_millis(10);
 /// A lock that was held for less leaves others so many gaps that nobody has to look after them.
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// Callers of one process who had the lock one after another, without a chance for others.
+/// What a line knows of the hand-overs within this process, and of rivals in other processes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cohort {
+pub(crate) struct Fairness {
     /// When the first of them got it.
     since: Option<Moment>,
     /// Hand-overs so far.
@@ -59,7 +59,7 @@ pub(super) fn mark(owner: &str) -> NonZeroU16 {
     NonZeroU16::new(u16::from_le_bytes([low, high])).unwrap_or(NonZeroU16::MIN)
 }
 
-impl Cohort {
+impl Fairness {
     /// A caller acquired the lock `now`. `took` is the time of its acquisition, zero for a hand-over.
     pub(super) fn holds(&mut self, now: Moment, took: Duration) {
         if self.since.is_none() {
@@ -74,8 +74,8 @@ impl Cohort {
 
     /// How long a pause has to be, from the sending of a release, to leave other processes a chance. The
     /// release has to arrive first, and other processes have to be told.
-    pub(super) fn lull(&self) -> Duration {
-        LULL + Duration::from_millis(self.trip.into())
+    pub(super) fn short_gap(&self) -> Duration {
+        SHORT_GAP + Duration::from_millis(self.trip.into())
     }
 
     fn lasted(&self, now: Moment) -> Duration {
@@ -84,12 +84,12 @@ impl Cohort {
     }
 
     /// Whether others have to have their chance now.
-    pub(super) fn is_over(&self, limits: &Handover, now: Moment) -> bool {
+    pub(super) fn must_yield(&self, limits: &Handover, now: Moment) -> bool {
         self.handed_over >= limits.most || self.lasted(now) >= limits.longest
     }
 
     /// With one hand-over more.
-    pub(super) fn goes_on(self) -> Self {
+    pub(super) fn with_hand_over(self) -> Self {
         Self {
             handed_over: self.handed_over.saturating_add(1),
             ..self
@@ -97,7 +97,7 @@ impl Cohort {
     }
 
     /// Others have their chance, or had it. What is known of them stays.
-    pub(super) fn anew(self) -> Self {
+    pub(super) fn reset(self) -> Self {
         Self {
             since: None,
             handed_over: 0,
@@ -107,7 +107,7 @@ impl Cohort {
 
     /// Another process had the lock. `who` is its mark, if known.
     pub(super) fn met_rivals(&mut self, who: Option<NonZeroU16>) {
-        *self = self.anew();
+        *self = self.reset();
         self.rivals = MEMORY;
         if let Some(who) = who
             && !self.known.contains(&who.get())
@@ -126,7 +126,7 @@ impl Cohort {
         *passed = passed.saturating_add(1);
         let known = self.known.iter().filter(|mark| **mark != 0).count();
         let ahead = known.saturating_sub((*passed).into());
-        COURTESY * u32::try_from(ahead).unwrap_or(0)
+        QUESTIONS_A_RIVAL * u32::try_from(ahead).unwrap_or(0)
     }
 
     /// The lock was free for a whole break, and no other process took it.
@@ -134,7 +134,7 @@ impl Cohort {
         self.known = [0; MOST_KNOWN];
     }
 
-    /// A break for others, before somebody of this process goes on: how long it is, and the cohort
+    /// A break for others, before somebody of this process goes on: how long it is, and the state
     /// behind it.
     pub(super) fn takes_break(self) -> (u32, Self) {
         let is_whole = self.rivals > 0 || self.breaks + 1 == BREAKS;
@@ -142,13 +142,13 @@ impl Cohort {
         let next = Self {
             rivals: self.rivals.saturating_sub(1),
             breaks: (self.breaks + 1) % BREAKS,
-            ..self.anew()
+            ..self.reset()
         };
         (rounds, next)
     }
 
     /// The lock is released and nobody stands in line: the break for a caller who comes at once, and
-    /// the cohort that it belongs to. `None` where nobody need remember it.
+    /// the state that it belongs to. `None` where nobody need remember it.
     pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
         // A shorter time than usual is about hand-overs.
         let longest = limits.longest.max(Handover::default().longest);
@@ -169,42 +169,42 @@ mod tests {
         Moment::from_origin(MS * (1000 + ms))
     }
 
-    fn held_since(ms: u32) -> Cohort {
-        let mut cohort = Cohort::default();
-        cohort.holds(at(ms), Duration::ZERO);
-        cohort
+    fn held_since(ms: u32) -> Fairness {
+        let mut fairness = Fairness::default();
+        fairness.holds(at(ms), Duration::ZERO);
+        fairness
     }
 
     #[test]
     fn it_is_over_after_so_many_hand_overs_or_so_much_time() {
         let limits = Handover::default();
-        let mut cohort = held_since(0);
+        let mut fairness = held_since(0);
         for _ in 0..limits.most {
-            assert!(!cohort.is_over(&limits, at(49)));
-            cohort = cohort.goes_on();
+            assert!(!fairness.must_yield(&limits, at(49)));
+            fairness = fairness.with_hand_over();
             // The time of the first one counts.
-            cohort.holds(at(49), Duration::ZERO);
+            fairness.holds(at(49), Duration::ZERO);
         }
-        assert!(cohort.is_over(&limits, at(1)));
-        assert!(held_since(0).is_over(&limits, at(50)));
-        assert!(!cohort.anew().is_over(&limits, at(100)));
+        assert!(fairness.must_yield(&limits, at(1)));
+        assert!(held_since(0).must_yield(&limits, at(50)));
+        assert!(!fairness.reset().must_yield(&limits, at(100)));
     }
 
     #[test]
     fn in_a_line_each_fourth_break_is_a_whole_one_and_all_are_once_rivals_were_seen() {
-        let mut cohort = Cohort::default();
-        let breaks = |cohort: &mut Cohort, count: usize| -> Vec<u32> {
+        let mut fairness = Fairness::default();
+        let breaks = |fairness: &mut Fairness, count: usize| -> Vec<u32> {
             let mut take = || {
-                let (rounds, next) = cohort.takes_break();
-                *cohort = next;
+                let (rounds, next) = fairness.takes_break();
+                *fairness = next;
                 rounds
             };
             (0..count).map(|_| take()).collect()
         };
-        assert_eq!(breaks(&mut cohort, 8), [1, 1, 1, 8, 1, 1, 1, 8]);
-        cohort.met_rivals(None);
-        assert_eq!(breaks(&mut cohort, 8), [8; 8]);
-        assert_eq!(breaks(&mut cohort, 4), [1, 1, 1, 8], "forgotten");
+        assert_eq!(breaks(&mut fairness, 8), [1, 1, 1, 8, 1, 1, 1, 8]);
+        fairness.met_rivals(None);
+        assert_eq!(breaks(&mut fairness, 8), [8; 8]);
+        assert_eq!(breaks(&mut fairness, 4), [1, 1, 1, 8], "forgotten");
     }
 
     #[test]
@@ -212,13 +212,13 @@ mod tests {
         let limits = Handover::default();
         // Brief ones are not remembered.
         assert!(held_since(0).is_alone(&limits, at(0)).is_none());
-        let (rounds, mut cohort) = held_since(0).is_alone(&limits, at(20)).unwrap();
+        let (rounds, mut fairness) = held_since(0).is_alone(&limits, at(20)).unwrap();
         assert_eq!(rounds, 0);
-        cohort.holds(at(21), Duration::ZERO);
-        let (rounds, cohort) = cohort.is_alone(&limits, at(50)).unwrap();
+        fairness.holds(at(21), Duration::ZERO);
+        let (rounds, fairness) = fairness.is_alone(&limits, at(50)).unwrap();
         assert_eq!(rounds, SHORT_BREAK);
         assert!(
-            cohort.is_alone(&limits, at(60)).is_none(),
+            fairness.is_alone(&limits, at(60)).is_none(),
             "others had theirs"
         );
     }
@@ -226,53 +226,53 @@ mod tests {
     #[test]
     fn rivals_that_were_seen_have_their_chance_however_briefly_the_lock_is_held() {
         let limits = Handover::default();
-        let mut cohort = Cohort::default();
-        cohort.met_rivals(None);
+        let mut fairness = Fairness::default();
+        fairness.met_rivals(None);
         for _ in 0..MEMORY {
-            cohort.holds(at(0), Duration::ZERO);
-            let (rounds, next) = cohort.is_alone(&limits, at(0)).unwrap();
+            fairness.holds(at(0), Duration::ZERO);
+            let (rounds, next) = fairness.is_alone(&limits, at(0)).unwrap();
             assert_eq!(rounds, WHOLE_BREAK);
-            cohort = next;
+            fairness = next;
         }
-        cohort.holds(at(0), Duration::ZERO);
-        assert!(cohort.is_alone(&limits, at(0)).is_none());
+        fairness.holds(at(0), Duration::ZERO);
+        assert!(fairness.is_alone(&limits, at(0)).is_none());
     }
 
     #[test]
     fn those_who_had_it_longer_ago_come_first() {
-        let mut cohort = held_since(0);
-        assert_eq!(cohort.comes_free(), 0, "nobody is known");
+        let mut fairness = held_since(0);
+        assert_eq!(fairness.comes_free(), 0, "nobody is known");
         for who in ["a/1", "b/1", "c/1", "a/1"] {
-            cohort.met_rivals(Some(mark(who)));
+            fairness.met_rivals(Some(mark(who)));
         }
-        cohort.holds(at(1), Duration::ZERO);
+        fairness.holds(at(1), Duration::ZERO);
         // However often one asks meanwhile.
         for _ in 0..5 {
-            cohort.met_rivals(Some(mark("a/1")));
+            fairness.met_rivals(Some(mark("a/1")));
         }
         for left in (0..3).rev() {
-            assert_eq!(cohort.comes_free(), left * COURTESY);
+            assert_eq!(fairness.comes_free(), left * QUESTIONS_A_RIVAL);
         }
-        assert_eq!(cohort.comes_free(), 0);
-        cohort.holds(at(2), Duration::ZERO);
-        assert_eq!(cohort.comes_free(), 2 * COURTESY);
-        cohort.nobody_came();
-        assert_eq!(cohort.comes_free(), 0);
+        assert_eq!(fairness.comes_free(), 0);
+        fairness.holds(at(2), Duration::ZERO);
+        assert_eq!(fairness.comes_free(), 2 * QUESTIONS_A_RIVAL);
+        fairness.nobody_came();
+        assert_eq!(fairness.comes_free(), 0);
         for n in 0..100 {
-            cohort.met_rivals(Some(mark(&format!("host/{n}"))));
+            fairness.met_rivals(Some(mark(&format!("host/{n}"))));
         }
-        cohort.holds(at(3), Duration::ZERO);
-        assert!(cohort.comes_free() < 7 * COURTESY);
+        fairness.holds(at(3), Duration::ZERO);
+        assert!(fairness.comes_free() < 7 * QUESTIONS_A_RIVAL);
     }
 
     #[test]
     fn a_lull_begins_when_the_release_has_arrived() {
-        let mut cohort = Cohort::default();
-        assert_eq!(cohort.lull(), LULL);
-        cohort.holds(at(0), MS * 25);
-        cohort.holds(at(1), Duration::ZERO);
-        assert_eq!(cohort.lull(), LULL + MS * 25);
-        cohort.holds(at(2), Duration::from_secs(1000));
-        assert!(cohort.lull() < Duration::from_secs(70));
+        let mut fairness = Fairness::default();
+        assert_eq!(fairness.short_gap(), SHORT_GAP);
+        fairness.holds(at(0), MS * 25);
+        fairness.holds(at(1), Duration::ZERO);
+        assert_eq!(fairness.short_gap(), SHORT_GAP + MS * 25);
+        fairness.holds(at(2), Duration::from_secs(1000));
+        assert!(fairness.short_gap() < Duration::from_secs(70));
     }
 }

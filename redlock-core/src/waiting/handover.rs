@@ -39,7 +39,7 @@ impl Default for Handover {
 }
 
 /// What a lease that is over has left on the nodes. Dropping it sends the release.
-pub(crate) struct Inheritance {
+pub(crate) struct LeftClaim {
     claim: Arc<Claim>,
     lease: EndedLease,
     /// The claim has moved to the next lease, which releases it, or was released.
@@ -58,7 +58,7 @@ pub(crate) struct EndedLease {
     pub(crate) is_fenced: bool,
 }
 
-impl Inheritance {
+impl LeftClaim {
     pub(crate) fn new(claim: Arc<Claim>, lease: EndedLease) -> Self {
         Self {
             claim,
@@ -139,7 +139,7 @@ impl Inheritance {
     }
 }
 
-impl Drop for Inheritance {
+impl Drop for LeftClaim {
     fn drop(&mut self) {
         if !self.is_passed_on {
             self.claim.release();

@@ -25,26 +25,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-pub(crate) use line::Verdict;
-pub(crate) use queued::{Arrival, Ended, Queued};
-pub(crate) use turn::{Tenure, Turn};
+pub(crate) use line::LastKnown;
+pub(crate) use queued::{Arrival, Queued, WaitEnd};
+pub(crate) use turn::{Turn, TurnTicket};
 
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timers::wake;
 use crate::model::resource::Resource;
 use crate::node::{Node, NodeSet};
-use fairness::Cohort;
-use handover::{Handover, Inheritance};
-use line::{Line, Quiet, Status, Times};
+use fairness::Fairness;
+use handover::{Handover, LeftClaim};
+use line::{Idle, Line, PollTimes, TurnStatus};
 
-/// How many places are remembered at most for a moment after the last one has left.
-const MOST_QUIET: usize = 1024;
+/// How many idle lines are remembered at most.
+const MOST_IDLE: usize = 1024;
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
 /// same keys on the same nodes.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct LineKey {
     pub(crate) keys: Resource,
     pub(crate) nodes: NodeSet,
 }
@@ -53,8 +53,8 @@ fn address(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
 }
 
-impl PartialEq for Place {
-    /// The same nodes in another order are the same place.
+impl PartialEq for LineKey {
+    /// The same nodes in another order are the same line.
     fn eq(&self, other: &Self) -> bool {
         let is_same_set = || {
             let has = |node| {
@@ -69,9 +69,9 @@ impl PartialEq for Place {
     }
 }
 
-impl Eq for Place {}
+impl Eq for LineKey {}
 
-impl Hash for Place {
+impl Hash for LineKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.keys.hash(state);
         let sum = |sum: usize, node| sum.wrapping_add(address(node));
@@ -81,34 +81,34 @@ impl Hash for Place {
 
 /// How many callers may stand in line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct LineLimits {
     pub(crate) a_line: usize,
     pub(crate) in_all: usize,
 }
 
-/// All lines of a client. A place that nobody uses is forgotten.
+/// All lines of a client. A line that nobody uses is forgotten.
 pub(crate) struct Lines {
     context: Arc<Context>,
     handover: Handover,
-    limits: Limits,
-    state: Mutex<State>,
+    limits: LineLimits,
+    state: Mutex<LinesState>,
 }
 
 #[derive(Default)]
-struct State {
-    lines: HashMap<Place, Line>,
+struct LinesState {
+    lines: HashMap<LineKey, Line>,
     /// In all lines.
     waiting: usize,
     /// Never used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
-    /// Places that nobody uses, which are kept for a moment.
-    quiet: VecDeque<(Moment, Place)>,
+    /// Lines that nobody uses, which are kept for a moment.
+    idle: VecDeque<(Moment, LineKey)>,
 }
 
-/// What became of a caller who came to a place.
-enum Entered {
+/// What became of a caller who came to a line.
+enum Admission {
     /// It is its turn, behind a break of so many rounds for others.
-    Turn(u64, Cohort, u32),
+    Turn(u64, Fairness, u32),
     /// It stands in line.
     Queued(u64),
     /// So many callers stand there already.
@@ -116,37 +116,37 @@ enum Entered {
 }
 
 /// What one in line is told.
-enum Look {
+enum LinePoll {
     /// It is its turn.
-    Turn(Legacy),
+    Turn(TurnHandoff),
     /// What the nodes said to the one whose turn it is, or who has the lock.
-    Verdict(Verdict),
+    LastKnown(LastKnown),
     /// To wait, until the moment at most.
     Wait(Moment),
 }
 
 /// What comes with a turn that was passed on.
 #[derive(Default)]
-pub(crate) struct Legacy {
+pub(crate) struct TurnHandoff {
     /// What is on the nodes still.
-    pub(crate) inheritance: Option<Inheritance>,
-    cohort: Cohort,
+    pub(crate) left_claim: Option<LeftClaim>,
+    fairness: Fairness,
     /// How many rounds of a break come first: other processes had no chance for a while.
     pub(crate) rounds: u32,
 }
 
-/// What becomes of a place where nobody stands in line.
+/// What becomes of a line in which nobody waits.
 #[derive(Clone, Copy)]
-enum Otherwise {
+enum IfNobodyWaits {
     /// The turn stays with whoever has it.
     Stay,
     /// It is kept for a moment.
-    Keep(Quiet),
+    Keep(Idle),
     Forget,
 }
 
 impl Lines {
-    pub(crate) fn new(context: Arc<Context>, handover: Handover, limits: Limits) -> Self {
+    pub(crate) fn new(context: Arc<Context>, handover: Handover, limits: LineLimits) -> Self {
         Self {
             context,
             handover,
@@ -172,39 +172,40 @@ impl Lines {
         self.lock().waiting
     }
 
-    /// How many callers stand in line at `place`.
-    pub(crate) fn waiting_at(&self, place: &Place) -> usize {
-        self.lock().lines.get(place).map_or(0, Line::waiting)
+    /// How many callers wait in the line of `line_key`.
+    pub(crate) fn waiting_at(&self, line_key: &LineKey) -> usize {
+        self.lock().lines.get(line_key).map_or(0, Line::waiting)
     }
 
-    /// Comes to `place`. `due` is by when a caller whose turn it is has to have done something.
-    fn enter(&self, place: &Place, now: Moment, due: Moment) -> Entered {
+    /// Joins the line of `line_key`. `due` is by when a caller whose turn it is has to have done
+    /// something.
+    fn enter(&self, line_key: &LineKey, now: Moment, due: Moment) -> Admission {
         // Dropped outside of the lock: it may hold the last of a node, or of a task.
         let _forgotten;
         let mut state = self.lock();
-        _forgotten = state.forget_quiet(now);
+        _forgotten = state.forget_idle(now);
         state.last_ticket += 1;
         let ticket = state.last_ticket;
-        let State { lines, waiting, .. } = &mut *state;
-        match lines.entry(place.clone()) {
+        let LinesState { lines, waiting, .. } = &mut *state;
+        match lines.entry(line_key.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Line::new(ticket, due));
-                Entered::Turn(ticket, Cohort::default(), 0)
+                Admission::Turn(ticket, Fairness::default(), 0)
             }
             Entry::Occupied(mut occupied) => {
                 let line = occupied.get_mut();
-                if let Status::Quiet(quiet) = line.status {
-                    line.status = Status::Trying { due };
+                if let TurnStatus::Idle(idle) = line.status {
+                    line.status = TurnStatus::Trying { due };
                     line.turn = ticket;
-                    return Entered::Turn(ticket, quiet.cohort, quiet.rounds);
+                    return Admission::Turn(ticket, idle.fairness, idle.rounds);
                 }
                 let standing = line.waiting();
                 if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
-                    return Entered::Full(standing);
+                    return Admission::Full(standing);
                 }
                 line.join(ticket);
                 *waiting += 1;
-                Entered::Queued(ticket)
+                Admission::Queued(ticket)
             }
         }
     }
@@ -213,29 +214,29 @@ impl Lines {
     /// `wants` a verdict is told what the nodes said to an attempt that began no sooner.
     fn look(
         &self,
-        place: &Place,
+        line_key: &LineKey,
         ticket: u64,
         waker: &Waker,
         wants: Option<Moment>,
-        times: Times,
-    ) -> Look {
+        times: PollTimes,
+    ) -> LinePoll {
         // No waker is cloned or dropped under the lock: that is foreign code.
         let mut own = Some(waker.clone());
-        let (look, [head, heir]) = {
+        let (look, [head, next_waker]) = {
             let mut state = self.lock();
-            let State { lines, waiting, .. } = &mut *state;
-            let Some(line) = lines.get_mut(place) else {
+            let LinesState { lines, waiting, .. } = &mut *state;
+            let Some(line) = lines.get_mut(line_key) else {
                 // It had the turn once and did not take it; who took it from there has left.
-                lines.insert(place.clone(), Line::new(ticket, times.due));
-                return Look::Turn(Legacy::default());
+                lines.insert(line_key.clone(), Line::new(ticket, times.due));
+                return LinePoll::Turn(TurnHandoff::default());
             };
-            if let Status::Quiet(quiet) = line.status {
-                line.status = Status::Trying { due: times.due };
+            if let TurnStatus::Idle(idle) = line.status {
+                line.status = TurnStatus::Trying { due: times.due };
                 line.turn = ticket;
-                return Look::Turn(Legacy {
-                    inheritance: None,
-                    cohort: quiet.cohort,
-                    rounds: quiet.rounds,
+                return LinePoll::Turn(TurnHandoff {
+                    left_claim: None,
+                    fairness: idle.fairness,
+                    rounds: idle.rounds,
                 });
             }
             let standing = line.waiting();
@@ -244,19 +245,19 @@ impl Lines {
             *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked
         };
-        [head, heir].into_iter().flatten().for_each(wake);
+        [head, next_waker].into_iter().flatten().for_each(wake);
         look
     }
 
     /// One in line gives up. Where it was given the turn just now, what came with that is returned,
     /// for it to be passed on.
-    fn leave(&self, place: &Place, ticket: u64) -> Option<Legacy> {
+    fn leave(&self, line_key: &LineKey, ticket: u64) -> Option<TurnHandoff> {
         let _waker = {
             let mut state = self.lock();
-            let State { lines, waiting, .. } = &mut *state;
-            let line = lines.get_mut(place)?;
+            let LinesState { lines, waiting, .. } = &mut *state;
+            let line = lines.get_mut(line_key)?;
             if line.turn == ticket {
-                return Some(line.take_legacy());
+                return Some(line.take_handoff());
             }
             let standing = line.waiting();
             let left = line.leave(ticket);
@@ -269,50 +270,50 @@ impl Lines {
     /// Changes the line, unless it is no longer the turn of the one with `ticket`.
     fn with_turn<T>(
         &self,
-        place: &Place,
+        line_key: &LineKey,
         ticket: u64,
         change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
         let mut state = self.lock();
-        let line = state.lines.get_mut(place)?;
+        let line = state.lines.get_mut(line_key)?;
         (line.turn == ticket).then(|| change(line))
     }
 
     /// The lease of the one with `ticket` is valid until `until` by now.
-    pub(crate) fn prolong(&self, place: &Place, tenure: &Tenure, until: Moment) {
-        self.with_turn(place, tenure.ticket(), |line| line.prolong(until));
+    pub(crate) fn prolong(&self, line_key: &LineKey, line_ticket: &TurnTicket, until: Moment) {
+        self.with_turn(line_key, line_ticket.ticket(), |line| line.prolong(until));
     }
 
-    /// Passes the turn on, with what `legacy` makes of it, where somebody stands in line. What becomes
-    /// of the place otherwise is up to `otherwise`. False where the turn stays where it is.
+    /// Passes the turn on, with what `handoff` makes of it, where somebody stands in line. What becomes
+    /// of the line otherwise is up to `if_nobody_waits`. False where the turn stays where it is.
     fn pass(
         &self,
-        place: &Place,
+        line_key: &LineKey,
         ticket: u64,
         due: Moment,
-        otherwise: Otherwise,
-        legacy: impl FnOnce() -> Legacy,
+        if_nobody_waits: IfNobodyWaits,
+        handoff: impl FnOnce() -> TurnHandoff,
     ) -> bool {
         // What is forgotten is dropped outside of the lock.
-        let ([next, _head], _crowd, _forgotten) = {
+        let ([next, _head], _waiters, _forgotten) = {
             let mut state = self.lock();
-            let State { lines, waiting, .. } = &mut *state;
-            let Some(line) = lines.get_mut(place).filter(|line| line.turn == ticket) else {
+            let LinesState { lines, waiting, .. } = &mut *state;
+            let Some(line) = lines.get_mut(line_key).filter(|line| line.turn == ticket) else {
                 return false;
             };
-            match otherwise {
+            match if_nobody_waits {
                 _ if line.waiting() > 0 => {
                     *waiting -= 1;
-                    (line.pass(due, legacy()), None, None)
+                    (line.pass(due, handoff()), None, None)
                 }
-                Otherwise::Stay => return false,
-                Otherwise::Keep(quiet) => {
+                IfNobodyWaits::Stay => return false,
+                IfNobodyWaits::Keep(idle) => {
                     line.turn = 0;
-                    line.status = Status::Quiet(quiet);
-                    let crowd = line.crowd.take();
-                    ([None, None], crowd, state.keep_quiet(quiet.until, place))
+                    line.status = TurnStatus::Idle(idle);
+                    let waiters = line.waiters.take();
+                    ([None, None], waiters, state.keep_idle(idle.until, line_key))
                 }
-                Otherwise::Forget => ([None, None], None, lines.remove_entry(place)),
+                IfNobodyWaits::Forget => ([None, None], None, lines.remove_entry(line_key)),
             }
         };
         if let Some(next) = next {
@@ -321,46 +322,46 @@ impl Lines {
         true
     }
 
-    /// How many places are known.
+    /// How many lines are known.
     #[cfg(test)]
-    fn places(&self) -> usize {
+    fn known(&self) -> usize {
         self.lock().lines.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinesState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Keeps the place for a moment, of which nobody makes use now. Returns another one that is
-    /// forgotten for it.
-    fn keep_quiet(&mut self, until: Moment, place: &Place) -> Option<(Place, Line)> {
-        let forgotten = if self.quiet.len() == MOST_QUIET {
-            self.forget_first_quiet()
+impl LinesState {
+    /// Keeps a line that nobody uses for a moment. Returns another one that is forgotten for
+    /// it.
+    fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Line)> {
+        let forgotten = if self.idle.len() == MOST_IDLE {
+            self.forget_first_idle()
         } else {
             None
         };
-        self.quiet.push_back((until, place.clone()));
+        self.idle.push_back((until, line_key.clone()));
         forgotten
     }
 
-    fn forget_quiet(&mut self, now: Moment) -> Vec<(Place, Line)> {
+    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Line)> {
         let mut forgotten = Vec::new();
-        while self.quiet.front().is_some_and(|(until, _)| *until <= now) {
-            forgotten.extend(self.forget_first_quiet());
+        while self.idle.front().is_some_and(|(until, _)| *until <= now) {
+            forgotten.extend(self.forget_first_idle());
         }
         forgotten
     }
 
-    fn forget_first_quiet(&mut self) -> Option<(Place, Line)> {
-        let (until, place) = self.quiet.pop_front()?;
-        let line = self.lines.get(&place)?;
+    fn forget_first_idle(&mut self) -> Option<(LineKey, Line)> {
+        let (until, line_key) = self.idle.pop_front()?;
+        let line = self.lines.get(&line_key)?;
         // It may be in use again.
-        let is_quiet = matches!(&line.status, Status::Quiet(quiet) if quiet.until == until);
-        if is_quiet {
-            self.lines.remove_entry(&place)
+        let is_idle = matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
+        if is_idle {
+            self.lines.remove_entry(&line_key)
         } else {
             None
         }

@@ -7,28 +7,28 @@ use std::task::{Context, Poll};
 
 use crate::env::{Moment, Sleep};
 
-use super::budget::Patience;
-use super::line::Times;
-use super::{Entered, Legacy, Lines, Look, Place, Turn, Verdict};
+use super::budget::RetryBudget;
+use super::line::PollTimes;
+use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
 
 /// A caller's place in a line. Dropping it leaves at once.
 pub(crate) struct Queued {
     lines: Arc<Lines>,
-    place: Place,
+    line_key: LineKey,
     /// Zero once its turn has come.
     ticket: u64,
     arrived: Moment,
 }
 
 /// How standing in line ended.
-pub(crate) enum Ended {
+pub(crate) enum WaitEnd {
     /// It is the caller's turn.
-    Turn(Turn, Legacy),
+    Turn(Turn, TurnHandoff),
     /// The caller had enough: what is known of the lock.
-    Spent(Option<Verdict>),
+    GaveUp(Option<LastKnown>),
 }
 
-/// What a caller finds who comes to a place.
+/// What a caller finds who comes to a line.
 pub(crate) enum Arrival {
     /// Its turn, behind a break of so many rounds.
     Turn(Turn, u32),
@@ -38,55 +38,57 @@ pub(crate) enum Arrival {
 }
 
 impl Queued {
-    /// Comes to `place`.
-    pub(crate) fn arrive(lines: &Arc<Lines>, place: Place) -> Arrival {
+    /// Joins the line of `line_key`.
+    pub(crate) fn arrive(lines: &Arc<Lines>, line_key: LineKey) -> Arrival {
         let now = lines.context.now();
         let due = now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace()));
-        match lines.enter(&place, now, due) {
-            Entered::Turn(ticket, cohort, rounds) => {
-                Arrival::Turn(Turn::new(lines, place, ticket, cohort), rounds)
+        match lines.enter(&line_key, now, due) {
+            Admission::Turn(ticket, fairness, rounds) => {
+                Arrival::Turn(Turn::new(lines, line_key, ticket, fairness), rounds)
             }
-            Entered::Queued(ticket) => Arrival::Queued(Self {
+            Admission::Queued(ticket) => Arrival::Queued(Self {
                 lines: Arc::clone(lines),
-                place,
+                line_key,
                 ticket,
                 arrived: now,
             }),
-            Entered::Full(standing) => Arrival::Full(standing),
+            Admission::Full(standing) => Arrival::Full(standing),
         }
     }
 
-    /// Waits for its turn for as long as `patience` lasts. Who has had enough is told what the nodes
+    /// Waits for its turn for as long as `budget` lasts. Who has had enough is told what the nodes
     /// say: to an attempt that began since it came, which is asked for where there was none, and
     /// waited for as long as such an attempt may take.
-    pub(crate) async fn wait(mut self, patience: &mut Patience<'_>) -> Ended {
+    pub(crate) async fn wait(mut self, budget: &mut RetryBudget<'_>) -> WaitEnd {
         let mut timer = None;
         let mut gives_up = None;
         poll_fn(|context| {
             loop {
                 let environment = &self.lines.context.environment;
                 let now = environment.now();
-                let pause = patience.next_attempt(environment);
+                let pause = budget.next_attempt(environment);
                 if pause.is_none() && gives_up.is_none() {
                     // An attempt that is under way, the one behind it, and one's own where nobody
                     // makes that.
-                    let verdict =
+                    let last_known =
                         now.saturating_add(self.lines.context.node_timeout.saturating_mul(3));
-                    gives_up = Some(patience.end.map_or(verdict, |end| end.min(verdict)));
+                    gives_up = Some(budget.end.map_or(last_known, |end| end.min(last_known)));
                 }
                 let wants = gives_up.map(|_| self.arrived);
                 match self.look(context, wants, now) {
-                    Look::Turn(legacy) => {
-                        return Poll::Ready(Ended::Turn(self.turn(&legacy), legacy));
+                    LinePoll::Turn(handoff) => {
+                        return Poll::Ready(WaitEnd::Turn(self.turn(&handoff), handoff));
                     }
-                    Look::Verdict(verdict) => return Poll::Ready(Ended::Spent(Some(verdict))),
-                    Look::Wait(over_at) => {
+                    LinePoll::LastKnown(last_known) => {
+                        return Poll::Ready(WaitEnd::GaveUp(Some(last_known)));
+                    }
+                    LinePoll::Wait(over_at) => {
                         let mut until = over_at;
                         for sooner in [pause, gives_up].into_iter().flatten() {
                             until = until.min(sooner);
                         }
                         if gives_up.is_some_and(|gives_up| gives_up <= now) {
-                            return Poll::Ready(Ended::Spent(None));
+                            return Poll::Ready(WaitEnd::GaveUp(None));
                         }
                         if self.sleep(&mut timer, until, context).is_pending() {
                             return Poll::Pending;
@@ -98,15 +100,15 @@ impl Queued {
         .await
     }
 
-    fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> Look {
+    fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> LinePoll {
         let lines = &self.lines;
-        let times = Times {
+        let times = PollTimes {
             now,
             due: now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace())),
-            poked_due: now.saturating_add(lines.context.node_timeout),
+            retry_due: now.saturating_add(lines.context.node_timeout),
         };
         let waker = context.waker();
-        lines.look(&self.place, self.ticket, waker, wants, times)
+        lines.look(&self.line_key, self.ticket, waker, wants, times)
     }
 
     fn sleep(
@@ -131,9 +133,9 @@ impl Queued {
         slept
     }
 
-    fn turn(&mut self, legacy: &Legacy) -> Turn {
+    fn turn(&mut self, handoff: &TurnHandoff) -> Turn {
         let ticket = std::mem::replace(&mut self.ticket, 0);
-        Turn::new(&self.lines, self.place.clone(), ticket, legacy.cohort)
+        Turn::new(&self.lines, self.line_key.clone(), ticket, handoff.fairness)
     }
 }
 
@@ -142,10 +144,10 @@ impl Drop for Queued {
         if self.ticket == 0 {
             return;
         }
-        if let Some(legacy) = self.lines.leave(&self.place, self.ticket) {
+        if let Some(handoff) = self.lines.leave(&self.line_key, self.ticket) {
             // The turn had come, and goes on to the next, with all that came with it.
-            let mut turn = self.turn(&legacy);
-            turn.decline(legacy);
+            let mut turn = self.turn(&handoff);
+            turn.decline(handoff);
         }
     }
 }

@@ -13,51 +13,56 @@ use crate::error::AcquireError;
 use crate::model::token::OwnerToken;
 use crate::quorum::terms::Terms;
 
-use super::fairness::{Cohort, mark};
-use super::handover::Inheritance;
-use super::line::{IsWanted, Line, Quiet};
-use super::{Legacy, Lines, Otherwise, Place};
+use super::fairness::{Fairness, mark};
+use super::handover::LeftClaim;
+use super::line::{Idle, IsWanted, Line};
+use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
     lines: Arc<Lines>,
-    place: Place,
-    tenure: Tenure,
+    line_key: LineKey,
+    line_ticket: TurnTicket,
     /// How many rounds of a break are left, for the next one where this one goes.
     rounds: u32,
 }
 
-/// A turn without its place: what a lease keeps of it, which knows its place.
-pub(crate) struct Tenure {
+/// A turn without the key of its line, which the lease knows: what a lease keeps of its turn.
+pub(crate) struct TurnTicket {
     /// Zero once it was passed on.
     ticket: u64,
-    cohort: Cohort,
+    fairness: Fairness,
 }
 
 impl Turn {
-    pub(super) fn new(lines: &Arc<Lines>, place: Place, ticket: u64, cohort: Cohort) -> Self {
-        Self::of(lines, place, Tenure { ticket, cohort })
+    pub(super) fn new(
+        lines: &Arc<Lines>,
+        line_key: LineKey,
+        ticket: u64,
+        fairness: Fairness,
+    ) -> Self {
+        Self::of(lines, line_key, TurnTicket { ticket, fairness })
     }
 
-    /// The turn that a lease at `place` has kept.
-    pub(crate) fn of(lines: &Arc<Lines>, place: Place, tenure: Tenure) -> Self {
+    /// The turn that a lease in the line of `line_key` has kept.
+    pub(crate) fn of(lines: &Arc<Lines>, line_key: LineKey, line_ticket: TurnTicket) -> Self {
         let lines = Arc::clone(lines);
         Self {
             lines,
-            place,
-            tenure,
+            line_key,
+            line_ticket,
             rounds: 0,
         }
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn line_key(&self) -> &LineKey {
+        &self.line_key
     }
 
     /// `None` where the turn was taken away.
     fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         let lines = &self.lines;
-        lines.with_turn(&self.place, self.tenure.ticket, change)
+        lines.with_turn(&self.line_key, self.line_ticket.ticket, change)
     }
 
     /// Says that the nodes are asked now, for `timeout` at most. False where the turn was taken away
@@ -79,7 +84,7 @@ impl Turn {
     pub(crate) fn refused(&mut self, began: Moment, error: AcquireError) {
         if let AcquireError::Contended(contended) = &error {
             let who = contended.holding.owner().map(mark);
-            self.tenure.cohort.met_rivals(who);
+            self.line_ticket.fairness.met_rivals(who);
         }
         let error = Arc::new(error);
         if let Some((concerned, _before)) = self.change(|line| line.refused(began, error)) {
@@ -89,18 +94,18 @@ impl Turn {
 
     /// Says that others have the lock, who came in a break.
     pub(crate) fn met_rivals(&mut self) {
-        self.tenure.cohort.met_rivals(None);
+        self.line_ticket.fairness.met_rivals(None);
     }
 
     /// Says that nobody came in a break.
     pub(crate) fn nobody_came(&mut self) {
-        self.tenure.cohort.nobody_came();
+        self.line_ticket.fairness.nobody_came();
     }
 
     /// Says that another one's lock has come free. How long a break is now for those who had it longer
     /// ago; none once the next attempt is `due` anyway.
     pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
-        let rounds = self.tenure.cohort.comes_free();
+        let rounds = self.line_ticket.fairness.comes_free();
         if due <= self.lines.context.now() {
             return 0;
         }
@@ -130,74 +135,74 @@ impl Turn {
     }
 
     /// Says that the lock was acquired on these terms. What is returned is for the lease to keep.
-    pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> Tenure {
+    pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> TurnTicket {
         let (until, token) = (terms.deadline, token.clone());
         let concerned = self.change(|line| line.hold(until, token));
         concerned.into_iter().flatten().for_each(wake);
-        let cohort = &mut self.tenure.cohort;
+        let fairness = &mut self.line_ticket.fairness;
         let took = terms.granted_at.saturating_since(terms.acquired_at);
-        cohort.holds(self.lines.context.now(), took);
-        let ticket = std::mem::replace(&mut self.tenure.ticket, 0);
-        Tenure {
+        fairness.holds(self.lines.context.now(), took);
+        let ticket = std::mem::replace(&mut self.line_ticket.ticket, 0);
+        TurnTicket {
             ticket,
-            ..self.tenure
+            ..self.line_ticket
         }
     }
 
     /// The lease ends, and was not lost: the next in line gets what is on the nodes, unless others
     /// have to have their chance now. Returns it where nobody gets it: it is to be released, and
     /// then the turn to be [ended](Self::end).
-    pub(crate) fn hand_over(&mut self, inheritance: Inheritance) -> Option<Inheritance> {
-        let cohort = self.tenure.cohort;
+    pub(crate) fn hand_over(&mut self, left_claim: LeftClaim) -> Option<LeftClaim> {
+        let fairness = self.line_ticket.fairness;
         let now = self.lines.context.now();
-        if cohort.is_over(&self.lines.handover, now) {
-            return Some(inheritance);
+        if fairness.must_yield(&self.lines.handover, now) {
+            return Some(left_claim);
         }
-        let mut inheritance = Some(inheritance);
-        self.pass(Otherwise::Stay, || Legacy {
-            inheritance: inheritance.take(),
-            cohort: cohort.goes_on(),
+        let mut left_claim = Some(left_claim);
+        self.pass(IfNobodyWaits::Stay, || TurnHandoff {
+            left_claim: left_claim.take(),
+            fairness: fairness.with_hand_over(),
             rounds: 0,
         });
-        inheritance
+        left_claim
     }
 
     /// The lease was released. Whoever is next lets others go first.
     pub(crate) fn end(mut self) {
-        let cohort = self.tenure.cohort;
+        let fairness = self.line_ticket.fairness;
         let now = self.lines.context.now();
-        let alone = cohort.is_alone(&self.lines.handover, now);
-        let otherwise = alone.map_or(Otherwise::Forget, |(rounds, cohort)| {
-            let until = now.saturating_add(cohort.lull());
-            Otherwise::Keep(Quiet {
+        let alone = fairness.is_alone(&self.lines.handover, now);
+        let if_nobody_waits = alone.map_or(IfNobodyWaits::Forget, |(rounds, fairness)| {
+            let until = now.saturating_add(fairness.short_gap());
+            IfNobodyWaits::Keep(Idle {
                 until,
                 rounds,
-                cohort,
+                fairness,
             })
         });
-        self.pass(otherwise, || {
-            let (rounds, cohort) = cohort.takes_break();
-            Legacy {
-                inheritance: None,
-                cohort,
+        self.pass(if_nobody_waits, || {
+            let (rounds, fairness) = fairness.takes_break();
+            TurnHandoff {
+                left_claim: None,
+                fairness,
                 rounds,
             }
         });
     }
 
     /// Passes the turn on with all that came with it.
-    pub(super) fn decline(&mut self, legacy: Legacy) {
-        self.pass(Otherwise::Forget, || legacy);
+    pub(super) fn decline(&mut self, handoff: TurnHandoff) {
+        self.pass(IfNobodyWaits::Forget, || handoff);
     }
 
-    fn pass(&mut self, otherwise: Otherwise, legacy: impl FnOnce() -> Legacy) {
-        let ticket = self.tenure.ticket;
+    fn pass(&mut self, if_nobody_waits: IfNobodyWaits, handoff: impl FnOnce() -> TurnHandoff) {
+        let ticket = self.line_ticket.ticket;
         if ticket != 0 {
             let due = self.lines.due(self.lines.context.node_timeout);
             let lines = &self.lines;
-            let is_passed = lines.pass(&self.place, ticket, due, otherwise, legacy);
-            if is_passed || !matches!(otherwise, Otherwise::Stay) {
-                self.tenure.ticket = 0;
+            let is_passed = lines.pass(&self.line_key, ticket, due, if_nobody_waits, handoff);
+            if is_passed || !matches!(if_nobody_waits, IfNobodyWaits::Stay) {
+                self.line_ticket.ticket = 0;
             }
         }
     }
@@ -205,17 +210,17 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let cohort = self.tenure.cohort.anew();
+        let fairness = self.line_ticket.fairness.reset();
         let rounds = self.rounds;
-        self.pass(Otherwise::Forget, || Legacy {
-            inheritance: None,
-            cohort,
+        self.pass(IfNobodyWaits::Forget, || TurnHandoff {
+            left_claim: None,
+            fairness,
             rounds,
         });
     }
 }
 
-impl Tenure {
+impl TurnTicket {
     pub(super) fn ticket(&self) -> u64 {
         self.ticket
     }

@@ -52,7 +52,7 @@ fn every_literal_parameter() {
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
                 let __value = match {
-                    let __held = &::redlock_runtime::__private::Held::new();
+                    let __held = &::redlock_runtime::__private::Slot::new();
                     let __body = async move {
                         let _ = &id;
                         if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
@@ -60,7 +60,7 @@ fn every_literal_parameter() {
                         > {
                             return __ret;
                         }
-                        let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Held::lease(
+                        let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
                             __held,
                         );
                         ({ send(id, lease).await })
@@ -323,12 +323,12 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         resource(format_args!("job:{id}")),
                     );
                     let __value = match {
-                        let __held = &Held::new();
+                        let __held = &Slot::new();
                         let __body = async move {
                             if let Some(__ret) = None::<Result<u8, E>> {
                                 return __ret;
                             }
-                            let lease: &Lease = Held::lease(__held);
+                            let lease: &Lease = Slot::lease(__held);
                             ({
                                 let __self = self;
                                 Ok(1)

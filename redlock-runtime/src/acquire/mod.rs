@@ -12,7 +12,7 @@ use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
-use crate::registry::held::{Holder, Place};
+use crate::registry::held::{HeldPlace, Holder};
 use crate::registry::limits::check_max_ttl;
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
@@ -44,12 +44,12 @@ type Policies = (OnLost, OnCancel);
 type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
 
 /// A lock, and its place in the table.
-type Held = (redlock_core::Lease, Place);
+type HeldLock = (redlock_core::Lease, HeldPlace);
 
 enum Got {
-    Anew(Held),
+    Anew(HeldLock),
     /// A share of the lease above.
-    Joined(Held),
+    Joined(HeldLock),
 }
 
 /// Which pools a lock is taken on.
@@ -181,7 +181,7 @@ impl Prepared {
     }
 
     /// Shares the lease of a holder above.
-    async fn join(&self, core: redlock_core::Lease) -> Result<Held, LockError> {
+    async fn join(&self, core: redlock_core::Lease) -> Result<HeldLock, LockError> {
         let held = &self.registry.shared.held;
         // It is below a held lease, which a shutdown waits for.
         let Some(_under_way) = held.begin(true) else {
@@ -198,7 +198,7 @@ impl Prepared {
         Ok((core, place))
     }
 
-    async fn acquire_anew(&self) -> Result<Held, LockError> {
+    async fn acquire_anew(&self) -> Result<HeldLock, LockError> {
         let epochs = epochs_of(&self.nodes);
         // Work below a held lease belongs to what a shutdown waits for.
         let is_below = self.registry.is_below_held();
@@ -239,7 +239,7 @@ impl Prepared {
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
             // The gate closed while the last vote came in.
             // Boxed: it is rare, and would be a large part of every acquisition's future.
-            Box::pin(core.discard()).await;
+            Box::pin(core.release_now()).await;
             return self.fail(LockErrorKind::ShuttingDown);
         };
         // A node that forgot between its grant and the entry told those that were entered before.
@@ -249,7 +249,7 @@ impl Prepared {
         Ok((core, place))
     }
 
-    fn fail(&self, kind: LockErrorKind) -> Result<Held, LockError> {
+    fn fail(&self, kind: LockErrorKind) -> Result<HeldLock, LockError> {
         let subject = Subject::Resource(self.request.resource.clone());
         Err(LockError::new(kind, subject))
     }

@@ -63,7 +63,7 @@ impl Call {
     /// caller's, to be dropped after the body.
     pub fn run_with<'a, F: Future>(
         self,
-        held: &'a Held,
+        held: &'a Slot,
         body: Pin<&'a mut Option<F>>,
     ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'a, F>> {
         let body = Body(body);
@@ -111,7 +111,7 @@ async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output,
         within(running.span.span(), work).await
     };
     running.leave();
-    within(running.span.span(), pin!(lease.end())).await;
+    within(running.span.span(), pin!(lease.release_in_place())).await;
     outcome
 }
 
@@ -146,11 +146,11 @@ impl<F> Drop for Running<'_, F> {
 /// Where the lease of one call is kept, once the call has it. Dropping it sends the release.
 #[must_use]
 #[derive(Default)]
-pub struct Held {
+pub struct Slot {
     lease: OnceLock<Lease>,
 }
 
-impl Held {
+impl Slot {
     /// Nothing yet.
     pub const fn new() -> Self {
         Self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::Vetting;
 
-use super::file::{File, Guard, Pool};
+use super::file::{File, Pool, RestartChecks};
 use super::keys::{self, OF_A_POOL};
 use super::layer::{OF_A_SITE, PARAMETERS, names};
 use super::pool::PoolUrl;
@@ -99,13 +99,13 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "MAX_TTL" => file.max_ttl = Some(Duration::parse(value)?),
         "NODE_TIMEOUT" => file.node_timeout = Some(Duration::parse(value)?),
         "CONNECT_TIMEOUT" => file.connect_timeout = Some(Duration::parse(value)?),
-        "RESTART_GUARD" => {
-            let guards = [
-                ("standard", Guard::Standard),
-                ("strict", Guard::Strict),
-                ("off", Guard::Off),
+        "RESTART_CHECK" => {
+            let modes = [
+                ("standard", RestartChecks::Standard),
+                ("strict", RestartChecks::Strict),
+                ("off", RestartChecks::Off),
             ];
-            file.restart_guard = Some(one_of(value, &guards)?);
+            file.restart_check = Some(one_of(value, &modes)?);
         }
         "WAITING_HANDOVERS" => file.waiting.handovers = Some(number(value, "32")?),
         "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Duration::parse(value)?),
@@ -236,7 +236,7 @@ mod tests {
                 ("REDLOCK_POOLS_EU_WEST_TLS_CERT", "cert"),
                 ("REDLOCK_POOLS_EU_WEST_TLS_KEY", "key"),
                 ("REDLOCK_POOLS_EU_WEST_TLS_SERVER_NAME", "name"),
-                ("REDLOCK_RESTART_GUARD", "strict"),
+                ("REDLOCK_RESTART_CHECK", "strict"),
                 ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
                 ("REDLOCK_KEY_PREFIX", "env"),
                 ("REDLOCK_DEFAULTS_TTL", "5s"),
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(settings.tls.certificate, Some("cert".into()));
         assert_eq!(settings.tls.key, Some("key".into()));
         assert_eq!(settings.tls.server_name, Some("name".into()));
-        assert!(config.restart_guard.is_some());
+        assert!(config.restart_check.is_some());
         assert_eq!(
             config.max_ttl,
             Duration::from_secs(1),
@@ -276,7 +276,7 @@ mod tests {
                 () if ends_in("_ON_CANCEL") => "expire",
                 () if ends_in("_VETTING") => "warn",
                 () if ends_in("_FENCING") || ends_in("_TRUST_AOF") => "true",
-                () if ends_in("_GUARD") => "off",
+                () if ends_in("_CHECK") => "off",
                 () => "0",
             };
             Config::new().with_env([(name, value)]).unwrap();
@@ -360,7 +360,7 @@ mod tests {
             ("REDLOCK_DEFAULTS_ON_LOST", "x", "none of"),
             ("REDLOCK_POOLS_A_VETTING", "x", "none of"),
             ("REDLOCK_POOLS_A_TRUST_AOF", "yes", "none of"),
-            ("REDLOCK_RESTART_GUARD", "x", "none of"),
+            ("REDLOCK_RESTART_CHECK", "x", "none of"),
         ] {
             let error = Config::new()
                 .with_env([(name, value)])

@@ -38,7 +38,7 @@ pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
     (
         Section::Top,
         &[
-            "restart_guard",
+            "restart_check",
             "default_pools",
             "key_prefix",
             "max_ttl",

@@ -18,7 +18,7 @@ use std::time::Duration;
 use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover};
 
 pub use redlock_core::Vetting;
-pub use redlock_core::guard::RestartGuard;
+pub use redlock_core::restart_check::RestartCheck;
 
 pub use pool::PoolUrl;
 pub(crate) use pool::{PoolAddress, PoolSettings};
@@ -53,7 +53,7 @@ const MOST_WAITING: usize = 100_000;
 pub struct Config {
     pub(crate) pools: BTreeMap<String, PoolUrl>,
     pub(crate) pool_settings: BTreeMap<String, PoolSettings>,
-    pub(crate) restart_guard: Option<RestartGuard>,
+    pub(crate) restart_check: Option<RestartCheck>,
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
     pub(crate) sites: SiteConfigs,
@@ -82,7 +82,7 @@ impl Config {
         Self {
             pools: BTreeMap::new(),
             pool_settings: BTreeMap::new(),
-            restart_guard: None,
+            restart_check: None,
             default_pools: None,
             defaults: LockOptions::NONE,
             sites: SiteConfigs::default(),
@@ -169,11 +169,11 @@ impl Config {
         self
     }
 
-    /// What is done about nodes that may have forgotten locks: [`RestartGuard::Standard`] for two
-    /// or more Redis pools by default, [`RestartGuard::Off`] for one.
+    /// What is done about nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
+    /// or more Redis pools by default, [`RestartCheck::Off`] for one.
     #[must_use]
-    pub fn restart_guard(mut self, guard: RestartGuard) -> Self {
-        self.restart_guard = Some(guard);
+    pub fn restart_check(mut self, restart_check: RestartCheck) -> Self {
+        self.restart_check = Some(restart_check);
         self
     }
 
@@ -301,7 +301,7 @@ impl fmt::Debug for Config {
         let Self {
             pools,
             pool_settings,
-            restart_guard,
+            restart_check,
             default_pools,
             defaults,
             sites,
@@ -318,7 +318,7 @@ impl fmt::Debug for Config {
         f.debug_struct("Config")
             .field("pools", &NamedMap(pools))
             .field("pool_settings", &NamedMap(pool_settings))
-            .field("restart_guard", restart_guard)
+            .field("restart_check", restart_check)
             .field("default_pools", &default_pools.as_deref().map(Names))
             .field("defaults", defaults)
             .field("sites", sites)

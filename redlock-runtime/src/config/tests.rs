@@ -12,7 +12,7 @@ fn sample(key: &str) -> (&'static str, &'static str) {
         "url" => ("'redis://h:7'", "redis://h:7"),
         "vetting" => ("'warn'", "warn"),
         "trust_aof" | "fencing" => ("true", "true"),
-        "restart_guard" => ("'strict'", "strict"),
+        "restart_check" => ("'strict'", "strict"),
         "default_pools" | "pools" => ("['a', 'b']", "a, b"),
         "key_prefix" => ("'shop:'", "shop:"),
         "wait" => ("'forever'", "forever"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 
 use crate::config::{Config, PoolAddress};
 use crate::text::Name;
@@ -10,17 +10,17 @@ use crate::text::Name;
 /// What a Cluster cannot be asked to do: its masters carry no marker.
 pub(crate) fn problems(config: &Config, pool: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    if config.restart_guard == Some(RestartGuard::Strict) {
+    if config.restart_check == Some(RestartCheck::Strict) {
         problems.push(format!(
-            "the pool `{}` is a Redis Cluster, which has no restart guard, and `restart_guard` is \
-             \"strict\"; take independent servers, or another guard",
+            "the pool `{}` is a Redis Cluster, which has no restart check, and `restart_check` is \
+             \"strict\"; take independent servers, or another setting",
             Name(pool),
         ));
     }
     let settings = config.pool_settings.get(pool);
     if settings.is_some_and(|settings| settings.trust_aof == Some(true)) {
         problems.push(format!(
-            "the pool `{}` is a Redis Cluster, which has no restart guard, so `trust_aof` has no \
+            "the pool `{}` is a Redis Cluster, which has no restart check, so `trust_aof` has no \
              meaning there; leave it out",
             Name(pool),
         ));
@@ -28,17 +28,17 @@ pub(crate) fn problems(config: &Config, pool: &str) -> Vec<String> {
     problems
 }
 
-/// Warns where the others are guarded; returns how many Clusters there are.
-pub(crate) fn warn_of_unguarded(
+/// Warns where the others are checked; returns how many Clusters there are.
+pub(crate) fn warn_of_unchecked(
     addresses: &BTreeMap<String, PoolAddress>,
-    guard: RestartGuard,
+    restart_check: RestartCheck,
 ) -> usize {
     let clusters = addresses.iter().filter(|(_, address)| address.is_cluster());
-    if guard != RestartGuard::Off {
+    if restart_check != RestartCheck::Off {
         for (pool, _) in clusters.clone() {
             tracing::warn!(
                 %pool,
-                "a Redis Cluster has no restart guard: after a failover it may grant what it has \
+                "a Redis Cluster has no restart check: after a failover it may grant what it has \
                  forgotten",
             );
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{
     Environment, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions, Settings,
 };
@@ -88,14 +88,14 @@ impl Redlock {
 
         let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
         let servers = plan.addresses.values().filter(is_remote).count();
-        let guard = config
-            .restart_guard
-            .unwrap_or(RestartGuard::default_for(servers));
-        let unguarded = cluster::warn_of_unguarded(&plan.addresses, guard);
-        // What is not guarded has no say in whether the set is new.
-        let fleet = Fleet::new(guard, config.max_ttl, servers - unguarded);
-        options.fleet = Some(Arc::new(
-            fleet.with_key_prefix(config.key_prefix.as_bytes()),
+        let restart_check = config
+            .restart_check
+            .unwrap_or(RestartCheck::default_for(servers));
+        let unchecked = cluster::warn_of_unchecked(&plan.addresses, restart_check);
+        // What is not checked has no say in whether the set is new.
+        let checked_set = CheckedSet::new(restart_check, config.max_ttl, servers - unchecked);
+        options.checked_set = Some(Arc::new(
+            checked_set.with_key_prefix(config.key_prefix.as_bytes()),
         ));
         if servers > 0 && servers.is_multiple_of(2) {
             tracing::warn!(

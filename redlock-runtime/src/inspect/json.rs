@@ -96,7 +96,7 @@ struct Clock {
     ahead_us: i64,
     within_us: u64,
     ago_ms: u64,
-    apart: bool,
+    outlier: bool,
 }
 
 impl Health {
@@ -121,7 +121,7 @@ impl Health {
 impl From<PoolHealth> for PoolEntry {
     fn from(health: PoolHealth) -> Self {
         let votes = health.is_voting();
-        let vitals = health.vitals;
+        let node_health = health.node_health;
         let reason = match &health.status {
             NodeStatus::Abstaining(error) => Some(Reason {
                 kind: error.kind().as_str(),
@@ -134,35 +134,35 @@ impl From<PoolHealth> for PoolEntry {
             default: health.is_default,
             votes,
             reason,
-            server: vitals.server,
-            connected: vitals.is_connected,
-            since_ms: vitals.since.map(ms),
-            connections: vitals.connections,
+            server: node_health.server,
+            connected: node_health.is_connected,
+            since_ms: node_health.since.map(ms),
+            connections: node_health.connections,
             epoch: health.epoch,
             not_resting: health.not_resting,
-            answers: vitals.answers,
-            in_flight: vitals.in_flight,
-            latency_us: vitals.latency.map(|latency| Latency {
+            answers: node_health.answers,
+            in_flight: node_health.in_flight,
+            latency_us: node_health.latency.map(|latency| Latency {
                 last: us(latency.last),
                 smoothed: us(latency.smoothed),
                 longest: latency.longest.map(us),
             }),
-            errors: (vitals.errors.iter())
+            errors: (node_health.errors.iter())
                 .filter(|(_, count)| *count > 0)
                 .map(|(kind, count)| (kind.as_str(), count))
                 .collect(),
-            last_error: vitals.last_error.map(|last| LastError {
+            last_error: node_health.last_error.map(|last| LastError {
                 kind: last.error.kind().as_str(),
                 text: last.error.to_string(),
                 ago_ms: ms(last.ago),
             }),
-            clock: vitals.clock.map(|clock| Clock {
+            clock: node_health.clock.map(|clock| Clock {
                 ahead_us: clock.ahead_us,
                 within_us: us(clock.within),
                 ago_ms: ms(clock.ago),
-                apart: clock.is_apart,
+                outlier: clock.is_outlier,
             }),
-            watched: vitals.is_watched,
+            watched: node_health.is_watched,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use redlock_core::{NodeStatus, NodeVitals};
+use redlock_core::{NodeHealth, NodeStatus};
 
 use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::health::PoolHealth;
@@ -116,13 +116,13 @@ fn pools(pools: &[PoolHealth]) -> Markup {
 }
 
 fn pool_row(health: &PoolHealth) -> Markup {
-    let vitals = &health.vitals;
+    let node_health = &health.node_health;
     html! {
         tr {
             td data-label="Pool" {
                 strong { (health.pool) }
                 @if !health.is_default { " " span.dim { "not a default pool" } }
-                small { (vitals.server.as_deref().unwrap_or("in this process")) }
+                small { (node_health.server.as_deref().unwrap_or("in this process")) }
             }
             td data-label="Vote" {
                 @if let NodeStatus::Abstaining(reason) = &health.status {
@@ -139,48 +139,48 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 }
             }
             td.n data-label="Latency" {
-                @if let Some(latency) = vitals.latency {
+                @if let Some(latency) = node_health.latency {
                     (Millis(latency.smoothed))
                     @if let Some(longest) = latency.longest { small { "longest " (Millis(longest)) } }
                 } @else { span.dim { "–" } }
             }
             td.n data-label="Clock" {
-                @if let Some(clock) = vitals.clock {
+                @if let Some(clock) = node_health.clock {
                     (Offset(clock.ahead_us))
                     small { "± " (Millis(clock.within)) }
-                    @if clock.is_apart { small { "not the others': no say in fenced locks" } }
+                    @if clock.is_outlier { small { "not the others': no say in fenced locks" } }
                 } @else { span.dim { "–" } }
             }
-            td data-label="Connection" { (connection(vitals)) }
-            td data-label="Errors" { (errors(vitals)) }
+            td data-label="Connection" { (connection(node_health)) }
+            td data-label="Errors" { (errors(node_health)) }
         }
     }
 }
 
-fn connection(vitals: &NodeVitals) -> Markup {
-    if vitals.server.is_none() {
+fn connection(node_health: &NodeHealth) -> Markup {
+    if node_health.server.is_none() {
         return html! { span.dim { "–" } };
     }
     html! {
-        @if vitals.is_connected { "connected" } @else { "not connected" }
-        @if let Some(since) = vitals.since { " for " span.whole { (Span(since)) } }
+        @if node_health.is_connected { "connected" } @else { "not connected" }
+        @if let Some(since) = node_health.since { " for " span.whole { (Span(since)) } }
         small {
-            @if vitals.connections > 1 { "made anew " (times(vitals.connections - 1)) ", " }
-            (vitals.answers) " answers, " (vitals.in_flight) " out"
+            @if node_health.connections > 1 { "made anew " (times(node_health.connections - 1)) ", " }
+            (node_health.answers) " answers, " (node_health.in_flight) " out"
         }
     }
 }
 
-fn errors(vitals: &NodeVitals) -> Markup {
-    let counted = vitals.errors.iter().filter(|(_, count)| *count > 0);
+fn errors(node_health: &NodeHealth) -> Markup {
+    let counted = node_health.errors.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<_> = counted.collect();
     html! {
-        @if counted.is_empty() && vitals.last_error.is_none() { span.dim { "none" } }
+        @if counted.is_empty() && node_health.last_error.is_none() { span.dim { "none" } }
         @for (index, (kind, count)) in counted.iter().enumerate() {
             @if index > 0 { ", " }
             (count) " " (kind.as_str().replace('_', " "))
         }
-        @if let Some(last) = &vitals.last_error {
+        @if let Some(last) = &node_health.last_error {
             small { (Span(last.ago)) " ago: " (last.error) }
         }
     }

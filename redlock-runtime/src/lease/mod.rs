@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use redlock_core::{Held, NodeSet, OnLost, Released, Resource};
+use redlock_core::{BodyOutcome, NodeSet, OnLost, Released, Resource};
 
-pub use redlock_core::{FencingToken, Over};
+pub use redlock_core::{FencingToken, LeaseEnd};
 
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::parameters::OnCancel;
-use crate::registry::held::Place;
-use crate::registry::limits::{Limits, check_max_ttl};
+use crate::registry::held::HeldPlace;
+use crate::registry::limits::{RegistryLimits, check_max_ttl};
 use crate::registry::record::Record;
 use crate::site::Site;
 use crate::telemetry::{HoldSpan, Holding};
@@ -33,15 +33,15 @@ use chain::Below;
 pub struct Lease {
     // In this order: the core lease sends its release before the place in the table is given up,
     // so that a shutdown that finds the table empty finds the releases on their way.
-    core: Tenure,
+    core: CoreLease,
     handle: LeaseHandle,
-    place: Place,
+    place: HeldPlace,
     on_lost: OnLost,
 }
 
 /// The core lease, and which way it ends: released, or left to its ttl because a body was cut off
 /// in the middle and that is what `on_cancel` wants.
-struct Tenure {
+struct CoreLease {
     /// Until it has ended.
     core: Mutex<Option<redlock_core::Lease>>,
     on_cancel: OnCancel,
@@ -51,9 +51,9 @@ struct Tenure {
     record: Record,
 }
 
-impl Tenure {
+impl CoreLease {
     /// What is left to release, if anything.
-    fn end(&self) -> Option<redlock_core::Lease> {
+    fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // No code that can panic runs under this lock.
         let core = self
             .core
@@ -69,16 +69,16 @@ impl Tenure {
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
             );
-            core.abandon();
+            core.leave_to_expire();
             return None;
         }
         Some(core)
     }
 }
 
-impl Drop for Tenure {
+impl Drop for CoreLease {
     fn drop(&mut self) {
-        drop(self.end());
+        drop(self.take_for_release());
     }
 }
 
@@ -86,15 +86,15 @@ impl Drop for Tenure {
 #[derive(Clone)]
 pub struct LeaseHandle {
     core: redlock_core::LeaseHandle,
-    limits: Arc<Limits>,
+    limits: Arc<RegistryLimits>,
     site: Option<&'static Site>,
 }
 
 impl Lease {
     pub(crate) fn new(
         core: redlock_core::Lease,
-        place: Place,
-        limits: Arc<Limits>,
+        place: HeldPlace,
+        limits: Arc<RegistryLimits>,
         site: Option<&'static Site>,
         (on_lost, on_cancel): (OnLost, OnCancel),
         holding: Holding,
@@ -105,7 +105,7 @@ impl Lease {
             site,
         };
         Self {
-            core: Tenure {
+            core: CoreLease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
@@ -137,12 +137,12 @@ impl Lease {
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
-        self.end().await;
+        self.release_in_place().await;
     }
 
     /// The same where the lease itself has to stay: a body may have been given a reference to it.
-    pub(crate) async fn end(&self) {
-        if let Some(core) = self.core.end()
+    pub(crate) async fn release_in_place(&self) {
+        if let Some(core) = self.core.take_for_release()
             && core.release().await == Released::Unconfirmed
         {
             self.core.holding.unconfirmed();
@@ -173,7 +173,7 @@ impl Lease {
                 let body = pin!(body(self.handle()));
                 self.hold(body, &span).await
             };
-            self.end().await;
+            self.release_in_place().await;
             outcome
         };
         // Where it is dropped half-way, the body is dropped inside of the span too.
@@ -192,8 +192,11 @@ impl Lease {
         span: &HoldSpan,
     ) -> Result<B::Output, LockError> {
         if !self.place.set_has_body() {
-            span.ended(&self.handle.core, &Held::<()>::Cancelled(Over::Revoked));
-            return Err(self.handle.lost_error(Over::Revoked));
+            span.ended(
+                &self.handle.core,
+                &BodyOutcome::<()>::Cancelled(LeaseEnd::Revoked),
+            );
+            return Err(self.handle.lost_error(LeaseEnd::Revoked));
         }
         let mut body = Below::new(self.handle(), body);
         let is_in_body = &self.core.is_in_body;
@@ -204,12 +207,12 @@ impl Lease {
         }));
         let held = self.handle.core.hold(body, self.on_lost).await;
         span.ended(&self.handle.core, &held);
-        if let Held::Done(_) | Held::Late(..) = held {
+        if let BodyOutcome::Done(_) | BodyOutcome::Late(..) = held {
             is_in_body.store(false, Ordering::Relaxed);
         }
         match held {
-            Held::Done(output) => Ok(output),
-            Held::Late(output, over) => {
+            BodyOutcome::Done(output) => Ok(output),
+            BodyOutcome::Late(output, over) => {
                 log!(
                     warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
@@ -217,7 +220,7 @@ impl Lease {
                 );
                 Ok(output)
             }
-            Held::Cancelled(over) => {
+            BodyOutcome::Cancelled(over) => {
                 log!(
                     warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
@@ -225,7 +228,7 @@ impl Lease {
                 );
                 Err(self.handle.lost_error(over))
             }
-            _ => Err(self.handle.lost_error(Over::Expired)),
+            _ => Err(self.handle.lost_error(LeaseEnd::Expired)),
         }
     }
 }
@@ -296,7 +299,7 @@ impl LeaseHandle {
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
-    pub async fn lost(&self) -> Over {
+    pub async fn lost(&self) -> LeaseEnd {
         self.core.lost().await
     }
 
@@ -328,7 +331,7 @@ impl LeaseHandle {
         self.core.over().is_some()
     }
 
-    fn lost_error(&self, over: Over) -> LockError {
+    fn lost_error(&self, over: LeaseEnd) -> LockError {
         let subject = Subject::Resource(self.resource().clone());
         let kind = LockErrorKind::Lost(over);
         self.of_call(LockError::new(kind, subject))

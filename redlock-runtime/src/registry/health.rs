@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redlock_core::{NodeStatus, majority};
 
-use crate::health::{PoolHealth, Votes};
+use crate::health::{PoolHealth, VotingPools};
 use crate::parameters::{LockOptions, SiteParameters};
 
 use super::Registry;
@@ -43,7 +43,7 @@ impl Registry {
                 is_default: defaults.contains(pool),
                 epoch: it.node.epoch(),
                 not_resting: not_resting.get(pool).copied().unwrap_or(0),
-                vitals: it.node.vitals(),
+                node_health: it.node.health(),
             })
             .collect()
     }
@@ -60,10 +60,10 @@ impl Registry {
     }
 
     /// How many of the default pools vote.
-    pub fn votes(&self) -> Votes {
+    pub fn votes(&self) -> VotingPools {
         let nodes = &self.shared.default_set;
         let is_voting = |status| matches!(status, NodeStatus::Voting);
-        Votes {
+        VotingPools {
             voting: nodes.iter().filter(|node| is_voting(node.status())).count(),
             needed: majority(nodes.len()),
             configured: nodes.len(),

@@ -13,7 +13,7 @@ use crate::site::Site;
 /// The held leases of one registry. One mutex, held for the time of a map operation.
 #[derive(Default)]
 pub(crate) struct HeldTable {
-    state: Mutex<State>,
+    state: Mutex<HeldState>,
     /// Tells acquisitions under way that the gate has closed.
     pub(crate) closing: Notify,
     /// Tells the shutdown that something has gone, or come in late.
@@ -21,9 +21,9 @@ pub(crate) struct HeldTable {
 }
 
 #[derive(Default)]
-struct State {
+struct HeldState {
     next_id: u64,
-    entries: BTreeMap<u64, Entry>,
+    entries: BTreeMap<u64, HeldEntry>,
     is_closed: bool,
     /// Acquisitions that may have something on the nodes and are no entry yet.
     under_way: usize,
@@ -32,13 +32,13 @@ struct State {
 }
 
 #[derive(Clone)]
-pub(crate) struct Entry {
+pub(crate) struct HeldEntry {
     pub(crate) site: Option<&'static Site>,
     pub(crate) lease: LeaseHandle,
     /// A body runs under the lease; it is cancelled before the lease is released.
     pub(crate) has_body: bool,
     /// The shutdown is about to release the lease: no body may begin under it any more.
-    is_surrendered: bool,
+    is_revoked: bool,
 }
 
 /// Who a lock is for.
@@ -89,7 +89,7 @@ pub struct HeldLease {
 }
 
 /// A place in the table. Dropping it takes the lease out.
-pub(crate) struct Place {
+pub(crate) struct HeldPlace {
     table: Arc<HeldTable>,
     id: u64,
     /// A body was to run under the lease from the beginning.
@@ -115,18 +115,18 @@ impl HeldTable {
         Holder { site, has_body }: Holder,
         lease: LeaseHandle,
         is_below: bool,
-    ) -> Option<Place> {
+    ) -> Option<HeldPlace> {
         let mut state = self.lock();
         if state.is_closed && !is_below {
             return None;
         }
         let id = state.next_id;
         state.next_id += 1;
-        let entry = Entry {
+        let entry = HeldEntry {
             site,
             lease,
             has_body,
-            is_surrendered: false,
+            is_revoked: false,
         };
         let late = state.is_closed.then(|| entry.lease.clone());
         state.entries.insert(id, entry);
@@ -134,9 +134,9 @@ impl HeldTable {
         if let Some(lease) = late {
             self.changed.notify_waiters();
             // Outside of the lock: it wakes whoever waits for the lease.
-            lease.wind_down();
+            lease.announce_shutdown();
         }
-        Some(Place {
+        Some(HeldPlace {
             table: Arc::clone(self),
             id,
             had_body: has_body,
@@ -152,7 +152,7 @@ impl HeldTable {
         self.lock().is_closed = true;
         self.closing.notify_waiters();
         for entry in self.entries() {
-            entry.lease.wind_down();
+            entry.lease.announce_shutdown();
         }
     }
 
@@ -190,16 +190,16 @@ impl HeldTable {
 
     /// The leases without a body, and none above them that they share the lock with. From here on
     /// no body begins under them: they are about to be released.
-    pub(crate) fn surrender_bare(&self) -> Vec<Entry> {
+    pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
         let mut state = self.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
         let bodies: BTreeSet<usize> = bodies.map(|entry| entry.lease.lock_id()).collect();
         let bare = state.entries.values_mut();
         let bare = bare.filter(|entry| {
-            !entry.has_body && !entry.is_surrendered && !bodies.contains(&entry.lease.lock_id())
+            !entry.has_body && !entry.is_revoked && !bodies.contains(&entry.lease.lock_id())
         });
         bare.map(|entry| {
-            entry.is_surrendered = true;
+            entry.is_revoked = true;
             entry.clone()
         })
         .collect()
@@ -214,7 +214,7 @@ impl HeldTable {
         self.lock().entries.len()
     }
 
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self) -> Vec<HeldEntry> {
         self.lock().entries.values().cloned().collect()
     }
 
@@ -234,13 +234,13 @@ impl HeldTable {
         std::mem::take(&mut self.lock().departed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HeldState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Entry {
+impl HeldEntry {
     pub(crate) fn describe(&self) -> HeldLease {
         HeldLease {
             resource: self.lease.resource().clone(),
@@ -260,7 +260,7 @@ impl Entry {
     }
 }
 
-impl Place {
+impl HeldPlace {
     /// From here on a body runs under the lease. False where it may not, because the lease is
     /// about to be released.
     pub(crate) fn set_has_body(&self) -> bool {
@@ -269,7 +269,7 @@ impl Place {
             return true;
         }
         match self.table.lock().entries.get_mut(&self.id) {
-            Some(entry) if entry.is_surrendered => false,
+            Some(entry) if entry.is_revoked => false,
             Some(entry) => {
                 entry.has_body = true;
                 true
@@ -279,7 +279,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         let _entry = {
             let mut state = self.table.lock();
@@ -351,11 +351,11 @@ mod tests {
         // What is about to be released runs no body any more; what runs one is not released.
         // Nor is what shares the lock with it.
         assert!(below.set_has_body());
-        assert_eq!(table.surrender_bare().len(), 1);
+        assert_eq!(table.revoke_bare().len(), 1);
         assert!(!before.set_has_body());
-        assert!(table.surrender_bare().is_empty());
+        assert!(table.revoke_bare().is_empty());
         drop(below);
-        assert_eq!(table.surrender_bare().len(), 1);
+        assert_eq!(table.revoke_bare().len(), 1);
 
         drop((before, joined));
         assert!(table.entries().is_empty());

@@ -9,7 +9,7 @@ use crate::error::HttpSettings;
 
 /// What the registry allows, for operations on its leases.
 #[derive(Debug)]
-pub(crate) struct Limits {
+pub(crate) struct RegistryLimits {
     /// Which registry it is, so that a call below can be told from a call beside.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,

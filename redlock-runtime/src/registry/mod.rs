@@ -31,8 +31,8 @@ pub use held::HeldLease;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
 
-use held::{Entry, HeldTable};
-use limits::Limits;
+use held::{HeldEntry, HeldTable};
+use limits::RegistryLimits;
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
 use record::Recorder;
@@ -45,10 +45,10 @@ use shutdown::Shutdown;
 /// feature `testing`, what is attached to the runtime comes before that.
 #[derive(Clone)]
 pub struct Registry {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RegistryShared>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: LockOptions,
     pub(crate) overrides: Overrides,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) limits: Arc<RegistryLimits>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) shutdown: Shutdown,
     pub(crate) telemetry: Telemetry,
@@ -83,10 +83,10 @@ impl Registry {
     pub(crate) fn new(parts: Parts) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (environment, pools) = (parts.environment, parts.pools);
-        let client = Client::with(environment.clone(), parts.client);
+        let client = Client::with_settings(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
-        let limits = Limits {
+        let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: parts.max_ttl,
             http: Arc::new(parts.http),
@@ -111,7 +111,7 @@ impl Registry {
             known.map(|(_, set)| Arc::clone(set)).or_else(own)
         });
         let telemetry = Telemetry::new(Arc::clone(&environment.clock));
-        let shared = Shared {
+        let shared = RegistryShared {
             environment,
             client,
             pools,
@@ -136,7 +136,7 @@ impl Registry {
             .held
             .entries()
             .iter()
-            .map(Entry::describe)
+            .map(HeldEntry::describe)
             .collect()
     }
 

@@ -4,11 +4,11 @@ use redlock_core::NodeSet;
 
 use crate::parameters::LockOptions;
 
-use crate::site::{Place, Site};
+use crate::site::{Site, SourceLocation};
 
 /// What is to be above the attribute of one function.
 pub(crate) struct Overriding {
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
     pub(crate) options: LockOptions,
     pub(crate) pools: Option<Vec<String>>,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Overriding {
 /// What is above the attributes of some functions. Looked at by every call of an annotated function.
 pub(crate) struct Overrides {
     /// Ordered by place. By the place and not the address: a generic function may have several `Site`s.
-    by_place: Vec<(Place, Override)>,
+    by_place: Vec<(SourceLocation, Override)>,
 }
 
 pub(crate) struct Override {

@@ -10,7 +10,7 @@ pub(crate) use nothing::{Record, Recorder};
 mod kept {
     use std::sync::Arc;
 
-    use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
+    use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;
@@ -40,7 +40,7 @@ mod kept {
 
         /// The lease is about to end; if it is over already, `over` has the reason. Nobody hears of it
         /// before the release was sent, which is when this is dropped.
-        fn ends(&self, over: Option<Over>, is_cut_off: bool);
+        fn ends(&self, over: Option<LeaseEnd>, is_cut_off: bool);
     }
 
     /// Where a registry's calls report to: nowhere, unless it is one of the kit's.
@@ -95,7 +95,7 @@ mod kept {
         }
 
         /// `over` is asked only if there is a journal: it reads a clock.
-        pub(crate) fn ends(&self, over: impl FnOnce() -> Option<Over>, is_cut_off: bool) {
+        pub(crate) fn ends(&self, over: impl FnOnce() -> Option<LeaseEnd>, is_cut_off: bool) {
             if let Some(line) = &self.0 {
                 line.ends(over(), is_cut_off);
             }
@@ -107,7 +107,7 @@ mod kept {
 mod nothing {
     #![allow(clippy::unused_self, reason = "the other one uses it")]
 
-    use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
+    use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;
@@ -137,6 +137,6 @@ mod nothing {
 
         pub(crate) fn held(&self, _: &LeaseHandle) {}
 
-        pub(crate) fn ends(&self, _: impl FnOnce() -> Option<Over>, _: bool) {}
+        pub(crate) fn ends(&self, _: impl FnOnce() -> Option<LeaseEnd>, _: bool) {}
     }
 }

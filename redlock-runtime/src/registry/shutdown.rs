@@ -10,18 +10,18 @@ use once_cell::sync::OnceCell;
 use redlock_core::{Brief, Moment};
 use tokio::sync::Notify;
 
-use super::held::Entry;
+use super::held::HeldEntry;
 use super::shutdown_report::ShutdownReport;
-use super::{Registry, Shared};
+use super::{Registry, RegistryShared};
 
 /// Sends the releases of all of them, and waits for them together.
-async fn surrendered(leases: &[Entry]) {
+async fn revoked(leases: &[HeldEntry]) {
     let mut waiting: Vec<_> = leases
         .iter()
-        .map(|entry| Box::pin(entry.lease.surrender()))
+        .map(|entry| Box::pin(entry.lease.revoke_and_release()))
         .collect();
     std::future::poll_fn(|context| {
-        waiting.retain_mut(|surrender| surrender.as_mut().poll(context).is_pending());
+        waiting.retain_mut(|revoking| revoking.as_mut().poll(context).is_pending());
         if waiting.is_empty() {
             Poll::Ready(())
         } else {
@@ -77,12 +77,12 @@ impl Shutdown {
 }
 
 /// The task of a shutdown. However it ends, those who wait for the report get what there is of it.
-struct Ending {
+struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,
 }
 
-impl Drop for Ending {
+impl Drop for ShutdownTask {
     fn drop(&mut self) {
         let report = std::mem::take(&mut self.report);
         self.registry.shared.shutdown.finish(report);
@@ -93,7 +93,7 @@ impl Registry {
     /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
     /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
     pub(crate) fn begin_shutdown(&self) {
-        let Shared {
+        let RegistryShared {
             held,
             shutdown,
             environment,
@@ -111,12 +111,12 @@ impl Registry {
             "redlock shuts down: no new locks; bodies have {} to finish",
             Brief(shutdown.grace),
         );
-        let mut ending = Ending {
+        let mut ending = ShutdownTask {
             registry: self.clone(),
             report: ShutdownReport::default(),
         };
         environment.spawner.spawn(Box::pin(async move {
-            ending.report = ending.registry.wind_down(began).await;
+            ending.report = ending.registry.run_shutdown(began).await;
             ending.report.log();
         }));
     }
@@ -169,7 +169,7 @@ impl Registry {
         }
     }
 
-    async fn wind_down(&self, began: Moment) -> ShutdownReport {
+    async fn run_shutdown(&self, began: Moment) -> ShutdownReport {
         let held = &self.shared.held;
         let clock = &*self.shared.environment.clock;
         let deadline = began.saturating_add(self.shared.shutdown.deadline);
@@ -184,20 +184,20 @@ impl Registry {
 
         // What is left did not finish. Nothing tells when the holder of a bare lease is done;
         // `lost` tells the holder. Bodies are called back, and end at their next await.
-        let bare = held.surrender_bare();
+        let bare = held.revoke_bare();
         // Bodies first: they need not wait for what nodes make of the bare leases' releases.
         for entry in held.entries().iter().filter(|entry| entry.has_body) {
             entry.lease.revoke();
         }
-        report.released = bare.iter().map(Entry::describe).collect();
-        self.within(deadline, surrendered(&bare)).await;
+        report.released = bare.iter().map(HeldEntry::describe).collect();
+        self.within(deadline, revoked(&bare)).await;
         // The rest of the time is for the nodes to confirm what was sent to them.
         self.within(deadline.saturating_sub(CONFIRMING), held.bodies_gone())
             .await;
         // A body that was called back may have left a lease behind.
-        let late = held.surrender_bare();
-        report.released.extend(late.iter().map(Entry::describe));
-        self.within(deadline, surrendered(&late)).await;
+        let late = held.revoke_bare();
+        report.released.extend(late.iter().map(HeldEntry::describe));
+        self.within(deadline, revoked(&late)).await;
 
         let departed = held.take_departed().into_iter();
         let cancelled = departed.filter(|departed| departed.had_body);

@@ -64,13 +64,13 @@ async fn received(registry: Option<Registry>) {
 /// What is known of the signals of this process.
 #[derive(Default)]
 struct Listener {
-    state: Mutex<State>,
+    state: Mutex<ListenerState>,
     /// Wakes those who wait for a signal.
     woken: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct ListenerState {
     next_id: u64,
     waiting: Vec<(u64, Option<Registry>)>,
     /// When the last one came that began a shutdown, or found nobody who waited.
@@ -155,7 +155,7 @@ impl Listener {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ListenerState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use tracing::Span;
 
 use super::Telemetry;
 use super::metrics::{self, Holding, Waiting};
-use super::outcome::Outcome;
+use super::outcome::AcquireOutcome;
 use super::span::{self, name_of, within};
 use crate::error::LockError;
 use crate::site::Site;
@@ -44,7 +44,7 @@ impl<'a> Acquiring<'a> {
     /// The lock is there.
     pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
         span::granted(&self.span, lease);
-        span::ended(&self.span, Outcome::Acquired);
+        span::ended(&self.span, AcquireOutcome::Acquired);
         let holding = self.waiting.acquired(lease);
         self.say(lease, "locked");
         holding
@@ -53,7 +53,7 @@ impl<'a> Acquiring<'a> {
     /// The lock of a call above is shared.
     pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
         span::leased(&self.span, lease);
-        span::ended(&self.span, Outcome::Joined);
+        span::ended(&self.span, AcquireOutcome::Joined);
         let holding = self.waiting.joined(lease);
         self.say(lease, "joined the lease of a caller");
         holding
@@ -61,7 +61,7 @@ impl<'a> Acquiring<'a> {
 
     /// There is none, for this reason.
     pub(crate) fn refused(&mut self, resource: &Resource, error: &LockError) {
-        let outcome = Outcome::of(error, self.site.is_some_and(|site| site.skips));
+        let outcome = AcquireOutcome::of(error, self.site.is_some_and(|site| site.skips));
         span::tried(&self.span, error);
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
@@ -75,7 +75,7 @@ impl<'a> Acquiring<'a> {
             debug,
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
-            votes = %span::Votes(lease), attempts = lease.attempts(), waited = ?lease.waited(),
+            votes = %span::GrantedOf(lease), attempts = lease.attempts(), waited = ?lease.waited(),
             "{what}",
         );
     }
@@ -86,8 +86,8 @@ impl Drop for Acquiring<'_> {
         if self.waiting.is_ended() {
             return;
         }
-        self.waiting.ended(Outcome::Cancelled);
-        span::ended(&self.span, Outcome::Cancelled);
+        self.waiting.ended(AcquireOutcome::Cancelled);
+        span::ended(&self.span, AcquireOutcome::Cancelled);
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn refused(
     resource: &Resource,
     error: &LockError,
 ) {
-    let outcome = Outcome::of(error, false);
+    let outcome = AcquireOutcome::of(error, false);
     let span = span::refused(site, resource);
     span::ended(&span, outcome);
     metrics::count_refusal(site, outcome);

@@ -1,12 +1,12 @@
 //! What came of an acquisition, as spans and metrics name it.
 
-use redlock_core::Over;
+use redlock_core::LeaseEnd;
 
 use crate::error::{LockError, LockErrorKind};
 
 /// How an acquisition ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum AcquireOutcome {
     Acquired,
     /// Shares the lease of a call above.
     Joined,
@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl AcquireOutcome {
     pub(crate) fn of(error: &LockError, skips: bool) -> Self {
         match error.kind() {
             LockErrorKind::Contended(_) if skips => Self::Skipped,
@@ -64,12 +64,12 @@ impl Outcome {
 }
 
 /// Why a lease was over before its holder was done.
-pub(crate) const fn reason(over: Over) -> &'static str {
+pub(crate) const fn reason(over: LeaseEnd) -> &'static str {
     match over {
-        Over::Expired => "expired",
-        Over::Taken => "taken",
-        Over::Forgotten => "forgotten",
-        Over::Revoked => "revoked",
+        LeaseEnd::Expired => "expired",
+        LeaseEnd::Taken => "taken",
+        LeaseEnd::Forgotten => "forgotten",
+        LeaseEnd::Revoked => "revoked",
         _ => "released",
     }
 }

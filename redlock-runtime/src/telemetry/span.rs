@@ -9,11 +9,11 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use redlock_core::{FencingToken, Held, LeaseHandle, NodeSet, Request};
+use redlock_core::{BodyOutcome, FencingToken, LeaseHandle, NodeSet, Request};
 use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 
-use super::outcome::{Outcome, reason};
+use super::outcome::{AcquireOutcome, reason};
 use crate::error::LockError;
 use crate::site::Site;
 
@@ -67,7 +67,7 @@ pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Reso
 }
 
 /// Says on an acquisition's span what came of it.
-pub(crate) fn ended(span: &Span, outcome: Outcome) {
+pub(crate) fn ended(span: &Span, outcome: AcquireOutcome) {
     span.record("redlock.outcome", outcome.name());
     if outcome.is_error() {
         failed(span, outcome.name());
@@ -79,7 +79,7 @@ pub(crate) fn granted(span: &Span, lease: &LeaseHandle) {
     if span.is_disabled() {
         return;
     }
-    span.record("redlock.votes", display(Votes(lease)));
+    span.record("redlock.votes", display(GrantedOf(lease)));
     span.record("redlock.attempts", lease.attempts());
     span.record("redlock.wait", lease.waited().as_secs_f64());
     leased(span, lease);
@@ -130,14 +130,14 @@ impl HoldSpan {
     }
 
     /// The body has come to its end, or was cut off.
-    pub(crate) fn ended<T>(&self, lease: &LeaseHandle, held: &Held<T>) {
+    pub(crate) fn ended<T>(&self, lease: &LeaseHandle, held: &BodyOutcome<T>) {
         if self.0.is_disabled() {
             return;
         }
         let (outcome, over) = match held {
-            Held::Done(_) => ("done", None),
-            Held::Late(_, over) => ("late", Some(over)),
-            Held::Cancelled(over) => ("lost", Some(over)),
+            BodyOutcome::Done(_) => ("done", None),
+            BodyOutcome::Late(_, over) => ("late", Some(over)),
+            BodyOutcome::Cancelled(over) => ("lost", Some(over)),
             _ => return,
         };
         self.0.record("redlock.outcome", outcome);
@@ -155,9 +155,9 @@ pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<Cow<'s
 }
 
 /// `2/3`: how many nodes have granted it, of how many.
-pub(crate) struct Votes<'a>(pub(crate) &'a LeaseHandle);
+pub(crate) struct GrantedOf<'a>(pub(crate) &'a LeaseHandle);
 
-impl fmt::Display for Votes<'_> {
+impl fmt::Display for GrantedOf<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.0.votes(), self.0.nodes().len())
     }

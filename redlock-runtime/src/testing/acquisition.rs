@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use redlock_core::{Brief, FencingToken, Over, Resource};
+use redlock_core::{Brief, FencingToken, LeaseEnd, Resource};
 
 use crate::error::LockError;
 use crate::site::Site;
@@ -47,7 +47,7 @@ pub enum Outcome {
     /// Its body was cut off: the caller dropped it, or it panicked.
     CutOff,
     /// Its lease was over before it let go of it.
-    Lost(Over),
+    Lost(LeaseEnd),
 }
 
 impl Acquisition {

@@ -38,7 +38,7 @@ impl TestLocks {
 
     /// Has whoever holds `resource` lose it, as though its keys were gone and an extension had found
     /// that out: the body is cancelled at its next await, and `lost()` completes with
-    /// [`Over::Taken`](crate::lease::Over::Taken). Nobody has the keys then.
+    /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Nobody has the keys then.
     ///
     /// # Panics
     /// Where the code under test does not hold it.
@@ -57,12 +57,12 @@ impl TestLocks {
         );
         for lease in lost {
             self.delete(lease.resource());
-            lease.take();
+            lease.lose_keys();
         }
     }
 
     /// Has all nodes forget everything, as servers do that are flushed, or restart without their data:
-    /// every lease is lost, with [`Over::Forgotten`](crate::lease::Over::Forgotten).
+    /// every lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
     pub fn lose_all(&self) {
         for node in self.nodes() {
             for key in node.keys() {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redlock_core::{LeaseHandle, NodeSet, Over, Request, Resource};
+use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
 use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
@@ -81,7 +81,7 @@ impl record::Journal for Journal {
         };
         let index = self.add(acquisition);
         let journal = self;
-        Box::new(Place { journal, index })
+        Box::new(LineRef { journal, index })
     }
 
     fn refused(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError) {
@@ -98,12 +98,12 @@ impl record::Journal for Journal {
 }
 
 /// The place of a line in its journal.
-struct Place {
+struct LineRef {
     journal: Arc<Journal>,
     index: usize,
 }
 
-impl Place {
+impl LineRef {
     fn change(&self, change: impl FnOnce(&mut Line)) {
         if let Some(line) = self.journal.lock().get_mut(self.index) {
             change(line);
@@ -112,7 +112,7 @@ impl Place {
     }
 }
 
-impl record::Line for Place {
+impl record::Line for LineRef {
     fn refused(&self, error: &LockError) {
         self.change(|line| line.acquisition.outcome = Outcome::Refused(error.clone()));
     }
@@ -125,7 +125,7 @@ impl record::Line for Place {
         });
     }
 
-    fn ends(&self, over: Option<Over>, is_cut_off: bool) {
+    fn ends(&self, over: Option<LeaseEnd>, is_cut_off: bool) {
         if let Some(line) = self.journal.lock().get_mut(self.index) {
             line.ending = Some(match over {
                 Some(over) => Outcome::Lost(over),
@@ -136,7 +136,7 @@ impl record::Line for Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LineRef {
     fn drop(&mut self) {
         // Dropped outside of the lock: the last handle of a lease may send its release.
         let mut _lease = None;

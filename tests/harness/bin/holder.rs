@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::{
-    Client, Held, IoThread, Node, NodeSet, OnLost, RedisAddress, RedisNode, RedisOptions, Request,
+    BodyOutcome, Client, IoThread, Node, NodeSet, OnLost, RedisAddress, RedisNode, RedisOptions,
+    Request,
 };
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -28,7 +29,12 @@ async fn main() {
     let ttl = Duration::from_millis(ttl.expect("a ttl in ms"));
     let io = IoThread::start().expect("a thread");
     let nodes = connect(args, &io).await;
-    let client = Client::with_settings(io.environment(), NODE_TIMEOUT, []);
+    let client = Client::with_settings(
+        io.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(NODE_TIMEOUT)
+            .key_prefix([]),
+    );
     let lease = client
         .acquire(&nodes, &Request::new(resource).ttl(ttl))
         .await
@@ -51,9 +57,9 @@ async fn main() {
         .await
     };
     match outcome {
-        Held::Done(()) => println!("done"),
-        Held::Late((), over) => println!("late: {over}"),
-        Held::Cancelled(over) => println!("cancelled: {over}"),
+        BodyOutcome::Done(()) => println!("done"),
+        BodyOutcome::Late((), over) => println!("late: {over}"),
+        BodyOutcome::Cancelled(over) => println!("cancelled: {over}"),
         other => println!("{other:?}"),
     }
     println!("released: {:?}", lease.release().await);

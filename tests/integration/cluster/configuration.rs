@@ -1,6 +1,6 @@
 //! What `start` accepts and refuses of pools that are Clusters.
 
-use redlock_runtime::config::RestartGuard;
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{RedisCluster, RedisNode, eventually};
 
@@ -53,9 +53,9 @@ async fn a_cluster_is_a_pool_beside_others_and_no_two() {
         "{text}"
     );
 
-    let text = refusal(config.restart_guard(RestartGuard::Strict)).await;
+    let text = refusal(config.restart_check(RestartCheck::Strict)).await;
     assert!(
-        text.contains("`a` is a Redis Cluster, which has no restart guard"),
+        text.contains("`a` is a Redis Cluster, which has no restart check"),
         "{text}"
     );
     let trusting = Config::new().pool("a", cluster.url()).trust_aof("a");

@@ -15,12 +15,22 @@ static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thr
 
 /// A client whose node timeout is no part of the test.
 pub(crate) fn client() -> Client {
-    Client::with_settings(IO.environment(), SOON, [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 /// A client that does not wait long for a master that hangs, and long enough for a busy machine.
 pub(crate) fn impatient() -> Client {
-    Client::with_settings(IO.environment(), Duration::from_secs(1), [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(Duration::from_secs(1))
+            .key_prefix([]),
+    )
 }
 
 /// The Cluster as the one node of a set, connected or known not to be.

@@ -218,7 +218,7 @@ async fn a_master_that_is_called_by_another_name_keeps_its_connection() {
     let set = connect(&cluster).await;
     let name = cluster.name_at(0, "account");
     let lease = client().acquire(&set, &kept(&name)).await.unwrap();
-    let connections = set[0].vitals().connections;
+    let connections = set[0].health().connections;
     for server in cluster.servers() {
         server.command(["CONFIG", "SET", "cluster-announce-hostname", "localhost"]);
     }
@@ -252,7 +252,7 @@ async fn a_master_that_is_called_by_another_name_keeps_its_connection() {
         .await;
     }
     assert_eq!(set[0].lanes(), 3);
-    assert_eq!(set[0].vitals().connections, connections);
+    assert_eq!(set[0].health().connections, connections);
     assert_eq!(lease.release().await, Released::Confirmed);
     cluster.assert_no_lock_keys(SOON).await;
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, EpochListener, ExtendError, MemoryNode, Node, NodeSet, NodeStatus, Operation,
-    Over, Reply, Want,
+    AcquireError, EpochListener, ExtendError, LeaseEnd, MemoryNode, Node, NodeSet, NodeStatus,
+    Operation, Reply, Want,
 };
 
 use crate::core::fixture::{IO, client, once};
@@ -33,10 +33,10 @@ async fn a_lease_is_lost_when_no_majority_vouches_for_it_any_more() {
     assert_eq!(lease.over(), None, "two of three still do");
     nodes[1].begin_epoch();
     lease.recheck();
-    assert_eq!(lease.lost().await, Over::Forgotten);
+    assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
     assert!(
-        matches!(error, ExtendError::Over(Over::Forgotten)),
+        matches!(error, ExtendError::Ended(LeaseEnd::Forgotten)),
         "{error}"
     );
     lease.release().await;

@@ -155,8 +155,9 @@ async fn an_acquisition_slower_than_its_ttl_is_never_reported_as_held() {
     }
     let client = redlock_core::Client::with_settings(
         crate::core::fixture::IO.environment(),
-        Duration::from_secs(1),
-        [],
+        redlock_core::Settings::default()
+            .node_timeout(Duration::from_secs(1))
+            .key_prefix([]),
     );
     let mut request = once("r").ttl(Duration::from_millis(30));
     request.clock_drift_factor = 0.0;

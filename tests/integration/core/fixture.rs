@@ -18,7 +18,12 @@ pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().ex
 /// A client whose node timeout is no part of the test: on a busy machine 50 ms pass without any
 /// node being slow.
 pub(crate) fn client() -> Client {
-    Client::with_settings(IO.environment(), SOON, [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 /// A client with the default node timeout, for tests in which it has to run out.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Lease, NodeSet, Over, Released, Renewal, RetryLimit};
+use redlock_core::{Client, ExtendError, Lease, LeaseEnd, NodeSet, Released, Renewal, RetryLimit};
 use redlock_tests::{Nodes, drop_after, eventually};
 
 use crate::core::fixture::{SOON, once, settle, start};
@@ -11,7 +11,12 @@ use crate::core::still_clock::StillClock;
 const TTL: Duration = Duration::from_secs(60);
 
 async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
-    let client = Client::with_settings(clock.environment(), SOON, []);
+    let client = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    );
     client.acquire(set, &once("r").ttl(TTL)).await.unwrap()
 }
 
@@ -105,7 +110,7 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
     clock.advance(TTL / 2);
     assert!(left_on_nodes(&nodes, &set).await <= Duration::from_secs(30));
     clock.advance(TTL);
-    assert_eq!(outer.lost().await, Over::Expired);
+    assert_eq!(outer.lost().await, LeaseEnd::Expired);
 }
 
 #[tokio::test]
@@ -114,7 +119,7 @@ async fn one_who_was_cut_off_has_the_last_one_leave_the_keys_to_their_ttl() {
     let clock = StillClock::default();
     let outer = held(&set, &clock).await;
     settle(&set).await;
-    outer.join().unwrap().abandon();
+    outer.join().unwrap().leave_to_expire();
     assert!(outer.over().is_none(), "the others still hold it");
     assert_eq!(outer.release().await, Released::LeftToExpire);
     for node in &nodes {
@@ -123,13 +128,13 @@ async fn one_who_was_cut_off_has_the_last_one_leave_the_keys_to_their_ttl() {
 }
 
 #[tokio::test]
-async fn a_surrender_leaves_the_keys_too_where_one_was_cut_off() {
+async fn a_revocation_leaves_the_keys_too_where_one_was_cut_off() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
     let outer = held(&set, &clock).await;
     settle(&set).await;
-    outer.join().unwrap().abandon();
-    assert_eq!(outer.surrender().await, Released::LeftToExpire);
+    outer.join().unwrap().leave_to_expire();
+    assert_eq!(outer.revoke_and_release().await, Released::LeftToExpire);
     for node in &nodes {
         assert!(node.get("r").is_some());
     }
@@ -139,7 +144,12 @@ async fn a_surrender_leaves_the_keys_too_where_one_was_cut_off() {
 async fn a_least_validity_that_the_leases_own_drift_rules_out_is_refused_at_once() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let client = Client::with_settings(clock.environment(), SOON, []);
+    let client = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    );
     let mut outer = once("r").ttl(TTL);
     outer.clock_drift_factor = 0.5;
     let outer = client.acquire(&set, &outer).await.unwrap();
@@ -162,7 +172,7 @@ async fn nobody_joins_a_lease_that_is_over() {
     assert!(handle.join().is_none(), "expired");
     let refused = inner.cover(&once("r").ttl(TTL)).await.unwrap_err();
     assert!(
-        matches!(refused, ExtendError::Over(Over::Expired)),
+        matches!(refused, ExtendError::Ended(LeaseEnd::Expired)),
         "{refused}"
     );
     drop(inner);
@@ -174,7 +184,12 @@ async fn nobody_joins_a_lease_that_is_over() {
 async fn an_extension_that_finds_no_majority_is_tried_again_as_the_request_says() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let client = Client::with_settings(clock.environment(), Duration::from_millis(50), []);
+    let client = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(Duration::from_millis(50))
+            .key_prefix([]),
+    );
     let outer = client.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
     clock.advance(TTL / 2);
     nodes[0].kill();
@@ -249,7 +264,7 @@ async fn expiring_comes_at_once_when_the_lease_is_over_or_the_process_winds_down
         let handle = handle.clone();
         async move { handle.expiring().await }
     });
-    handle.wind_down();
+    handle.announce_shutdown();
     waiting.await.unwrap();
     assert!(handle.over().is_none());
     lease.release().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, Brief, ExtendError, Over, Released, Remaining, Resource, RetryLimit,
+    AcquireError, Brief, ExtendError, LeaseEnd, Released, Remaining, Resource, RetryLimit,
 };
 use redlock_tests::{Pttl, eventually};
 
@@ -46,8 +46,9 @@ async fn a_binary_resource_and_a_prefix_are_the_key_verbatim() {
     let (nodes, set) = start(1).await;
     let client = redlock_core::Client::with_settings(
         crate::core::fixture::IO.environment(),
-        SOON,
-        *b"shop:",
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix(*b"shop:"),
     );
     let mut request = once("");
     request.resource = Resource::from(b"\x00\r\n\xff {}*".as_slice());
@@ -103,11 +104,14 @@ async fn an_unreleased_lock_expires_by_itself() {
     // An attempt has a quarter of the ttl, which a busy machine may need for other things.
     request.retry.limit = RetryLimit::Wait(SOON);
     let lease = client().acquire(&set, &request).await.unwrap();
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
     assert_eq!(lease.validity(), Duration::ZERO);
     nodes.assert_no_keys(SOON).await;
     let error = lease.extend(ttl).await.unwrap_err();
-    assert!(matches!(error, ExtendError::Over(Over::Expired)), "{error}");
+    assert!(
+        matches!(error, ExtendError::Ended(LeaseEnd::Expired)),
+        "{error}"
+    );
     nodes.assert_no_keys(SOON).await;
     assert_eq!(
         lease.release().await,
@@ -154,8 +158,15 @@ async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
     let handle = lease.handle();
     let lost = tokio::spawn(async move { handle.lost().await });
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
-    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
-    assert_eq!(lost.await.unwrap(), Over::Taken, "the loss is signalled");
+    assert!(
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        "{error}"
+    );
+    assert_eq!(
+        lost.await.unwrap(),
+        LeaseEnd::Taken,
+        "the loss is signalled"
+    );
     lease.release().await;
     for node in &nodes {
         assert_eq!(node.get("r").as_deref(), Some(&b"thief"[..]));
@@ -172,7 +183,10 @@ async fn extend_never_brings_a_vanished_key_back() {
         node.del("r");
     }
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
-    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
+    assert!(
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        "{error}"
+    );
     nodes.assert_no_keys(SOON).await;
 }
 
@@ -229,9 +243,9 @@ async fn a_lock_that_several_joined_is_released_by_the_last() {
     nodes.assert_no_keys(SOON).await;
     assert_eq!(
         handle.lost().await,
-        Over::Released,
+        LeaseEnd::Released,
         "a handle of a lease that is over is inert"
     );
     assert!(handle.extend(Duration::from_secs(1)).await.is_err());
-    assert_eq!(handle.surrender().await, Released::NotLast);
+    assert_eq!(handle.revoke_and_release().await, Released::NotLast);
 }

@@ -20,7 +20,7 @@ fn unhurried() -> Client {
     let mut settings = Settings::default();
     settings.node_timeout = SOON;
     settings.handover.longest = AN_HOUR;
-    Client::with(IO.environment(), settings)
+    Client::with_settings(IO.environment(), settings)
 }
 
 /// Waits for ever, and by itself asks again in an hour only. The lock is as good as new for a tenth

@@ -20,7 +20,12 @@ fn kept() -> Request {
 }
 
 async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
-    let client = Client::with_settings(clock.environment(), SOON, []);
+    let client = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    );
     client.acquire(set, &kept()).await.unwrap()
 }
 
@@ -66,7 +71,7 @@ async fn a_late_release_deletes_the_keys() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_dropped_or_surrendered_is_kept_alike() {
+async fn a_lease_that_is_dropped_or_revoked_is_kept_alike() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
     drop(held(&set, &clock).await);
@@ -76,9 +81,9 @@ async fn a_lease_that_is_dropped_or_surrendered_is_kept_alike() {
         node.del("r");
     }
     let lease = held(&set, &clock).await;
-    assert_eq!(lease.surrender().await, Released::LeftToExpire);
-    let surrendered = left(&nodes, &set).await;
-    assert!(is_shortened(&surrendered), "{surrendered:?}");
+    assert_eq!(lease.revoke_and_release().await, Released::LeftToExpire);
+    let revoked = left(&nodes, &set).await;
+    assert!(is_shortened(&revoked), "{revoked:?}");
 }
 
 #[tokio::test]
@@ -111,7 +116,12 @@ async fn anothers_key_is_not_touched() {
 async fn the_longest_time_of_those_who_share_a_lock_counts() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let outer = Client::with_settings(clock.environment(), SOON, []);
+    let outer = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    );
     let outer = outer.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
     let mut inner = outer.join().unwrap();
     inner.cover(&kept()).await.unwrap();
@@ -143,7 +153,12 @@ async fn a_release_may_be_dropped_at_any_await() {
 async fn one_who_joins_has_the_keys_for_its_whole_time() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let outer = Client::with_settings(clock.environment(), SOON, []);
+    let outer = Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    );
     let outer = outer.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
     // Less is left than is to be kept, though more than nine tenths.
     clock.advance(TTL / 20);
@@ -166,11 +181,11 @@ async fn one_who_joins_has_the_keys_for_its_whole_time() {
 }
 
 #[tokio::test]
-async fn what_is_discarded_is_not_kept() {
+async fn what_is_released_now_is_not_kept() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
     let lease = held(&set, &clock).await;
-    assert_eq!(lease.discard().await, Released::Confirmed);
+    assert_eq!(lease.release_now().await, Released::Confirmed);
     nodes.assert_no_keys(SOON).await;
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{NodeErrorKind, NodeSet, NodeStatus, Request, RetryLimit};
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, Proxy, eventually};
@@ -49,7 +49,7 @@ impl Scene {
         let second = Proxy::start(&nodes[1]).await;
         match absence {
             Absence::Dead => nodes[2].kill(),
-            // No marker that a guard knows.
+            // No marker that a restart check knows.
             Absence::Quarantined => nodes[2].set("redlock:marker", "?", None),
             Absence::Frozen => {}
         }
@@ -66,7 +66,11 @@ impl Scene {
         third.suspect_after = Duration::from_millis(50);
         if self.absence == Absence::Quarantined {
             let max_ttl = Duration::from_secs(60 * 60);
-            third.fleet = Some(Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, 1)));
+            third.checked_set = Some(Arc::new(CheckedSet::new(
+                RestartCheck::Standard,
+                max_ttl,
+                1,
+            )));
         }
         let mut urls = self.nodes.urls();
         urls[1] = second;

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, Answer, Client, Clock, Held, Lease, MemoryNode, Node, NodeSet, NodeStatus,
-    OnLost, Operation, Over, Reply, TooLate, Want,
+    AcquireError, Answer, BodyOutcome, Client, Clock, Lease, LeaseEnd, MemoryNode, Node, NodeSet,
+    NodeStatus, OnLost, Operation, Reply, TooLate, Want,
 };
 
 use crate::core::fixture::once;
@@ -111,8 +111,8 @@ async fn a_body_that_wakes_up_behind_its_deadline_is_not_polled() {
         let outcome = held.await;
         assert_eq!(*polls.lock().unwrap(), expected);
         match expected {
-            2 => assert_eq!(outcome, Held::Done(())),
-            _ => assert_eq!(outcome, Held::Cancelled(Over::Expired)),
+            2 => assert_eq!(outcome, BodyOutcome::Done(())),
+            _ => assert_eq!(outcome, BodyOutcome::Cancelled(LeaseEnd::Expired)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use redlock_core::{
-    Client, MemoryNode, Node, NodeSet, NodeStatus, Operation, Over, Released, Renewal, Reply,
+    Client, LeaseEnd, MemoryNode, Node, NodeSet, NodeStatus, Operation, Released, Renewal, Reply,
     Request, Want,
 };
 use redlock_tests::{Nodes, RedisNode, eventually};
@@ -24,7 +24,12 @@ fn renewed(renewal: Renewal) -> Request {
 }
 
 fn patient(clock: &StillClock) -> Client {
-    Client::with_settings(clock.environment(), SOON, [])
+    Client::with_settings(
+        clock.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 /// Lets the key on `node` be about to expire, so that an extension shows.
@@ -125,7 +130,7 @@ async fn without_max_hold_the_ttl_is_final() {
     settle(&set).await;
     assert!(nodes[0].pttl("r").left().unwrap() <= Duration::from_secs(30));
     clock.advance(TTL / 2);
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
 }
 
 #[tokio::test]
@@ -149,7 +154,7 @@ async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
         settle(&set).await;
         tokio::task::yield_now().await;
     }
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
     assert!(passed > TTL, "it was renewed at all: {passed:?}");
 }
 
@@ -167,7 +172,7 @@ async fn keys_deleted_under_the_holder_are_noticed_at_the_next_renewal() {
     nodes[0].del("r");
     nodes[1].set("r", "thief", Some(TTL));
     clock.advance(TTL / 3);
-    assert_eq!(lease.lost().await, Over::Taken);
+    assert_eq!(lease.lost().await, LeaseEnd::Taken);
     assert!(lease.validity().is_zero());
     lease.release().await;
     settle(&set).await;
@@ -202,7 +207,7 @@ async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stan
     settle_one(&set).await;
     assert_eq!(lease.over(), None, "one of three is no proof of loss");
     clock.advance(TTL / 3);
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
 }
 
 async fn settle_one(set: &NodeSet) {
@@ -226,7 +231,7 @@ async fn nothing_is_renewed_after_the_release() {
 }
 
 #[tokio::test]
-async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_possession() {
+async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_that_it_is_ours() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     for node in &nodes {
@@ -292,14 +297,14 @@ async fn putting_back_and_release_race_and_leave_no_key() {
 }
 
 #[tokio::test]
-async fn an_abandoned_lease_keeps_its_keys_until_the_ttl() {
+async fn a_lease_that_is_left_to_expire_keeps_its_keys_until_the_ttl() {
     let nodes = Nodes::start(3).await;
     let set = crate::core::fixture::connect(nodes.urls()).await;
     let lease = client().acquire(&set, &renewed(Renewal::Unlimited)).await;
     let lease = lease.unwrap();
     let handle = lease.handle();
-    lease.abandon();
-    assert_eq!(handle.over(), Some(Over::Released));
+    lease.leave_to_expire();
+    assert_eq!(handle.over(), Some(LeaseEnd::Released));
     settle(&set).await;
     for node in &nodes {
         assert!(node.pttl("r").left().is_some());

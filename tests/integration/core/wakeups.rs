@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use redlock_core::{NodeSet, Resource, Vigil};
+use redlock_core::{NodeSet, QuorumWatch, Resource};
 use redlock_tests::redis::Value;
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
@@ -26,36 +26,36 @@ impl Watcher {
         Self { clock, set }
     }
 
-    fn vigil(&self, keys: impl Into<Resource>) -> Vigil {
+    fn watch(&self, keys: impl Into<Resource>) -> QuorumWatch {
         let clock = self.clock.environment().clock;
-        Vigil::begin(&clock, &self.set, &keys.into(), u64::MAX)
+        QuorumWatch::begin(&clock, &self.set, &keys.into(), u64::MAX)
     }
 
-    /// A vigil over one of the nodes.
-    fn at(&self, seat: usize, keys: impl Into<Resource>) -> Vigil {
+    /// A watch over one of the nodes.
+    fn at(&self, seat: usize, keys: impl Into<Resource>) -> QuorumWatch {
         let clock = self.clock.environment().clock;
         let node: NodeSet = Arc::new([self.set[seat].clone()]);
-        Vigil::begin(&clock, &node, &keys.into(), u64::MAX)
+        QuorumWatch::begin(&clock, &node, &keys.into(), u64::MAX)
     }
 }
 
 /// Waits until the nodes have said for how long the keys are held: longer than `than`.
-async fn until_held(vigil: &Vigil, than: Duration) -> Duration {
+async fn until_held(watch: &QuorumWatch, than: Duration) -> Duration {
     eventually("the nodes to be seen", SOON, async || {
-        let due = vigil.due().map(redlock_core::Moment::since_origin);
+        let due = watch.due().map(redlock_core::Moment::since_origin);
         due.filter(|due| *due > than).ok_or(format!("{due:?}"))
     })
     .await
 }
 
-async fn until_free(vigil: &Vigil) {
-    let free = tokio::time::timeout(SOON, vigil.free()).await;
+async fn until_free(watch: &QuorumWatch) {
+    let free = tokio::time::timeout(SOON, watch.free()).await;
     free.expect("nobody told that it is free");
 }
 
-fn is_free(vigil: &Vigil) -> bool {
+fn is_free(watch: &QuorumWatch) -> bool {
     let mut context = Context::from_waker(Waker::noop());
-    pin!(vigil.free()).poll(&mut context).is_ready()
+    pin!(watch.free()).poll(&mut context).is_ready()
 }
 
 /// The ids of the connections on which a server tells of keys.
@@ -99,11 +99,11 @@ async fn a_release_is_told() {
     let (_nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
-    assert!(!is_free(&vigil));
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
+    assert!(!is_free(&watch));
     lease.release().await;
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -111,23 +111,23 @@ async fn a_foreign_clients_deletion_is_told_and_a_majority_decides() {
     let (nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
     set_everywhere(&nodes, "r");
-    let vigil = watcher.vigil("r");
+    let watch = watcher.watch("r");
     let first = watcher.at(0, "r");
-    for vigil in [&vigil, &first] {
-        until_held(vigil, Duration::ZERO).await;
+    for watch in [&watch, &first] {
+        until_held(watch, Duration::ZERO).await;
     }
     nodes[0].del("r");
     until_free(&first).await;
-    assert!(!is_free(&vigil), "an attempt would be one vote of three");
+    assert!(!is_free(&watch), "an attempt would be one vote of three");
     nodes[2].del("r");
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
 async fn what_was_released_before_anybody_looked_is_free() {
     let (_nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
-    until_free(&watcher.vigil("r")).await;
+    until_free(&watcher.watch("r")).await;
 }
 
 #[tokio::test]
@@ -135,12 +135,12 @@ async fn an_expiry_passes_on_the_clients_own_clock() {
     let (nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
     set_everywhere(&nodes, "r");
-    let vigil = watcher.vigil("r");
-    let due = until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    let due = until_held(&watch, Duration::ZERO).await;
     assert!(due <= TTL + Duration::from_millis(1), "{due:?}");
-    assert!(!is_free(&vigil));
+    assert!(!is_free(&watch));
     watcher.clock.advance(due);
-    assert!(is_free(&vigil), "whatever the servers say");
+    assert!(is_free(&watch), "whatever the servers say");
 }
 
 #[tokio::test]
@@ -149,10 +149,10 @@ async fn an_expiry_that_a_server_sees_first_is_told() {
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     node.command(["PEXPIRE", "r", "20"]);
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -160,10 +160,10 @@ async fn a_flush_is_told() {
     let (nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
     set_everywhere(&nodes, "r");
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     nodes.iter().for_each(RedisNode::flushall);
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -171,16 +171,16 @@ async fn an_extension_and_another_owner_do_not_pass_for_a_release() {
     let (nodes, set) = start(3).await;
     let watcher = Watcher::of(&set);
     let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     lease.extend(TTL * 3).await.unwrap();
-    until_held(&vigil, TTL * 2).await;
-    assert!(!is_free(&vigil));
+    until_held(&watch, TTL * 2).await;
+    assert!(!is_free(&watch));
     for node in &nodes {
         node.set("r", "another", Some(TTL * 5));
     }
-    until_held(&vigil, TTL * 4).await;
-    assert!(!is_free(&vigil));
+    until_held(&watch, TTL * 4).await;
+    assert!(!is_free(&watch));
 }
 
 #[tokio::test]
@@ -189,16 +189,16 @@ async fn several_keys_are_free_when_the_last_one_is() {
     let watcher = Watcher::of(&set);
     set_everywhere(&nodes, "a");
     set_everywhere(&nodes, "b");
-    let vigil = watcher.vigil(["a", "b"]);
-    let first = watcher.vigil("a");
-    for vigil in [&vigil, &first] {
-        until_held(vigil, Duration::ZERO).await;
+    let watch = watcher.watch(["a", "b"]);
+    let first = watcher.watch("a");
+    for watch in [&watch, &first] {
+        until_held(watch, Duration::ZERO).await;
     }
     nodes.iter().for_each(|node| assert!(node.del("a")));
     until_free(&first).await;
-    assert!(!is_free(&vigil));
+    assert!(!is_free(&watch));
     nodes.iter().for_each(|node| assert!(node.del("b")));
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -208,13 +208,13 @@ async fn a_dead_and_a_hung_minority_are_no_hindrance() {
     set_everywhere(&nodes, "r");
     nodes[0].freeze();
     nodes[4].kill();
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     for node in nodes.iter().skip(1).take(3) {
-        assert!(!is_free(&vigil));
+        assert!(!is_free(&watch));
         node.del("r");
     }
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -223,13 +223,13 @@ async fn a_connection_that_was_killed_is_made_anew() {
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     let old = until_trackers(&node, 1).await;
     node.command(["CLIENT", "KILL", "ID", &old[0]]);
     // Released while nobody looks.
     node.del("r");
-    until_free(&vigil).await;
+    until_free(&watch).await;
     assert_ne!(trackers(&node), old);
 }
 
@@ -239,12 +239,12 @@ async fn a_server_that_comes_back_is_looked_at_again() {
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     node.kill();
-    assert!(!is_free(&vigil));
+    assert!(!is_free(&watch));
     node.restart().await;
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -254,18 +254,18 @@ async fn there_is_no_connection_for_it_until_somebody_waits_and_then_one() {
     let lease = client().acquire(&set, &once("r0")).await.unwrap();
     assert!(trackers(&node).is_empty());
     let watcher = Watcher::of(&set);
-    let vigils: Vec<_> = (0..100).map(|n| watcher.vigil(format!("r{n}"))).collect();
-    for vigil in &vigils[1..] {
-        until_free(vigil).await;
+    let all_watches: Vec<_> = (0..100).map(|n| watcher.watch(format!("r{n}"))).collect();
+    for watch in &all_watches[1..] {
+        until_free(watch).await;
     }
-    until_held(&vigils[0], Duration::ZERO).await;
+    until_held(&all_watches[0], Duration::ZERO).await;
     assert_eq!(trackers(&node).len(), 1);
     lease.release().await;
-    until_free(&vigils[0]).await;
+    until_free(&all_watches[0]).await;
     drop(watcher);
     drop(set);
     until_trackers(&node, 0).await;
-    assert!(!vigils.is_empty(), "though somebody waits");
+    assert!(!all_watches.is_empty(), "though somebody waits");
 }
 
 #[tokio::test]
@@ -277,8 +277,8 @@ async fn the_connection_is_closed_when_nobody_has_waited_for_a_while() {
     let watcher = Watcher::of(&set);
     for _ in 0..3 {
         node.set("r", "someone", Some(TTL));
-        let vigil = watcher.vigil("r");
-        until_held(&vigil, Duration::ZERO).await;
+        let watch = watcher.watch("r");
+        until_held(&watch, Duration::ZERO).await;
         let tracker = until_trackers(&node, 1).await;
         // A whole idle time and more, by the server's own clock.
         let since = node.time();
@@ -290,7 +290,7 @@ async fn the_connection_is_closed_when_nobody_has_waited_for_a_while() {
         })
         .await;
         assert_eq!(trackers(&node), tracker, "somebody waits");
-        drop(vigil);
+        drop(watch);
         until_trackers(&node, 0).await;
     }
 }
@@ -301,7 +301,7 @@ async fn a_connection_may_be_kept_for_ever() {
     let mut options = patient();
     options.watch_idle = Duration::MAX;
     let set = connect_with([node.url()], &options).await;
-    until_free(&Watcher::of(&set).vigil("r")).await;
+    until_free(&Watcher::of(&set).watch("r")).await;
     assert_eq!(trackers(&node).len(), 1);
 }
 
@@ -313,10 +313,10 @@ async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
         let set = connect([url]).await;
         let watcher = Watcher::of(&set);
         let lease = client().acquire(&set, &once("r")).await.unwrap();
-        let vigil = watcher.vigil("r");
-        until_held(&vigil, Duration::ZERO).await;
+        let watch = watcher.watch("r");
+        until_held(&watch, Duration::ZERO).await;
         lease.release().await;
-        until_free(&vigil).await;
+        until_free(&watch).await;
     }
 }
 
@@ -338,10 +338,10 @@ async fn the_documented_rules_are_enough() {
     let set = connect([url_of_user(&node, &[WAITING])]).await;
     let watcher = Watcher::of(&set);
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let vigil = watcher.vigil("r");
-    until_held(&vigil, Duration::ZERO).await;
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
     lease.release().await;
-    until_free(&vigil).await;
+    until_free(&watch).await;
 }
 
 #[tokio::test]
@@ -352,15 +352,15 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
     let set = connect_with([url_of_user(&node, &[])], &options).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
-    let vigil = watcher.vigil("r");
+    let watch = watcher.watch("r");
     eventually("the server to refuse", SOON, async || {
         let log = format!("{:?}", node.command(["ACL", "LOG"]));
         log.contains("client|tracking").then_some(()).ok_or(log)
     })
     .await;
     until_trackers(&node, 0).await;
-    assert_eq!(vigil.due(), None);
-    assert!(!is_free(&vigil));
+    assert_eq!(watch.due(), None);
+    assert!(!is_free(&watch));
 
     let mut request = once("r").retries(u32::MAX);
     request.retry.delay = Duration::from_millis(1);
@@ -373,10 +373,10 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
 
     node.command(["ACL", "SETUSER", "locker", WAITING]);
     // Who waits from now on makes it ask again.
-    let mut vigils = Vec::new();
+    let mut all_watches = Vec::new();
     eventually("the server to tell", SOON, || {
-        vigils.push(watcher.vigil("r"));
-        let is_seen = vigils.iter().any(|vigil| vigil.due().is_some());
+        all_watches.push(watcher.watch("r"));
+        let is_seen = all_watches.iter().any(|watch| watch.due().is_some());
         std::future::ready(is_seen.then_some(()).ok_or("out of sight".to_owned()))
     })
     .await;

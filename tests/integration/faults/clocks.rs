@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, NodeSet, Over, Released};
+use redlock_core::{AcquireError, ExtendError, LeaseEnd, NodeSet, Released};
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::core::fixture::{client, once};
@@ -62,8 +62,11 @@ async fn clocks_of_a_majority_that_jump_ahead_let_another_client_in_which_only_a
     // Asked again, the nodes say so.
     let error = soon(lease.extend(Duration::from_secs(120))).await;
     let error = error.unwrap_err();
-    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
-    assert_eq!(soon(lease.lost()).await, Over::Taken);
+    assert!(
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        "{error}"
+    );
+    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken);
     assert_eq!(soon(lease.release()).await, Released::Confirmed);
     until_served(&set).await;
     let values = nodes.values_of("r");

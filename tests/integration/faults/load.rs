@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Lease, Over, Released, Request, Resource, RetryLimit};
+use redlock_core::{Client, ExtendError, Lease, LeaseEnd, Released, Request, Resource, RetryLimit};
 use redlock_tests::RedisNode;
 use tokio::sync::oneshot;
 
@@ -61,7 +61,7 @@ async fn race(lease: Lease, lateness: usize) {
         std::hint::spin_loop();
     }
     lease.release().await;
-    assert_eq!(extending.await.unwrap(), Some(Over::Released));
+    assert_eq!(extending.await.unwrap(), Some(LeaseEnd::Released));
 }
 
 async fn ten_thousand_races_of_extension_and_release_leave_no_key(n: usize) {
@@ -153,9 +153,9 @@ async fn a_second_release_is_told_apart_and_asks_no_node(n: usize) {
     until_served(&set).await;
     assert_eq!(scripts_run(&nodes), and(1 + BARRIER));
     for _ in 0..3 {
-        assert_eq!(soon(handle.surrender()).await, Released::NotLast);
+        assert_eq!(soon(handle.revoke_and_release()).await, Released::NotLast);
         let error = soon(handle.extend(Duration::from_secs(60))).await;
-        assert!(matches!(error, Err(ExtendError::Over(Over::Released))));
+        assert!(matches!(error, Err(ExtendError::Ended(LeaseEnd::Released))));
     }
     until_served(&set).await;
     assert_eq!(scripts_run(&nodes), and(1 + BARRIER * 2));
@@ -170,9 +170,9 @@ async fn a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder
     for node in &nodes {
         node.set("r", "the next one", Some(Duration::from_secs(60)));
     }
-    assert_eq!(lease.over(), Some(Over::Expired));
+    assert_eq!(lease.over(), Some(LeaseEnd::Expired));
     let error = soon(lease.extend(Duration::from_secs(60))).await;
-    assert!(matches!(error, Err(ExtendError::Over(Over::Expired))));
+    assert!(matches!(error, Err(ExtendError::Ended(LeaseEnd::Expired))));
     assert_eq!(soon(lease.release()).await, Released::Confirmed);
     until_served(&set).await;
     for node in &nodes {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{ExtendError, Over, Released};
+use redlock_core::{ExtendError, LeaseEnd, Released};
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::core::fixture::{client, once, start};
@@ -83,9 +83,12 @@ async fn a_majority_restarted_empty_under_a_lease_ends_it_and_the_next_holder_is
     until_served(&set).await;
     let error = soon(lease.extend(Duration::from_secs(120))).await;
     let error = error.unwrap_err();
-    assert!(matches!(error, ExtendError::Over(Over::Taken)), "{error}");
-    assert_eq!(lease.over(), Some(Over::Taken));
-    assert_eq!(soon(lease.lost()).await, Over::Taken);
+    assert!(
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        "{error}"
+    );
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
+    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken);
 
     let next = client().acquire(&set, &once("r")).await.unwrap();
     assert_eq!(soon(lease.release()).await, Released::Confirmed);

@@ -215,9 +215,9 @@ async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
     assert!(registry.is_ready() && registry.votes().voting == 2);
     let health = registry.health();
     let apart = health.iter().find(|it| it.pool == "apart").unwrap();
-    assert!(!apart.is_default && !apart.is_voting() && !apart.vitals.is_connected);
+    assert!(!apart.is_default && !apart.is_voting() && !apart.node_health.is_connected);
     let c = health.iter().find(|it| it.pool == "c").unwrap();
-    assert!(c.is_default && c.is_voting() && c.vitals.is_connected);
+    assert!(c.is_default && c.is_voting() && c.node_health.is_connected);
     cut("b");
     assert!(!registry.is_ready());
     registry.memory_node("b").unwrap().restore();
@@ -235,7 +235,7 @@ async fn a_killed_pool_is_told_with_its_last_error() {
     let b = eventually("an error of b", SOON, || async {
         let health = redlock.registry().health();
         let b = health.into_iter().find(|it| it.pool == "b").unwrap();
-        match &b.vitals.last_error {
+        match &b.node_health.last_error {
             Some(_) if !b.is_voting() => Ok(b),
             other => Err(format!("{other:?}")),
         }
@@ -251,7 +251,7 @@ async fn a_killed_pool_is_told_with_its_last_error() {
         ),
         "{reason:?}"
     );
-    assert_eq!(b.vitals.connections, 1);
+    assert_eq!(b.node_health.connections, 1);
     assert!(redlock.registry().is_ready());
 }
 

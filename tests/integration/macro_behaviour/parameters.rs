@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::{FencingToken, Over};
+use redlock_runtime::lease::{FencingToken, LeaseEnd};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, LockError, current, redlock};
@@ -281,7 +281,7 @@ async fn max_hold() {
         assert!(!renewed().await.unwrap().is_zero());
         let lost = not_renewed().await.unwrap_err();
         assert!(
-            matches!(lost.kind(), LockErrorKind::Lost(Over::Expired)),
+            matches!(lost.kind(), LockErrorKind::Lost(LeaseEnd::Expired)),
             "{lost}"
         );
     })
@@ -328,7 +328,7 @@ async fn cancelled(registry: &Registry) -> Result<(), LockError> {
 }
 
 #[redlock(resource = "r", on_lost = "continue")]
-async fn goes_on(registry: &Registry) -> Result<Over, LockError> {
+async fn goes_on(registry: &Registry) -> Result<LeaseEnd, LockError> {
     forget(registry);
     let over = current().expect("a lease").lost().await;
     tokio::task::yield_now().await;
@@ -344,11 +344,11 @@ async fn on_lost() {
         ] {
             let lost = lost.unwrap_err();
             assert!(
-                matches!(lost.kind(), LockErrorKind::Lost(Over::Forgotten)),
+                matches!(lost.kind(), LockErrorKind::Lost(LeaseEnd::Forgotten)),
                 "{lost}"
             );
         }
-        assert_eq!(goes_on(&registry).await.unwrap(), Over::Forgotten);
+        assert_eq!(goes_on(&registry).await.unwrap(), LeaseEnd::Forgotten);
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::parameters::OnCancel;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
@@ -99,7 +99,7 @@ async fn a_lost_lease_under_such_a_body_sends_no_release() {
     let (nodes, redlock) = start(3).await;
     let call = registry(&redlock).scope(outlives_its_ttl());
     let error = call.await.unwrap_err();
-    let is_expired = matches!(error.kind(), LockErrorKind::Lost(Over::Expired));
+    let is_expired = matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Expired));
     assert!(is_expired, "{error}");
     // Its validity ended a little before the keys do, which go by themselves.
     nodes.assert_no_lock_keys(SOON).await;
@@ -160,7 +160,7 @@ async fn a_body_that_never_began_leaves_nothing_behind() {
         locks.node(pool).begin_epoch();
     }
     let error = lease.run(async |_lease| panic!("begun")).await.unwrap_err();
-    let is_lost = matches!(error.kind(), LockErrorKind::Lost(Over::Forgotten));
+    let is_lost = matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Forgotten));
     assert!(is_lost, "{error}");
     locks.assert_all_free();
 }

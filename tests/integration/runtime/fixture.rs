@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::guard::{Marker, marker_key};
+use redlock_core::restart_check::{Marker, marker_key};
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock, lock};

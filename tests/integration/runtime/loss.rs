@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::{LockError, redlock};
 
 use crate::runtime::fixture::{SOON, Stage, registry, spawn_on, stage, start};
@@ -28,7 +28,7 @@ async fn waits_forever(dropped: Arc<AtomicBool>) -> Result<(), LockError> {
 
 #[redlock(resource = "r", ttl = 1500, retry_count = 20, on_lost = "continue", guard = lease)]
 async fn goes_on(mut stage: Stage) -> Result<&'static str, LockError> {
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
     stage.play().await;
     Ok("finished without the lock")
 }
@@ -50,7 +50,7 @@ async fn comes_back_late(went_on: Arc<AtomicBool>) -> Result<(), LockError> {
 }
 
 fn is_expired(error: &LockError) -> bool {
-    matches!(error.kind(), LockErrorKind::Lost(Over::Expired))
+    matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Expired))
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::Nodes;
 
@@ -91,7 +91,7 @@ async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() 
     assert!(nodes.lock_keys().is_empty());
     let error = call.await.unwrap().unwrap_err();
     assert!(
-        matches!(error.kind(), LockErrorKind::Lost(Over::Revoked)),
+        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Revoked)),
         "{error}"
     );
 }
@@ -103,7 +103,7 @@ async fn a_bare_lease_is_told_and_released() {
     until_held_everywhere(&nodes, "r").await;
     let report = redlock.shutdown().await;
     assert_eq!(report.released.len(), 1, "{report:?}");
-    assert_eq!(lease.lost().await, Over::Revoked);
+    assert_eq!(lease.lost().await, LeaseEnd::Revoked);
     assert!(nodes.lock_keys().is_empty());
     lease.release().await;
 }
@@ -208,7 +208,7 @@ async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
     let (nodes, redlock) = impatient(3).await;
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     drop(redlock);
-    assert_eq!(lease.lost().await, Over::Revoked);
+    assert_eq!(lease.lost().await, LeaseEnd::Revoked);
     nodes.assert_no_lock_keys(SOON).await;
 }
 
@@ -218,7 +218,7 @@ async fn a_shutdown_whose_future_is_dropped_goes_on() {
         let (nodes, redlock) = impatient(3).await;
         let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
         redlock_tests::drop_after(polls, redlock.shutdown()).await;
-        assert_eq!(lease.lost().await, Over::Revoked);
+        assert_eq!(lease.lost().await, LeaseEnd::Revoked);
         nodes.assert_no_lock_keys(SOON).await;
     }
 }
@@ -311,7 +311,7 @@ async fn a_server_that_is_dropped_half_way_is_shut_down_all_the_same() {
         });
         assert!(redlock_tests::drop_after(polls, serving).await.is_none());
         assert!(is_dropped.await.is_err());
-        assert_eq!(lease.lost().await, Over::Revoked);
+        assert_eq!(lease.lost().await, LeaseEnd::Revoked);
         nodes.assert_no_lock_keys(SOON).await;
     }
 }

@@ -88,7 +88,7 @@ async fn a_name_that_nobody_watches_and_a_server_that_is_no_sentinel_are_said_to
 }
 
 #[tokio::test]
-async fn a_promoted_replica_that_the_guard_could_not_tell_from_its_master_is_refused() {
+async fn a_promoted_replica_that_the_restart_check_could_not_tell_from_its_master_is_refused() {
     let group = SentinelGroup::start_with(SentinelOptions::default().password("pw")).await;
     for server in &group.servers {
         server.command([
@@ -96,12 +96,16 @@ async fn a_promoted_replica_that_the_guard_could_not_tell_from_its_master_is_ref
         ]);
     }
     let url = group.url().replace("://:pw@", "://app:pw@");
-    let config = |guard| patient().pool("a", url.clone()).restart_guard(guard);
-    let guarded = Redlock::start(config(redlock_runtime::config::RestartGuard::Standard)).await;
-    let text = guarded.map(|_| ()).unwrap_err().to_string();
+    let config = |restart_check| {
+        patient()
+            .pool("a", url.clone())
+            .restart_check(restart_check)
+    };
+    let checked = Redlock::start(config(redlock_runtime::config::RestartCheck::Standard)).await;
+    let text = checked.map(|_| ()).unwrap_err().to_string();
     assert!(text.contains("allow `+info`"), "{text}");
-    let unguarded = Redlock::start(config(redlock_runtime::config::RestartGuard::Off)).await;
-    assert!(unguarded.is_ok());
+    let unchecked = Redlock::start(config(redlock_runtime::config::RestartCheck::Off)).await;
+    assert!(unchecked.is_ok());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{
     Client, IoThread, Lease, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress,
     RedisNode, RedisOptions, Request,
@@ -20,12 +20,22 @@ pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().ex
 
 /// A client whose node timeout is no part of the test.
 pub(crate) fn client() -> Client {
-    Client::with_settings(IO.environment(), SOON, [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 /// A client that does not wait long for a server that hangs, and long enough for a busy machine.
 pub(crate) fn impatient() -> Client {
-    Client::with_settings(IO.environment(), Duration::from_secs(1), [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(Duration::from_secs(1))
+            .key_prefix([]),
+    )
 }
 
 /// One attempt, for a lease that does not end by itself.
@@ -57,13 +67,17 @@ pub(crate) fn wary() -> RedisOptions {
     options
 }
 
-/// Nodes a, b, c … of one fleet, each connected or known not to be.
+/// Nodes a, b, c … of one checked set, each connected or known not to be.
 async fn connect(
     urls: &[String],
-    (guard, max_ttl): (RestartGuard, Duration),
+    (restart_check, max_ttl): (RestartCheck, Duration),
     mut options: RedisOptions,
 ) -> NodeSet {
-    options.fleet = Some(Arc::new(Fleet::new(guard, max_ttl, urls.len())));
+    options.checked_set = Some(Arc::new(CheckedSet::new(
+        restart_check,
+        max_ttl,
+        urls.len(),
+    )));
     let start = |(url, name): (&String, char)| {
         let address = RedisAddress::parse(url).expect("the harness makes good URLs");
         RedisNode::start(name.to_string(), address, options.clone(), &IO)
@@ -76,18 +90,18 @@ async fn connect(
     nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()
 }
 
-/// Nodes a, b, c … of one fleet, with the guard on. All of them vote.
-pub(crate) async fn guarded(
+/// Nodes a, b, c … of one checked set, with the restart check on. All of them vote.
+pub(crate) async fn checked(
     urls: impl IntoIterator<Item = String>,
     options: RedisOptions,
 ) -> NodeSet {
     let urls: Vec<String> = urls.into_iter().collect();
-    let guard = RestartGuard::Standard;
+    let restart_check = RestartCheck::Standard;
     // On a slow machine a node of a new set may be found too late, and then counts as one that
     // forgot. So the set is opened by a client for which that is over within seconds.
     let short = Duration::from_secs(2);
-    drop(all_voting(connect(&urls, (guard, short), options.clone()).await).await);
-    all_voting(connect(&urls, (guard, MAX_TTL), options).await).await
+    drop(all_voting(connect(&urls, (restart_check, short), options.clone()).await).await);
+    all_voting(connect(&urls, (restart_check, MAX_TTL), options).await).await
 }
 
 async fn all_voting(set: NodeSet) -> NodeSet {
@@ -97,10 +111,10 @@ async fn all_voting(set: NodeSet) -> NodeSet {
     set
 }
 
-/// One node with the guard off, as it is for a single pool. It is connected or known not to be.
+/// One node with the restart check off, as it is for a single pool. It is connected or known not to be.
 pub(crate) async fn single(url: String, options: RedisOptions) -> NodeSet {
-    let guard = (RestartGuard::Off, MAX_TTL);
-    connect(&[url], guard, options).await
+    let restart_check = (RestartCheck::Off, MAX_TTL);
+    connect(&[url], restart_check, options).await
 }
 
 /// The same of a node that votes.

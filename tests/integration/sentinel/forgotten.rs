@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_tests::{Nodes, SentinelGroup};
 
 use crate::sentinel::fixture::{
-    SOON, calm, client, guarded, lock_soon, once, until_at, until_quarantined, voting,
+    SOON, calm, checked, client, lock_soon, once, until_at, until_quarantined, voting,
 };
 
 /// The lock `r` is granted by the master and not replicated; then the master is killed.
@@ -50,8 +50,8 @@ async fn one_pool_of_three_lets_no_second_holder_in_where_only_the_others_rememb
     let group = SentinelGroup::start().await;
     let plain = Nodes::start(2).await;
     let urls = || [group.url()].into_iter().chain(plain.urls());
-    let one = guarded(urls(), calm()).await;
-    let other = guarded(urls(), calm()).await;
+    let one = checked(urls(), calm()).await;
+    let other = checked(urls(), calm()).await;
     let mut first = None;
     lose_the_newest_lock(&group, async {
         let lease = client().acquire(&one, &once("r")).await.unwrap();

@@ -9,7 +9,7 @@ use redlock_tests::{Nodes, SentinelGroup, eventually};
 use tokio::task::JoinHandle;
 
 use crate::sentinel::fixture::{
-    IO, SOON, calm, client, guarded, impatient, once, until_quarantined, voting, wary,
+    IO, SOON, calm, checked, client, impatient, once, until_quarantined, voting, wary,
 };
 
 const CALLERS: usize = 30;
@@ -190,8 +190,13 @@ async fn one_pool_of_three_that_fails_over_lets_nobody_in_twice_and_the_others_d
     let urls = || [group.url()].into_iter().chain(plain.urls());
     let mut processes = Vec::new();
     for _ in 0..3 {
-        let set = guarded(urls(), calm()).await;
-        let client = Client::with_settings(IO.environment(), SOON, []);
+        let set = checked(urls(), calm()).await;
+        let client = Client::with_settings(
+            IO.environment(),
+            redlock_core::Settings::default()
+                .node_timeout(SOON)
+                .key_prefix([]),
+        );
         processes.push((client, set));
     }
     let crowd = Crowd::start(&processes, 2, &steady());

@@ -5,5 +5,5 @@ mod failover;
 mod fixture;
 mod forgotten;
 mod load;
-mod lookout;
 mod tls;
+mod tracking;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::testing::{Outcome, TestLocks};
 use redlock_runtime::{LockError, lock, redlock};
 
@@ -139,19 +139,22 @@ async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
     locks.lose("work");
     let error = work.await.unwrap().unwrap_err();
     assert!(
-        matches!(error.kind(), LockErrorKind::Lost(Over::Taken)),
+        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Taken)),
         "{error}"
     );
     let [work] = &locks.acquisitions_of("work")[..] else {
         panic!();
     };
-    assert!(matches!(work.outcome, Outcome::Lost(Over::Taken)), "{work}");
+    assert!(
+        matches!(work.outcome, Outcome::Lost(LeaseEnd::Taken)),
+        "{work}"
+    );
     locks.assert_free("work");
 
     locks.assert_held("bare");
     locks.lose("bare");
     locks.assert_free("bare");
-    assert_eq!(lease.lost().await, Over::Taken);
+    assert_eq!(lease.lost().await, LeaseEnd::Taken);
     assert!(lease.validity().is_zero());
 }
 
@@ -173,7 +176,7 @@ async fn nodes_that_forget_everything_end_all_leases() {
     locks.lose_all();
     let error = work.await.unwrap().unwrap_err();
     assert!(
-        matches!(error.kind(), LockErrorKind::Lost(Over::Forgotten)),
+        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Forgotten)),
         "{error}"
     );
     locks.assert_all_free();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::testing::{Outcome, TestLocks};
 use redlock_runtime::{LockError, lock, redlock};
 use tokio::time::{Instant, advance, sleep};
@@ -33,7 +33,7 @@ async fn tries() -> Result<(), LockError> {
 }
 
 fn is_expired(error: &LockError) -> bool {
-    matches!(error.kind(), LockErrorKind::Lost(Over::Expired))
+    matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Expired))
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +47,7 @@ async fn a_lease_expires_when_the_clock_is_advanced() {
     advance(MINUTE / 2).await;
     assert!(lease.validity().is_zero());
     locks.assert_free("r");
-    assert_eq!(lease.lost().await, Over::Expired);
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
     lock("r")
         .retry_count(0)
         .acquire()
@@ -60,7 +60,7 @@ async fn a_lease_expires_when_the_clock_is_advanced() {
         panic!("{:?}", locks.acquisitions());
     };
     assert!(
-        matches!(ours.outcome, Outcome::Lost(Over::Expired)),
+        matches!(ours.outcome, Outcome::Lost(LeaseEnd::Expired)),
         "{ours}"
     );
 }

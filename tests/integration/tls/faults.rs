@@ -23,7 +23,12 @@ async fn a_frozen_minority_is_not_waited_for() {
     let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
     let set = connect(nodes.urls(), &trusting(&authority)).await;
     let io = IoThread::start().unwrap();
-    let client = Client::with_settings(io.environment(), LONG, []);
+    let client = Client::with_settings(
+        io.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(LONG)
+            .key_prefix([]),
+    );
     nodes[1].freeze();
     let request = Request {
         // A node is never waited for longer than a quarter of this.
@@ -112,7 +117,12 @@ async fn requests_that_the_socket_does_not_take_at_once_are_all_served() {
         server.freeze();
         // So much takes its time on a slow machine; none of it is late before a test would hang.
         let io = IoThread::start().unwrap();
-        let client = Client::with_settings(io.environment(), SOON * 5, []);
+        let client = Client::with_settings(
+            io.environment(),
+            redlock_core::Settings::default()
+                .node_timeout(SOON * 5)
+                .key_prefix([]),
+        );
         let mut calls: Vec<_> = (0..CALLERS)
             .map(|caller| {
                 let part = |n: usize| format!("{caller}/{n}/{}", "x".repeat(1000));

@@ -16,7 +16,12 @@ static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thr
 
 /// A client whose node timeout is no part of the test.
 pub(crate) fn client() -> Client {
-    Client::with_settings(IO.environment(), SOON, [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 pub(crate) fn once(resource: &str) -> Request {

@@ -2,7 +2,7 @@
 //! before the lease is over that it stands for.
 
 use redlock_model::exclusion::{
-    Exclusion, Extension, Guard, Network, Owner, Promise, Restoring, landmark as reached,
+    Exclusion, Extension, Network, Owner, Promise, RestartCheck, Restoring, landmark as reached,
 };
 use redlock_model::verdict::holds;
 
@@ -26,8 +26,8 @@ fn an_extended_lease_excludes_although_keys_that_it_did_not_reach_expire() {
 }
 
 #[test]
-fn nodes_that_restart_empty_do_not_matter_under_the_guard() {
-    let landmarks = BASE | reached::EXTENDED | reached::GUARDED;
+fn nodes_that_restart_empty_do_not_matter_under_the_restart_check() {
+    let landmarks = BASE | reached::EXTENDED | reached::CHECKED;
     let restarts = 1;
     holds(
         &Exclusion {
@@ -74,18 +74,18 @@ fn restoring_keys_does_not_let_two_in() {
 }
 
 #[test]
-fn restoring_keys_is_safe_where_the_restart_guard_holds_it_back_too() {
+fn restoring_keys_is_safe_where_the_restart_restart_check_holds_it_back_too() {
     let restoring = Restoring::Freely;
-    let landmarks = BASE | reached::EXTENDED | reached::RESTORED | reached::GUARDED;
-    let guarded = Exclusion {
+    let landmarks = BASE | reached::EXTENDED | reached::RESTORED | reached::CHECKED;
+    let checked = Exclusion {
         restoring,
-        guard: Guard::On,
+        restart_check: RestartCheck::On,
         ..TWO
     };
     let model = Exclusion {
         rounds: 2,
         restarts: 2,
-        ..guarded
+        ..checked
     };
     holds(&model, 400_000, landmarks | reached::RESTS_ON_LATE_KEY);
     let three = Exclusion {

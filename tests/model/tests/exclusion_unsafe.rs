@@ -1,8 +1,8 @@
 //! Each rule of the quorum left out, and what happens then: a shortest counterexample.
 
 use redlock_model::exclusion::{
-    Counting, Decision, Exclusion, Extension, Guard, Network, Owner, Promise, Quorum, Release,
-    Restoring,
+    Counting, Decision, Exclusion, Extension, Network, Owner, Promise, Quorum, Release,
+    RestartCheck, Restoring,
 };
 use redlock_model::verdict::breaks;
 
@@ -70,10 +70,10 @@ fn an_extension_by_set_takes_what_another_was_granted() {
 
 #[test]
 fn a_node_that_restarted_empty_must_not_vote_at_once() {
-    let guard = Guard::Off;
+    let restart_check = RestartCheck::Off;
     breaks(
         &Exclusion {
-            guard,
+            restart_check,
             restarts: 1,
             ..TWO
         },
@@ -86,7 +86,7 @@ fn a_node_that_restarted_empty_must_not_vote_at_once() {
 #[test]
 fn a_key_restored_at_a_node_that_must_not_vote_yet_lets_two_in() {
     let model = Exclusion {
-        guard: Guard::OnForAcquisitions,
+        restart_check: RestartCheck::OnForAcquisitions,
         restoring: Restoring::Freely,
         rounds: 2,
         restarts: 1,

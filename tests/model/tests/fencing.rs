@@ -102,7 +102,7 @@ fn right_clocks_make_up_for_lost_counters_between_two_attempts() {
 }
 
 #[test]
-fn right_clocks_and_the_restart_guard_make_up_for_lost_counters() {
+fn right_clocks_and_the_restart_restart_check_make_up_for_lost_counters() {
     let model = Fencing {
         counters: Counters::LostAndGuarded,
         hints: Hints::Clock(8),
@@ -112,7 +112,7 @@ fn right_clocks_and_the_restart_guard_make_up_for_lost_counters() {
     holds(&model, 6_500_000, THREE_LEASES);
 }
 
-/// One node sees each attempt once. Its guard is off by default.
+/// One node sees each attempt once. Its restart check is off by default.
 #[test]
 fn right_clocks_make_up_for_the_lost_counter_of_a_single_node() {
     let model = Fencing {

@@ -73,9 +73,9 @@ fn a_node_that_forgets_its_counter_gives_a_token_again() {
     breaks(&Fencing { counters, ..TWO }, 9);
 }
 
-/// The guard keeps old attempts out, not old numbers: without a hint the counter begins at 1.
+/// The restart check keeps old attempts out, not old numbers: without a hint the counter begins at 1.
 #[test]
-fn the_restart_guard_alone_does_not_replace_a_counter() {
+fn the_restart_restart_check_alone_does_not_replace_a_counter() {
     let model = Fencing {
         counters: Counters::LostAndGuarded,
         promise: Promise::StartOrder,
@@ -86,7 +86,7 @@ fn the_restart_guard_alone_does_not_replace_a_counter() {
 
 /// Where attempts overlap, an early one may be counted on from a late one's hint, however far apart
 /// hints are: C leaves 24, and A is answered 25. If another node then loses its counter and votes at
-/// once, C may leave 24 there too, and B is answered 25. So hints need the guard.
+/// once, C may leave 24 there too, and B is answered 25. So hints need the restart check.
 #[test]
 fn hints_alone_do_not_replace_a_counter_where_attempts_overlap() {
     let model = Fencing::<3, 3> {

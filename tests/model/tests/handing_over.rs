@@ -2,7 +2,8 @@
 //! what happens with each rule of that left out.
 
 use redlock_model::exclusion::{
-    Counting, Exclusion, Guard, Handing, Keys, Network, Promise, Restoring, landmark as reached,
+    Counting, Exclusion, Handing, Keys, Network, Promise, RestartCheck, Restoring,
+    landmark as reached,
 };
 use redlock_model::verdict::{breaks, holds};
 
@@ -30,8 +31,8 @@ fn one_lease_at_a_time_though_it_is_handed_over() {
 }
 
 #[test]
-fn nodes_that_restart_empty_do_not_matter_under_the_guard() {
-    let landmarks = BASE | reached::GUARDED;
+fn nodes_that_restart_empty_do_not_matter_under_the_restart_check() {
+    let landmarks = BASE | reached::CHECKED;
     let restarts = 1;
     holds(&Exclusion { restarts, ..THREE }, 190_000, landmarks);
     let (rounds, restarts) = (2, 2);
@@ -60,7 +61,7 @@ fn keys_that_are_put_back_late_do_not_matter() {
         restarts: 1,
         ..TWO
     };
-    holds(&model, 45_000, landmarks | reached::GUARDED);
+    holds(&model, 45_000, landmarks | reached::CHECKED);
 }
 
 #[test]
@@ -143,10 +144,10 @@ fn a_lease_that_is_over_cannot_be_taken_over() {
 
 #[test]
 fn a_node_that_must_not_vote_yet_must_not_grant_a_successor() {
-    let guard = Guard::OnButForSuccessors;
+    let restart_check = RestartCheck::OnButForSuccessors;
     breaks(
         &Exclusion {
-            guard,
+            restart_check,
             restarts: 1,
             ..THREE
         },

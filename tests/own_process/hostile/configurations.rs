@@ -16,7 +16,7 @@ const KEYS: [(&str, &[&str]); 8] = [
     (
         "",
         &[
-            "restart_guard",
+            "restart_check",
             "default_pools",
             "key_prefix",
             "max_ttl",

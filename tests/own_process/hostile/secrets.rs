@@ -1,6 +1,6 @@
 //! Passwords and owner tokens, on real servers, in everything that can be shown.
 
-use redlock_runtime::config::RestartGuard;
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::registry::sites;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
@@ -41,7 +41,7 @@ async fn a_password_of_every_character_logs_in_and_never_shows() {
             .pool("a", &*url)
             .node_timeout(SOON)
             .connect_timeout(SOON)
-            .restart_guard(RestartGuard::Off);
+            .restart_check(RestartCheck::Off);
         let mut shown = vec![format!("{config:?}")];
         let redlock = Redlock::start(config).await.unwrap();
         let registry = redlock.registry().clone();

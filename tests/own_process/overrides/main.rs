@@ -6,7 +6,7 @@ mod shop;
 
 use std::time::Duration;
 
-use redlock_runtime::config::{RestartGuard, SiteConfig};
+use redlock_runtime::config::{RestartCheck, SiteConfig};
 use redlock_runtime::parameters::{LockOptions, OnCancel, OnLost, Wait};
 use redlock_runtime::{Config, Redlock, init, lock};
 use redlock_tests::{Nodes, eventually};
@@ -20,13 +20,13 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// `a`, `b`, `c` as pools, all of which vote on a busy machine too. The guard would keep a node away
-/// that was slow while its set was new. Its markers would be among the keys that are set.
+/// `a`, `b`, `c` as pools, all of which vote on a busy machine too. The restart check would keep a
+/// node away that was slow while its set was new. Its markers would be among the keys that are set.
 fn config(nodes: &Nodes) -> Config {
     let config = Config::new()
         .node_timeout(SOON)
         .connect_timeout(SOON)
-        .restart_guard(RestartGuard::Off);
+        .restart_check(RestartCheck::Off);
     let urls = nodes.urls().into_iter().zip('a'..);
     urls.fold(config, |config, (url, name)| config.pool(name, url))
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use redlock_runtime::config::RestartGuard;
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock};
@@ -22,7 +22,7 @@ pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes,
     start_as(["a", "b", "c"], change).await
 }
 
-/// Three nodes as pools of these names, all of which vote. The guard would keep one away that was
+/// Three nodes as pools of these names, all of which vote. The restart check would keep one away that was
 /// slow while the set was new.
 pub(crate) async fn start_as(
     names: [&str; 3],
@@ -32,7 +32,7 @@ pub(crate) async fn start_as(
     let config = Config::new()
         .node_timeout(SOON)
         .connect_timeout(SOON)
-        .restart_guard(RestartGuard::Off);
+        .restart_check(RestartCheck::Off);
     let pools = nodes.urls().into_iter().zip(names);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(change(config)).await;

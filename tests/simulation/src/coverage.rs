@@ -100,7 +100,7 @@ counts! {
     /// Leases dropped without waiting.
     dropped,
     /// Leases left to their ttl.
-    abandoned,
+    left_to_expire,
     /// Releases repeated on a new connection.
     owed,
     /// Operations that a node answered with an error.

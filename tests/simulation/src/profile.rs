@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::Handover;
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 
 use crate::network::Weather;
 use crate::random::Random;
@@ -18,7 +18,7 @@ pub enum Profile {
     /// clients stand still, wall clocks are off and jump. All clocks run apart as far as the drift
     /// allows.
     Faulty,
-    /// The same, and nodes restart without their data, or with older data, under the restart guard.
+    /// The same, and nodes restart without their data, or with older data, under the restart check.
     Forgetful,
     /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are
     /// stepped, and locks are deleted by hand. No timed lock can exclude anybody then; fencing
@@ -29,9 +29,9 @@ pub enum Profile {
     /// counters expire; then everybody comes again. All want fencing tokens.
     Misset,
     /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes run faster than
-    /// the drift allows, from before the first lock on: the guard has to keep them from voting. Or the
-    /// clock of one client runs slower than the drift allows. Then its leases last too long and nobody is
-    /// excluded, but no node may be closed to it.
+    /// the drift allows, from before the first lock on: the restart check has to keep them from
+    /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
+    /// too long and nobody is excluded, but no node may be closed to it.
     Slewed,
 }
 
@@ -115,7 +115,7 @@ pub struct Settings {
     /// Operations in flight that a node takes.
     pub most_in_flight: usize,
     /// What is done about nodes that may have forgotten locks.
-    pub guard: RestartGuard,
+    pub restart_check: RestartCheck,
     /// Restarted nodes are trusted to have their data.
     pub trusts_disks: bool,
     /// Nodes that stay down after all faults are over; a minority.
@@ -211,15 +211,15 @@ impl Settings {
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
-        let is_guarded = random.below(2) == 0 || profile == Profile::Misset;
-        let (guard, trusts_disks) = match profile {
-            Profile::Forgetful if is_guarded => (RestartGuard::Strict, false),
-            Profile::Forgetful => (RestartGuard::Standard, false),
-            Profile::Slewed => (RestartGuard::Standard, is_guarded),
-            // To a guard, clocks of any speed look like clocks that step all the time.
-            Profile::Wild => (RestartGuard::Off, false),
-            _ if is_guarded => (RestartGuard::Standard, true),
-            _ => (RestartGuard::Off, false),
+        let is_checked = random.below(2) == 0 || profile == Profile::Misset;
+        let (restart_check, trusts_disks) = match profile {
+            Profile::Forgetful if is_checked => (RestartCheck::Strict, false),
+            Profile::Forgetful => (RestartCheck::Standard, false),
+            Profile::Slewed => (RestartCheck::Standard, is_checked),
+            // To a restart check, clocks of any speed look like clocks that step all the time.
+            Profile::Wild => (RestartCheck::Off, false),
+            _ if is_checked => (RestartCheck::Standard, true),
+            _ => (RestartCheck::Off, false),
         };
         let crowd = Crowd::draw(profile, random);
         let is_crowded = crowd.alike > 0;
@@ -236,7 +236,7 @@ impl Settings {
             misset_by,
             fast,
             slew,
-            guard,
+            restart_check,
             trusts_disks,
             nodes,
             clients: random.index(3) + 2,
@@ -300,10 +300,10 @@ impl Settings {
         if is_slow { self.slew } else { 0 }
     }
 
-    /// How far a right clock of a node is off, in µs. A guard compares those of the nodes: where they
-    /// are further apart than a hint may be, they have no say in fenced locks.
+    /// How far a right clock of a node is off, in µs. A restart check compares those of the nodes:
+    /// where they are further apart than a hint may be, they have no say in fenced locks.
     pub fn error_of_nodes(&self) -> i64 {
-        let most = if self.guard == RestartGuard::Off {
+        let most = if self.restart_check == RestartCheck::Off {
             i64::MAX
         } else {
             900_000

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use redlock_core::guard::{Fleet, RestartGuard, Sentry, SentryOptions};
+use redlock_core::restart_check::{CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck};
 use redlock_core::{COUNTER_IDLE, Node, NodeSet, NodeStatus};
 
 use crate::client::SimulatedClient;
@@ -147,17 +147,17 @@ fn connect(
     settings: &Settings,
     clock: &Arc<SkewedClock>,
 ) -> Vec<Arc<Link>> {
-    let fleet = Fleet::new(settings.guard, settings.max_ttl, settings.nodes);
-    let fleet = Arc::new(fleet);
+    let checked_set = CheckedSet::new(settings.restart_check, settings.max_ttl, settings.nodes);
+    let checked_set = Arc::new(checked_set);
     let links: Vec<_> = (servers.iter())
         .map(|server| {
-            let mut options = SentryOptions::default();
+            let mut options = NodeCheckOptions::default();
             options.trust_aof = settings.trusts_disks;
             let name = format!("n{}", server.seat);
-            let sentry = Sentry::new(Arc::clone(&fleet), name, options);
-            let sentry = (settings.guard != RestartGuard::Off).then_some(sentry);
+            let node_check = NodeCheck::new(Arc::clone(&checked_set), name, options);
+            let node_check = (settings.restart_check != RestartCheck::Off).then_some(node_check);
             let (around, server) = (around.clone(), Arc::clone(server));
-            Link::new(around, id, server, settings, clock, sentry)
+            Link::new(around, id, server, settings, clock, node_check)
         })
         .collect();
     for link in &links {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redlock_core::guard::marker_key;
+use redlock_core::restart_check::marker_key;
 use redlock_core::{
-    Answer, Clock as _, MemoryNode, Moment, NodeError, Operation, Remaining, Resource, Sighting,
+    Answer, Clock as _, KeyReport, MemoryNode, Moment, NodeError, Operation, Remaining, Resource,
     Want,
 };
 
@@ -58,7 +58,7 @@ pub(crate) trait Listener: Send {
     /// Whether the client wants to hear more.
     fn is_wanted(&self) -> bool;
     /// Tells it what the server sees.
-    fn tell(&self, sighting: Sighting);
+    fn tell(&self, key_report: KeyReport);
 }
 
 /// Longer than any run.
@@ -222,7 +222,7 @@ impl Server {
         self.starts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Serves the guard: one atomic step.
+    /// Serves the restart check: one atomic step.
     pub fn check(&self, write: Option<Write>) -> Marked {
         let (memory, key) = (self.memory(), marker_key(b""));
         let time = self.clock.wall();
@@ -241,7 +241,7 @@ impl Server {
     /// Tells somebody what is at `keys`, now and whenever that changes.
     pub(crate) fn look_out(&self, keys: Resource, listener: Box<dyn Listener>) {
         let told = self.gone_at(&keys);
-        listener.tell(self.sighting(told));
+        listener.tell(self.key_report(told));
         self.lock().lookouts.push(Lookout {
             keys,
             told,
@@ -262,7 +262,7 @@ impl Server {
         for lookout in &mut lookouts {
             let now = self.gone_at(&lookout.keys);
             if std::mem::replace(&mut lookout.told, now) != now {
-                lookout.listener.tell(self.sighting(now));
+                lookout.listener.tell(self.key_report(now));
             }
         }
         self.lock().lookouts = lookouts;
@@ -275,9 +275,9 @@ impl Server {
         left.map(|left| now.saturating_add(left))
     }
 
-    fn sighting(&self, gone_at: Option<Moment>) -> Sighting {
-        gone_at.map_or(Sighting::Free, |at| {
-            Sighting::Held(Remaining::Expires(at.saturating_since(self.clock.now())))
+    fn key_report(&self, gone_at: Option<Moment>) -> KeyReport {
+        gone_at.map_or(KeyReport::Free, |at| {
+            KeyReport::Held(Remaining::Expires(at.saturating_since(self.clock.now())))
         })
     }
 

@@ -1,5 +1,5 @@
-//! The restart guard on a simulated connection: core's [`Sentry`](redlock_core::guard::Sentry),
-//! fed with what the server answers.
+//! The restart check on a simulated connection: core's
+//! [`NodeCheck`](redlock_core::restart_check::NodeCheck), fed with what the server answers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
@@ -7,7 +7,7 @@ use std::task::Wake;
 use std::time::Duration;
 
 use redlock_core::Clock as _;
-use redlock_core::guard::{Action, Check};
+use redlock_core::restart_check::{Action, CheckAnswer};
 
 use crate::link::{Gate, Link};
 use crate::server::{Marked, Write};
@@ -35,16 +35,16 @@ impl Link {
     }
 
     pub(crate) fn unreachable(&self) {
-        if let Some(sentry) = &self.sentry {
-            let mut sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
-            sentry.unreachable();
+        if let Some(node_check) = &self.node_check {
+            let mut node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            node_check.unreachable();
         }
     }
 
     /// The server has answered.
     pub(crate) fn judge(&self, wire: &Arc<Wire>, marked: &Marked) {
         wire.checked();
-        let Some(sentry) = &self.sentry else {
+        let Some(node_check) = &self.node_check else {
             self.open(wire, Gate::Voting);
             return;
         };
@@ -55,8 +55,8 @@ impl Link {
         self.clock_ahead.store(ahead, Ordering::Relaxed);
         let run_id = format!("run{}of{}", wire.start, self.server.seat);
         let verdict = {
-            let mut sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
-            sentry.check(&Check {
+            let mut node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            node_check.check(&CheckAnswer {
                 run_id: Some(&run_id),
                 marker: marked.marker.as_deref(),
                 time: marked.time,
@@ -122,9 +122,9 @@ impl Link {
 
     /// Has the fleet's doubts wake this link.
     pub(crate) fn heed_doubts(&self, me: &Weak<Self>) {
-        if let Some(sentry) = &self.sentry {
-            let sentry = sentry.lock().unwrap_or_else(PoisonError::into_inner);
-            sentry.wake_on_doubt(Arc::new(Doubts(Weak::clone(me))).into());
+        if let Some(node_check) = &self.node_check {
+            let node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            node_check.wake_on_doubt(Arc::new(Doubts(Weak::clone(me))).into());
         }
     }
 

@@ -13,7 +13,7 @@ use crate::server::{Marked, Write};
 /// What a client sends.
 pub(crate) enum Request {
     Operation(Arc<Operation>),
-    /// The guard's question for the node's time and marker, and perhaps a marker to write.
+    /// The restart check's question for the node's time and marker, and perhaps a marker to write.
     Check(Option<Write>),
 }
 

@@ -57,7 +57,7 @@ const USUAL: [&str; 23] = [
     "extended",
     "released",
     "dropped",
-    "abandoned",
+    "left_to_expire",
     "probed",
     // Callers of one process that want the same lock.
     "queued",

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::plan::LONGEST_TTL;
 
-/// How long the library's guard keeps a node away that may have forgotten locks: `max_ttl`, and less
-/// than this for clocks.
+/// How long the library's restart check keeps a node away that may have forgotten locks: `max_ttl`,
+/// and less than this for clocks.
 const QUARANTINE: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(1));
 
 /// How long a node that came back empty may take until a client has marked it.
@@ -31,7 +31,7 @@ pub(crate) enum NodeFault {
     Freeze,
     /// `SIGKILL`, and a start with its file of every change.
     RestartKept,
-    /// `SIGKILL`, and a start without it. Without the library's guard this breaks exclusion, even
+    /// `SIGKILL`, and a start without it. Without the library's restart check this breaks exclusion, even
     /// where it happens to one node: a holder may have a bare majority, and the forgetful node then
     /// votes for someone else.
     RestartEmpty,

@@ -92,8 +92,8 @@ pub(crate) fn trouble_nodes(
     };
     let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
     let deck = Arc::new(Mutex::new(deck));
-    let is_guarded = options.sabotage != Some(Sabotage::Amnesia);
-    // Of one node at a time: where a majority forgets at once, the guard cannot know of a lock.
+    let is_checked = options.sabotage != Some(Sabotage::Amnesia);
+    // Of one node at a time: where a majority forgets at once, the restart check cannot know of a lock.
     let amnesia = Arc::new(tokio::sync::Mutex::new(()));
     let mut injectors = JoinSet::new();
     for seat in 0..cluster.nodes.len() {
@@ -108,14 +108,14 @@ pub(crate) fn trouble_nodes(
                     () = sleep(pause) => {}
                     () = stop(stopped.clone()) => return,
                 }
-                let may_forget = !is_guarded || !is_trusted(seat);
+                let may_forget = !is_checked || !is_trusted(seat);
                 let fits = |fault: &NodeFault| may_forget || *fault != NodeFault::RestartEmpty;
                 let fault = {
                     let mut deck = deck.lock().unwrap_or_else(PoisonError::into_inner);
                     deck.deal_one(fits)
                 };
                 let mut alone = None;
-                if fault == NodeFault::RestartEmpty && is_guarded {
+                if fault == NodeFault::RestartEmpty && is_checked {
                     tokio::select! {
                         turn = Arc::clone(&amnesia).lock_owned() => alone = Some(turn),
                         () = stop(stopped.clone()) => return,

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_runtime::LeaseHandle;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 
 use crate::clock::{Moment, nanos, now};
 use crate::event::{Enter, Event, How, LeaseId, Longer};
@@ -106,10 +106,10 @@ impl Grip {
         };
         match pin!(lease.lost()).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => How::Valid,
-            Poll::Ready(Over::Expired) => How::Expired,
-            Poll::Ready(Over::Taken) => How::Taken,
-            Poll::Ready(Over::Revoked) => How::Revoked,
-            Poll::Ready(Over::Released) => How::Released,
+            Poll::Ready(LeaseEnd::Expired) => How::Expired,
+            Poll::Ready(LeaseEnd::Taken) => How::Taken,
+            Poll::Ready(LeaseEnd::Revoked) => How::Revoked,
+            Poll::Ready(LeaseEnd::Released) => How::Released,
             Poll::Ready(_) => How::Forgotten,
         }
     }

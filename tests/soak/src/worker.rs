@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use redlock_runtime::Config;
-use redlock_runtime::config::RestartGuard;
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::parameters::LockOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -135,14 +135,14 @@ fn config(orders: &Orders) -> Config {
     let mut config = Config::new()
         .max_ttl(longest)
         .defaults(LockOptions::new().ttl(longest));
-    let is_guarded = orders.sabotage != Some(Sabotage::Amnesia);
-    if !is_guarded {
-        config = config.restart_guard(RestartGuard::Off);
+    let is_checked = orders.sabotage != Some(Sabotage::Amnesia);
+    if !is_checked {
+        config = config.restart_check(RestartCheck::Off);
     }
     for (seat, url) in orders.urls.iter().enumerate() {
         let pool = format!("node{seat}");
         config = config.pool(&pool, url);
-        if is_guarded && is_trusted(seat) {
+        if is_checked && is_trusted(seat) {
             config = config.trust_aof(&pool);
         }
     }

@@ -30,7 +30,7 @@ mod hostile {
     pub struct Some;
     pub struct None;
     pub struct Call;
-    pub struct Held;
+    pub struct Slot;
     pub struct Lease;
     pub struct LockError;
     pub struct Resource;
@@ -69,7 +69,7 @@ mod hostile {
         name = "hostile",
     )]
     async fn f(id: u8, pair: (u8, u8)) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-        let _ = (Result, Option, Ok, Err, Some, None, Call, Held, Lease, LockError, Resource);
+        let _ = (Result, Option, Ok, Err, Some, None, Call, Slot, Lease, LockError, Resource);
         let _ = (Registration, Site, SITE, Duration, Future, Pin, Box, String, Vec, lease);
         ::core::result::Result::Ok(id + pair.1)
     }
@@ -81,14 +81,14 @@ mod globbed {
 
     #[::redlock_runtime::redlock(resource = "a:{id}", ttl = "5s", guard = lease)]
     async fn f(id: u8) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-        let _ = (Result, Some, Held, lease);
+        let _ = (Result, Some, Slot, lease);
         ::core::result::Result::Ok(id)
     }
 
     async fn around() {
         #[::redlock_runtime::redlock(resource = "a:{id}", guard = lease)]
         async fn inside(id: u8) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-            let _ = (Result, Some, Held, lease);
+            let _ = (Result, Some, Slot, lease);
             ::core::result::Result::Ok(id)
         }
         let _ = inside(1).await;

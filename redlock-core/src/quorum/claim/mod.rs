@@ -15,7 +15,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet};
 use acquisition::Acquisition;
 
-use super::extension_proof::{Electorate, Finding, Possession};
+use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::fencing::Hint;
 use super::majority;
 use super::round::{Goal, MOST_NODES, Round, bit, seats_in};
@@ -31,12 +31,12 @@ pub(crate) struct Claim {
     counters: Option<Box<Resource>>,
     /// The longest time in ms that any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<ClaimState>,
 }
 
-struct State {
+struct ClaimState {
     acquisition: Acquisition,
-    ending: Option<Ending>,
+    ending: Option<ClaimEnd>,
     /// How many callers are just sending an extension. The last of them repeats what the keys are to
     /// live yet, where that went out meanwhile: an extension behind it would undo it.
     extending: u32,
@@ -50,7 +50,7 @@ struct State {
     /// A refusal named our own token: another process draws what this one draws.
     is_doubled: bool,
     /// Which nodes an extension may count.
-    possession: Possession,
+    extension_proof: ExtensionProof,
     /// The last round in which a majority proved that the lock is ours, and the seats that counted
     /// in it: an extension, where there was one since the acquisition.
     proof: Option<(Arc<Round>, u64)>,
@@ -64,16 +64,16 @@ fn anothers_perhaps() -> NodeError {
 /// An extension that was sent.
 pub(crate) struct Extension {
     pub(crate) round: Arc<Round>,
-    electorate: Electorate,
+    voters: Voters,
 }
 
 /// How a claim ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum ClaimEnd {
     /// The release was sent.
     Released,
     /// The keys are left to their ttl, or were given a shorter one.
-    Abandoned,
+    LeftToExpire,
 }
 
 impl Claim {
@@ -86,7 +86,7 @@ impl Claim {
     /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
     /// the fencing counters, and the least that they should stand at. The keys of `predecessor`, a claim
     /// that is over, give way.
-    pub(crate) fn stake(
+    pub(crate) fn acquire(
         nodes: &NodeSet,
         keys: Resource,
         token: OwnerToken,
@@ -118,7 +118,7 @@ impl Claim {
             token,
             counters: counters.map(Box::new),
             longest_ttl: AtomicU64::new(millis(ttl)),
-            state: Mutex::new(State {
+            state: Mutex::new(ClaimState {
                 acquisition: Acquisition::Open(Arc::clone(&acquisition)),
                 ending: None,
                 extending: 0,
@@ -126,7 +126,7 @@ impl Claim {
                 restoring: 0,
                 restored: 0,
                 is_doubled: false,
-                possession: Possession::default(),
+                extension_proof: ExtensionProof::default(),
                 proof: None,
             }),
         };
@@ -146,14 +146,14 @@ impl Claim {
     /// Sends an extension to all nodes.
     pub(crate) fn extend(&self, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
-        let electorate = {
+        let voters = {
             let mut state = self.lock();
             let acquisition = state.acquisition.seats();
             state.extending += 1;
-            state.possession.electorate(acquisition)
+            state.extension_proof.voters(acquisition)
         };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
-        let goal = Goal::MajorityOf(electorate.firm);
+        let goal = Goal::MajorityOf(voters.continuous);
         let round = Round::start(&self.nodes, &operation, goal, |_| true);
         let undone = {
             let mut state = self.lock();
@@ -164,25 +164,25 @@ impl Claim {
             let ttl = Duration::from_millis(ms.get());
             self.send_end(Want::Shorten { ttl }, Goal::All, 0);
         }
-        Extension { round, electorate }
+        Extension { round, voters }
     }
 
     /// What an extension's votes come to.
-    pub(crate) fn judge(&self, extension: &Extension) -> Finding {
+    pub(crate) fn judge(&self, extension: &Extension) -> ProofState {
         let round = &extension.round;
         let granted = round.vouching_seats(&self.nodes);
-        let electorate = extension.electorate;
+        let voters = extension.voters;
         let mut state = self.lock();
         let acquisition = state.acquisition.seats();
-        let possession = &mut state.possession;
-        let (finding, counted) =
-            possession.judge(acquisition, electorate, self.nodes.len(), round, granted);
-        if finding == Finding::Proved {
+        let extension_proof = &mut state.extension_proof;
+        let (outcome, counted) =
+            extension_proof.judge(acquisition, voters, self.nodes.len(), round, granted);
+        if outcome == ProofState::Proved {
             state.proof = Some((Arc::clone(round), counted));
             state.is_doubled |= state.acquisition.names(&self.token);
             state.acquisition.settle();
         }
-        finding
+        outcome
     }
 
     /// Puts the keys back where `extension` found them gone: the node restarted, or was not there
@@ -194,12 +194,12 @@ impl Claim {
             let mut state = self.lock();
             let proof = &extension.round;
             let seats = state
-                .possession
+                .extension_proof
                 .restorable(state.acquisition.seats(), proof);
             if state.ending.is_some() || seats == 0 {
                 return;
             }
-            state.possession.restored(Arc::clone(&round), seats);
+            state.extension_proof.restored(Arc::clone(&round), seats);
             state.restoring += 1;
             state.restored |= seats;
             seats
@@ -210,7 +210,7 @@ impl Claim {
         let is_late = {
             let mut state = self.lock();
             state.restoring -= 1;
-            state.ending == Some(Ending::Released) && state.restoring == 0
+            state.ending == Some(ClaimEnd::Released) && state.restoring == 0
         };
         if is_late {
             self.send_release();
@@ -240,12 +240,12 @@ impl Claim {
     /// Sends the release to every node that the acquisition may have reached, whatever it
     /// answered, behind it on the same connection. Only the first call sends anything.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
-        self.end(Ending::Released).then(|| self.send_release())
+        self.end(ClaimEnd::Released).then(|| self.send_release())
     }
 
     /// The same on all nodes but `superseded`, where other keys have taken the place of these.
     pub(crate) fn release_beyond(&self, superseded: u64) {
-        if !self.end(Ending::Released) {
+        if !self.end(ClaimEnd::Released) {
             return;
         }
         let everywhere = if self.nodes.len() < MOST_NODES {
@@ -269,15 +269,15 @@ impl Claim {
     /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
     /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
-        self.end(Ending::Abandoned).then(|| {
+        self.end(ClaimEnd::LeftToExpire).then(|| {
             self.lock().shortened = NonZeroU64::new(millis(ttl));
             self.send_end(Want::Shorten { ttl }, Goal::Majority, 0)
         })
     }
 
     /// Leaves the keys to their ttl: nothing is sent, now or later.
-    pub(crate) fn abandon(&self) {
-        self.end(Ending::Abandoned);
+    pub(crate) fn leave_to_expire(&self) {
+        self.end(ClaimEnd::LeftToExpire);
     }
 
     /// From here on the acquisition goes to no other server of a Redis Cluster: what undoes it, or
@@ -287,7 +287,7 @@ impl Claim {
     }
 
     /// Whether it had not ended before.
-    fn end(&self, ending: Ending) -> bool {
+    fn end(&self, ending: ClaimEnd) -> bool {
         let mut state = self.lock();
         state.acquisition.retract();
         let is_first = state.ending.is_none();
@@ -349,7 +349,7 @@ impl Claim {
         Operation::new(self.keys.clone(), self.token.clone(), want).with_counters(counters)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClaimState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,7 +23,7 @@ pub(crate) enum Goal {
     /// A majority granted, or no longer can.
     Majority,
     /// No majority can, and it is certain that someone else holds the lock; or everybody answered.
-    Verdict,
+    Contention,
     /// A majority is known not to hold our key.
     FreeOfUs,
     /// Everybody answered.
@@ -43,7 +43,9 @@ impl Goal {
         tally.pending() == 0
             || match self {
                 Self::Majority => tally.is_won() || tally.is_out_of_reach(),
-                Self::Verdict => tally.is_won() || tally.is_contended() && tally.is_out_of_reach(),
+                Self::Contention => {
+                    tally.is_won() || tally.is_contended() && tally.is_out_of_reach()
+                }
                 Self::FreeOfUs => tally.is_free_of_us(),
                 Self::All => false,
                 Self::Seats(seats) => seats & !votes.answered() == 0,
@@ -61,21 +63,21 @@ impl Goal {
 ///
 /// It outlives the decision: stragglers go on voting, and whoever cleans up reads what they said.
 pub(crate) struct Round {
-    state: Mutex<State>,
+    state: Mutex<RoundState>,
     /// Until when, and on which clock, a grant is in time; always where there is none.
     in_time: Option<(Arc<dyn Clock>, Moment)>,
     /// See [`Round::retract`].
     is_retracted: AtomicBool,
 }
 
-struct State {
+struct RoundState {
     votes: Votes,
     goal: Goal,
     /// The caller that waits in [`Decided`], to be woken when the goal is met.
     waiting: Option<Waker>,
 }
 
-impl State {
+impl RoundState {
     /// Keeps the waker of the caller. Returns the one that it replaces, to be dropped outside of the
     /// lock.
     fn keep(&mut self, waker: &Waker) -> Option<Waker> {
@@ -111,7 +113,7 @@ impl Round {
         Arc::new(Self {
             in_time,
             is_retracted: AtomicBool::new(false),
-            state: Mutex::new(State {
+            state: Mutex::new(RoundState {
                 votes: Votes::new(nodes),
                 goal,
                 waiting: None,
@@ -307,7 +309,7 @@ impl Round {
         answers
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RoundState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,12 +17,12 @@ use super::tls::{Tls, TlsOptions};
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]
 pub struct RedisAddress {
-    pub(super) place: Place,
+    pub(super) target: Target,
 }
 
 /// What kind of Redis it is.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum Target {
     /// One server.
     Server(Server),
     /// The server that the sentinels name as the master of this name.
@@ -63,13 +63,13 @@ impl RedisAddress {
             None
         };
         let tls = tls.as_ref();
-        let place = match scheme {
+        let target = match scheme {
             "redis" | "rediss" | "redis+unix" | "unix" => {
                 let plain = if tls.is_some() { "redis" } else { scheme };
-                Place::Server(server(url, &format!("{plain}://{rest}"), tls)?)
+                Target::Server(server(url, &format!("{plain}://{rest}"), tls)?)
             }
-            "redis+sentinel" | "rediss+sentinel" => Place::Sentinel(sentinel(url, rest, tls)?),
-            "redis+cluster" | "rediss+cluster" => Place::Cluster(cluster(url, rest, tls)?),
+            "redis+sentinel" | "rediss+sentinel" => Target::Sentinel(sentinel(url, rest, tls)?),
+            "redis+cluster" | "rediss+cluster" => Target::Cluster(cluster(url, rest, tls)?),
             _ => {
                 return Err(Invalid::new(format!(
                     "`{}` is not a node's URL; write redis://host:port, rediss://host:port, \
@@ -79,7 +79,7 @@ impl RedisAddress {
                 )));
             }
         };
-        Ok(Self { place })
+        Ok(Self { target })
     }
 
     /// The same address, where TLS is verified by `options`. All its files are read, so that what
@@ -92,25 +92,25 @@ impl RedisAddress {
         if options == TlsOptions::default() {
             return Ok(self);
         }
-        let mut places: Vec<&mut Option<Arc<Tls>>> = match &mut self.place {
-            Place::Server(server) => vec![&mut server.tls],
-            Place::Sentinel(sentinel) => sentinel
+        let mut tls_fields: Vec<&mut Option<Arc<Tls>>> = match &mut self.target {
+            Target::Server(server) => vec![&mut server.tls],
+            Target::Sentinel(sentinel) => sentinel
                 .sentinels
                 .iter_mut()
                 .map(|server| &mut server.tls)
                 .chain([&mut sentinel.tls])
                 .collect(),
-            Place::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
+            Target::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
         };
-        if places.iter().any(|place| place.is_none()) {
+        if tls_fields.iter().any(|field| field.is_none()) {
             return Err(Invalid::new(
                 "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for TLS, and the URL is \
                  not; write rediss:// for redis://, or leave them out",
             ));
         }
         let tls = Arc::new(Tls::load(options)?);
-        for place in &mut places {
-            **place = Some(Arc::clone(&tls));
+        for field in &mut tls_fields {
+            **field = Some(Arc::clone(&tls));
         }
         Ok(self)
     }
@@ -118,10 +118,10 @@ impl RedisAddress {
     /// Why a connection was not made in time, where more is known than that: a server that speaks no
     /// TLS may take the handshake for the beginning of a command, and wait for the rest.
     pub(super) fn silence(&self) -> &'static str {
-        let tls = match &self.place {
-            Place::Server(server) => server.tls.as_ref(),
-            Place::Sentinel(sentinel) => sentinel.tls.as_ref(),
-            Place::Cluster(seeds) => seeds.first().and_then(|seed| seed.tls.as_ref()),
+        let tls = match &self.target {
+            Target::Server(server) => server.tls.as_ref(),
+            Target::Sentinel(sentinel) => sentinel.tls.as_ref(),
+            Target::Cluster(seeds) => seeds.first().and_then(|seed| seed.tls.as_ref()),
         };
         match tls {
             Some(tls) if tls.is_unanswered() => {
@@ -133,33 +133,33 @@ impl RedisAddress {
 
     /// Whether it is that of a Redis Cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.place, Place::Cluster(_))
+        matches!(self.target, Target::Cluster(_))
     }
 
     /// The address of one server.
     pub(super) fn of_server(server: Server) -> Self {
         Self {
-            place: Place::Server(server),
+            target: Target::Server(server),
         }
     }
 
     /// The server that this address reaches, whatever the user and the database: two pools with
     /// the same one are one node.
     pub fn server(&self) -> String {
-        match &self.place {
-            Place::Server(server) => server.to_string(),
-            Place::Sentinel(Sentinel {
+        match &self.target {
+            Target::Server(server) => server.to_string(),
+            Target::Sentinel(Sentinel {
                 sentinels, master, ..
             }) => {
                 format!("{master} of {}", Listed(sentinels))
             }
-            Place::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
+            Target::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
         }
     }
 
     /// Whether a replica may take the place of the server, which then lacks the newest writes.
     pub fn fails_over(&self) -> bool {
-        !matches!(self.place, Place::Server(_))
+        !matches!(self.target, Target::Server(_))
     }
 }
 

@@ -113,13 +113,13 @@ fn tls_options_reach_every_server_of_an_address() {
     };
     let parse = |url| RedisAddress::parse(url).unwrap().with_tls(options.clone());
     let expected = Some(Arc::new(Tls::load(options.clone()).unwrap()));
-    let servers = match parse("rediss+sentinel://h,i/shop").unwrap().place {
-        Place::Sentinel(Sentinel { sentinels, tls, .. }) if tls == expected => sentinels,
+    let servers = match parse("rediss+sentinel://h,i/shop").unwrap().target {
+        Target::Sentinel(Sentinel { sentinels, tls, .. }) if tls == expected => sentinels,
         _ => panic!("not the master's"),
     };
     assert!(servers.iter().all(|server| server.tls == expected));
-    match parse("rediss+cluster://h,i").unwrap().place {
-        Place::Cluster(seeds) => assert!(seeds.iter().all(|seed| seed.tls == expected)),
+    match parse("rediss+cluster://h,i").unwrap().target {
+        Target::Cluster(seeds) => assert!(seeds.iter().all(|seed| seed.tls == expected)),
         _ => panic!("no cluster"),
     }
 }
@@ -140,7 +140,7 @@ fn a_name_that_no_certificate_is_for_is_refused() {
 #[test]
 fn a_masters_login_is_not_that_of_its_sentinels() {
     let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_user=watch&sentinel_pass=t%20wo";
-    let Place::Sentinel(found) = RedisAddress::parse(url).unwrap().place else {
+    let Target::Sentinel(found) = RedisAddress::parse(url).unwrap().target else {
         panic!("no sentinels");
     };
     assert_eq!(found.master, "shop");

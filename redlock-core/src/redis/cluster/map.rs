@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 3;
 
 /// As one server of the Cluster told it last.
 #[derive(Default)]
-pub(super) struct Map {
+pub(super) struct SlotMap {
     /// By slot, an index into `shards`. Empty before anything is known.
     owners: Box<[u16]>,
     pub(super) shards: Vec<Arc<Shard>>,
@@ -48,7 +48,7 @@ struct Names {
 /// So many addresses of a master are remembered.
 const MOST_ADDRESSES: usize = 4;
 
-impl Map {
+impl SlotMap {
     /// Each master is that of `old` with the same id, or else comes from `shard_at`.
     pub(super) fn of(
         layout: Layout,
@@ -112,7 +112,7 @@ impl Map {
         let has_its_address = |other: &Range| other.master == shard.server;
         let is_free = range.id.is_some() && !layout.ranges.iter().any(has_its_address);
         // The first one was made because the Cluster had just called it so.
-        let is_the_same = shard.link.vitals().connections <= names.connections.max(1)
+        let is_the_same = shard.link.health().connections <= names.connections.max(1)
             && matches!(shard.link.inbox.status(), NodeStatus::Voting);
         (is_free && is_the_same).then(|| {
             let connections = names.connections;
@@ -123,7 +123,7 @@ impl Map {
 
     /// `shard`, which has the address of `range`.
     fn named(&self, range: &Range, layout: &Layout, shard: Arc<Shard>) -> (Arc<Shard>, Names) {
-        let connections = shard.link.vitals().connections;
+        let connections = shard.link.health().connections;
         let before = self
             .names
             .iter()

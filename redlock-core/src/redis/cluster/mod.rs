@@ -3,7 +3,7 @@
 //! Its masters keep disjoint slots, so the master of a key's slot votes for the whole. Each has a
 //! driver of its own; the *map* says which slot is whose. A master answers what it does not have any
 //! more with the way to the one that has (`MOVED`, `ASK`), which is followed; and then, as whenever a
-//! master is in trouble, the *scout* learns the map anew.
+//! master is in trouble, the *topology refresh* learns the map anew.
 //!
 //! ARCHITECTURE.md says why a release still comes behind the acquisition that it undoes.
 
@@ -24,15 +24,15 @@ use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::operation::{Operation, SharedOperation, Want};
 use crate::node::watch::Watch;
-use crate::node::{Answer, NodeError, NodeStatus, NodeVitals, Reply};
+use crate::node::{Answer, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Server};
 use super::connection::errors::not_connected;
 use super::options::RedisOptions;
 use super::server::inbox::{Owed, Part, Route, Submission, WholeCluster};
 use super::server::link::Link;
-use super::server::metrics::Pulse;
-use map::Map;
+use super::server::metrics::NodeMetrics;
+use map::SlotMap;
 
 /// How many releases are kept that no master takes at present. Beyond that the oldest are forgotten,
 /// and their keys go away at the ttl.
@@ -46,28 +46,28 @@ const GUEST_STAYS: Duration = Duration::from_secs(10);
 
 /// The handle: dropping it ends the drivers, once what was submitted has been sent.
 pub(super) struct Cluster {
-    shared: Arc<Shared>,
-    scout: AbortHandle,
+    shared: Arc<ClusterShared>,
+    refresh: AbortHandle,
 }
 
-struct Shared {
+struct ClusterShared {
     name: Arc<str>,
     seeds: Vec<Server>,
     options: RedisOptions,
     io: IoThread,
     /// Replaced as a whole, and only on the I/O thread.
-    map: RwLock<Arc<Map>>,
-    state: Mutex<State>,
-    /// Wakes the scout: something is not as the map says.
+    map: RwLock<Arc<SlotMap>>,
+    state: Mutex<ClusterState>,
+    /// Wakes the topology refresh: something is not as the map says.
     news: Notify,
     /// Tells that the first attempt to learn the map is over.
     settled: Notify,
     /// Of masters that are none any more, so that no counter goes down; and what went wrong without any.
-    pulse: Pulse,
+    metrics: NodeMetrics,
 }
 
 #[derive(Default)]
-struct State {
+struct ClusterState {
     is_settled: bool,
     /// Why there is no map yet.
     why: Option<NodeError>,
@@ -91,11 +91,11 @@ impl Cluster {
         options: RedisOptions,
         io: &IoThread,
     ) -> Self {
-        let shared = Shared::new(name, seeds, options, io);
-        let scout = io.handle().spawn(refresh::run(Arc::clone(&shared)));
+        let shared = ClusterShared::new(name, seeds, options, io);
+        let refresh = io.handle().spawn(refresh::run(Arc::clone(&shared)));
         Self {
             shared,
-            scout: scout.abort_handle(),
+            refresh: refresh.abort_handle(),
         }
     }
 
@@ -148,7 +148,7 @@ impl Cluster {
         let map = self.shared.map();
         // Without a master the watch is dropped, which says so.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
-            shard.link.lookout.watch(watch);
+            shard.link.tracking.watch(watch);
         }
     }
 
@@ -162,8 +162,8 @@ impl Cluster {
     }
 
     /// Of its masters together.
-    pub(super) fn vitals(&self) -> NodeVitals {
-        self.shared.vitals()
+    pub(super) fn health(&self) -> NodeHealth {
+        self.shared.health()
     }
 
     pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
@@ -174,22 +174,22 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.scout.abort();
+        self.refresh.abort();
         let guests = std::mem::take(&mut self.shared.lock().guests);
-        let map = self.shared.replace_map(Map::default());
+        let map = self.shared.replace_map(SlotMap::default());
         // Outside of the locks: that ends the drivers.
         drop((guests, map));
     }
 }
 
-impl Shared {
+impl ClusterShared {
     fn new(
         name: &Arc<str>,
         seeds: Vec<Server>,
         mut options: RedisOptions,
         io: &IoThread,
     ) -> Arc<Self> {
-        options.fleet = None;
+        options.checked_set = None;
         options.trust_aof = false;
         Arc::new(Self {
             name: Arc::clone(name),
@@ -200,34 +200,34 @@ impl Shared {
             state: Mutex::default(),
             news: Notify::new(),
             settled: Notify::new(),
-            pulse: Pulse::new(),
+            metrics: NodeMetrics::new(),
         })
     }
 
-    fn map(&self) -> Arc<Map> {
+    fn map(&self) -> Arc<SlotMap> {
         let map = self.map.read();
         // Nothing panics under this lock.
         Arc::clone(&map.unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn replace_map(&self, map: Map) -> Arc<Map> {
+    fn replace_map(&self, map: SlotMap) -> Arc<SlotMap> {
         let mut current = self.map.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut current, Arc::new(map))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClusterState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn vitals(&self) -> NodeVitals {
+    fn health(&self) -> NodeHealth {
         // Held, so that no master goes from one sum to the other meanwhile.
         let state = self.lock();
         let map = self.map();
         let guests = state.guests.iter().map(|(guest, _)| guest);
         let present = map.shards.iter().chain(guests);
-        let present = present.map(|shard| shard.link.vitals());
-        NodeVitals::of_parts(present).and_past(self.pulse.vitals())
+        let present = present.map(|shard| shard.link.health());
+        NodeHealth::of_parts(present).and_past(self.metrics.health())
     }
 
     /// Hands a submission to the master of its slot.
@@ -248,7 +248,7 @@ impl Shared {
 
     /// Answers what certainly was not served; a release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
-        self.pulse.failed(error.kind(), 1);
+        self.metrics.failed(error.kind(), 1);
         self.park(Owed::for_release(&submission.operation, submission.route));
         submission.reply.answer(Answer::Failed(error));
     }

@@ -10,13 +10,13 @@ use crate::redis::options::Vetting;
 use crate::redis::server::inbox::{Owed, Submission, Way, WholeCluster};
 
 use super::super::address::Server;
-use super::{Shared, may_follow};
+use super::{ClusterShared, may_follow};
 
 /// The most times that an operation is sent on before it fails. Two servers that point at each other
 /// have to agree first.
 const MOST_HOPS: u8 = 5;
 
-impl WholeCluster for Shared {
+impl WholeCluster for ClusterShared {
     fn alarm(&self) {
         self.news.notify_one();
     }

@@ -17,10 +17,10 @@ use crate::redis::connection::handshake::{dial, exchange, greet};
 use crate::redis::protocol::wire::{Value, pack};
 
 use super::super::address::Server;
-use super::layout::{Health, Layout};
-use super::map::Map;
+use super::layout::{ClusterHealth, Layout};
+use super::map::SlotMap;
 use super::redirect::not_clustered;
-use super::{GUEST_STAYS, Shard, Shared};
+use super::{ClusterShared, GUEST_STAYS, Shard};
 
 /// Without any reason to, the map is learned so often.
 const EVERY: Duration = Duration::from_secs(15);
@@ -33,14 +33,14 @@ const HEDGE: Duration = Duration::from_millis(100);
 const EPOCH_LASTS: Duration = Duration::from_secs(60);
 
 /// What a server told.
-struct Told {
-    health: Health,
+struct ClusterView {
+    health: ClusterHealth,
     layout: Layout,
 }
 
 /// Learns the map, until it is aborted. Where that panics, it begins anew behind a pause.
-pub(super) async fn run(cluster: Arc<Shared>) {
-    while unless_it_panics("a Cluster's scout", learn_always(&cluster))
+pub(super) async fn run(cluster: Arc<ClusterShared>) {
+    while unless_it_panics("a Cluster's topology refresh", learn_always(&cluster))
         .await
         .is_none()
     {
@@ -48,7 +48,7 @@ pub(super) async fn run(cluster: Arc<Shared>) {
     }
 }
 
-async fn learn_always(cluster: &Arc<Shared>) {
+async fn learn_always(cluster: &Arc<ClusterShared>) {
     let mut pause = FIRST_PAUSE;
     let mut known: Option<(u64, Instant)> = None;
     let mut logged = String::new();
@@ -68,7 +68,7 @@ async fn learn_always(cluster: &Arc<Shared>) {
                     log!(warn, pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
                     logged = text;
                 }
-                cluster.pulse.ails(&reason);
+                cluster.metrics.record_error(&reason);
                 cluster.lock().why = Some(reason);
             }
         }
@@ -91,13 +91,13 @@ async fn learn_always(cluster: &Arc<Shared>) {
     }
 }
 
-impl Shared {
+impl ClusterShared {
     /// What the Cluster looks like, from the first server that sees it whole and is not behind
     /// `epoch`; otherwise from the one that knows best.
-    async fn learn(&self, epoch: u64) -> Result<Told, NodeError> {
+    async fn learn(&self, epoch: u64) -> Result<ClusterView, NodeError> {
         let mut candidates = self.candidates().into_iter();
         let mut asking = JoinSet::new();
-        let mut best: Option<Told> = None;
+        let mut best: Option<ClusterView> = None;
         let mut reason = not_connected("no server of the Cluster is known");
         loop {
             let next = candidates.next();
@@ -119,7 +119,7 @@ impl Shared {
                     return Ok(told);
                 }
                 Some(Ok(Ok(told))) => {
-                    let rank = |told: &Told| (told.health.epoch, told.health.is_ok);
+                    let rank = |told: &ClusterView| (told.health.epoch, told.health.is_ok);
                     if best.as_ref().is_none_or(|best| rank(best) < rank(&told)) {
                         best = Some(told);
                     }
@@ -170,7 +170,7 @@ impl Shared {
     pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
         let mut guests = self.lock().guests.clone();
-        let new = Map::of(layout, &old, |server| {
+        let new = SlotMap::of(layout, &old, |server| {
             let known = old.shards.iter().find(|it| it.server == *server);
             let guest = guests.iter().position(|(guest, _)| guest.server == *server);
             match (known, guest) {
@@ -195,7 +195,7 @@ impl Shared {
             let mut state = self.lock();
             state.guests = staying;
             for shard in &gone {
-                self.pulse.outlive(shard.link.vitals());
+                self.metrics.add_retired(shard.link.health());
             }
             self.replace_map(new);
         }
@@ -223,7 +223,7 @@ impl Shared {
     }
 }
 
-async fn ask_within(server: Server, longest: Duration) -> Result<Told, NodeError> {
+async fn ask_within(server: Server, longest: Duration) -> Result<ClusterView, NodeError> {
     let told = timeout(longest, ask(&server)).await;
     told.unwrap_or_else(|_| {
         let detail = format!("{server}: no answer within {}", Brief(longest));
@@ -232,7 +232,7 @@ async fn ask_within(server: Server, longest: Duration) -> Result<Told, NodeError
 }
 
 /// Asks one server for its view of the Cluster, on a connection of its own.
-async fn ask(server: &Server) -> Result<Told, NodeError> {
+async fn ask(server: &Server) -> Result<ClusterView, NodeError> {
     let named = |error: NodeError| not_connected(format!("{server}: {error}"));
     let mut stream = dial(server).await.map_err(named)?;
     let mut buffer = BytesMut::new();
@@ -242,14 +242,14 @@ async fn ask(server: &Server) -> Result<Told, NodeError> {
     let [info, slots] =
         ["INFO", "SLOTS"].map(|what| pack([b"CLUSTER".as_slice(), what.as_bytes()].into_iter()));
     let text = |value: &Value<'_>| match value {
-        Value::Bulk(text) => Health::read(&String::from_utf8_lossy(text)),
-        _ => Health::default(),
+        Value::Bulk(text) => ClusterHealth::read(&String::from_utf8_lossy(text)),
+        _ => ClusterHealth::default(),
     };
     let health = exchange(&mut *stream, &mut buffer, &info, text).await;
     let health = match health.map_err(named)? {
         Ok(health) => health,
         // The ACL hides it: then the first server is believed.
-        Err(error) if error.starts_with("NOPERM") => Health {
+        Err(error) if error.starts_with("NOPERM") => ClusterHealth {
             is_ok: true,
             epoch: 0,
         },
@@ -262,7 +262,7 @@ async fn ask(server: &Server) -> Result<Told, NodeError> {
     let layout = exchange(&mut *stream, &mut buffer, &slots, read).await;
     let layout = layout.map_err(named)?;
     let problem = match layout.map_err(|error| named(not_connected(error)))? {
-        Some(layout) if !layout.ranges.is_empty() => return Ok(Told { health, layout }),
+        Some(layout) if !layout.ranges.is_empty() => return Ok(ClusterView { health, layout }),
         Some(_) => "it has joined no Cluster, or one without slots",
         None => "its answer to CLUSTER SLOTS makes no sense",
     };

@@ -6,21 +6,21 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::quorum::round::{Goal, Round};
 use crate::redis::RedisNode;
-use crate::redis::address::Place;
+use crate::redis::address::Target;
 use layout::{Layout, Range};
 
-fn shared() -> Arc<Shared> {
+fn shared() -> Arc<ClusterShared> {
     let io = IoThread::start().expect("a thread");
     let (name, options) = ("a".into(), RedisOptions::default());
-    Shared::new(&name, vec![server(1)], options, &io)
+    ClusterShared::new(&name, vec![server(1)], options, &io)
 }
 
 fn server(port: u16) -> Server {
     match RedisAddress::parse(&format!("redis://127.0.0.1:{port}"))
         .unwrap()
-        .place
+        .target
     {
-        Place::Server(server) => server,
+        Target::Server(server) => server,
         _ => unreachable!("one server"),
     }
 }
@@ -40,17 +40,17 @@ fn layout(port: u16) -> Layout {
     }
 }
 
-fn operation(shared: &Shared, want: Want) -> SharedOperation {
+fn operation(shared: &ClusterShared, want: Want) -> SharedOperation {
     let token = OwnerToken::draw(&*shared.io.environment().entropy);
     Arc::new(Operation::new(Resource::from("r"), token, want))
 }
 
-fn submission(shared: &Shared, want: Want) -> Submission {
+fn submission(shared: &ClusterShared, want: Want) -> Submission {
     let operation = operation(shared, want);
     Submission::new(operation, Reply::to_nobody(), Route::default())
 }
 
-fn ask(shared: &Shared) {
+fn ask(shared: &ClusterShared) {
     shared.deliver(submission(shared, Want::Inspect));
 }
 
@@ -58,14 +58,14 @@ fn ask(shared: &Shared) {
 async fn what_finds_no_master_is_counted_and_says_why() {
     let shared = shared();
     ask(&shared);
-    let vitals = shared.vitals();
-    assert_eq!(vitals.errors.of(NodeErrorKind::NotConnected), 1);
+    let health = shared.health();
+    assert_eq!(health.errors.of(NodeErrorKind::NotConnected), 1);
 
     let io = IoThread::start().expect("a thread");
     let address = RedisAddress::parse("redis+cluster://127.0.0.1:1").unwrap();
     let node = RedisNode::start("a", address, RedisOptions::default(), &io);
     node.settled().await;
-    let last = node.vitals().last_error.expect("it cannot be learned");
+    let last = node.health().last_error.expect("it cannot be learned");
     let why = last.error.to_string();
     assert!(why.contains("127.0.0.1:1"), "{why}");
 }
@@ -73,9 +73,9 @@ async fn what_finds_no_master_is_counted_and_says_why() {
 #[tokio::test]
 async fn no_counter_goes_down_when_a_master_goes() {
     let shared = shared();
-    let sums = |shared: &Shared| {
-        let vitals = shared.vitals();
-        (vitals.errors.total(), vitals.last_error.is_some())
+    let sums = |shared: &ClusterShared| {
+        let health = shared.health();
+        (health.errors.total(), health.last_error.is_some())
     };
     shared.apply(layout(1));
     for _ in 0..3 {
@@ -91,7 +91,7 @@ async fn no_counter_goes_down_when_a_master_goes() {
     assert_eq!(sums(&shared).0, 6);
     // One that is sent to before it is on the map.
     let guest = shared.shard_at(&server(3)).expect("there is room");
-    guest.link.inbox.pulse.failed(NodeErrorKind::Server, 1);
+    guest.link.inbox.metrics.failed(NodeErrorKind::Server, 1);
     assert_eq!(sums(&shared).0, 7);
     shared.apply(layout(3));
     assert_eq!(sums(&shared).0, 7);
@@ -148,5 +148,5 @@ async fn nothing_of_a_cluster_outlives_its_handle() {
         }
     };
     let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
-    gone.expect("the scout and the masters end");
+    gone.expect("the topology refresh and the masters end");
 }

@@ -16,7 +16,7 @@ pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 pub(in crate::redis) struct HasEnded(pub(in crate::redis) bool);
 
-/// Between half of `pause` and all of it, so that a fleet does not reconnect in step.
+/// Between half of `pause` and all of it, so that many clients do not reconnect in step.
 pub(in crate::redis) fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(chance().random_range(0.5..=1.0))
 }

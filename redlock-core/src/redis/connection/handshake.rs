@@ -28,7 +28,7 @@ pub(in crate::redis) struct Connected {
 
 /// What to ask a server about itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::redis) enum Curiosity {
+pub(in crate::redis) enum InfoLevel {
     None,
     /// `INFO`.
     Info,
@@ -43,12 +43,12 @@ pub(in crate::redis) enum Curiosity {
 pub(in crate::redis) async fn connect(
     server: &Server,
     is_known: bool,
-    curiosity: Curiosity,
+    info_level: InfoLevel,
     key_prefix: &[u8],
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (dialect, facts) = handshake(stream, server, is_known, curiosity, key_prefix).await?;
+    let (dialect, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
     let (reader, writer) = socket.split();
     Ok(Connected {
         reader,
@@ -70,7 +70,7 @@ async fn handshake(
     stream: &mut dyn Stream,
     server: &Server,
     is_known: bool,
-    curiosity: Curiosity,
+    info_level: InfoLevel,
     key_prefix: &[u8],
 ) -> Result<(Dialect, Facts), NodeError> {
     let login = &server.login;
@@ -92,7 +92,7 @@ async fn handshake(
     let facts = inquire(
         stream,
         &mut buffer,
-        curiosity,
+        info_level,
         Facts::of_role(hello.is_replica),
     )
     .await?;
@@ -148,10 +148,10 @@ pub(in crate::redis) async fn greet(
 async fn inquire(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
-    curiosity: Curiosity,
+    info_level: InfoLevel,
     mut facts: Facts,
 ) -> Result<Facts, NodeError> {
-    if curiosity == Curiosity::None {
+    if info_level == InfoLevel::None {
         return Ok(facts);
     }
     let text = |value: &Value<'_>| match value {
@@ -164,7 +164,7 @@ async fn inquire(
         Err(error) if error.starts_with("NOPERM") => {}
         Err(error) => return Err(not_connected(error)),
     }
-    if curiosity == Curiosity::Persistence {
+    if info_level == InfoLevel::Persistence {
         for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
             let get = pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter());
             // Hidden by the ACL, or renamed by a managed service: the same, nobody can see it.

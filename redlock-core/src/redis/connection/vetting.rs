@@ -135,9 +135,9 @@ impl Facts {
         judgement
     }
 
-    /// The same of a master that a replica may replace. Where the restart guard is on, it has to be
+    /// The same of a master that a replica may replace. Where the restart check is on, it has to be
     /// told from its replicas.
-    pub(in crate::redis) fn judge_replaceable(&self, pool: &str, is_guarded: bool) -> Judgement {
+    pub(in crate::redis) fn judge_replaceable(&self, pool: &str, is_checked: bool) -> Judgement {
         let mut judgement = Judgement::default();
         judgement.faults.extend(self.eviction(pool));
         if !self.is_open {
@@ -145,7 +145,7 @@ impl Facts {
                 "`{pool}` does not answer INFO, so a promoted replica, which may lack the newest \
                  locks, is not noticed; allow `+info` in its ACL",
             );
-            if is_guarded {
+            if is_checked {
                 judgement.faults.push(text);
             } else {
                 judgement.warnings.push(text);

@@ -188,15 +188,15 @@ async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
         pack(words.into_iter())
     };
     let epoch = exchange(&mut *stream, &mut buffer, &question("MASTER"), epoch).await?;
-    let place = question("GET-MASTER-ADDR-BY-NAME");
-    let place = exchange(&mut *stream, &mut buffer, &place, place_of).await?;
-    match place {
-        Ok(Place::At(endpoint)) => Ok(Named {
+    let answer = question("GET-MASTER-ADDR-BY-NAME");
+    let answer = exchange(&mut *stream, &mut buffer, &answer, master_answer).await?;
+    match answer {
+        Ok(MasterAnswer::At(endpoint)) => Ok(Named {
             endpoint,
             epoch: epoch.ok().flatten(),
         }),
-        Ok(Place::Unknown) => Err(not_connected(format!("it does not know `{master}`"))),
-        Ok(Place::Nonsense) => Err(nonsense()),
+        Ok(MasterAnswer::Unknown) => Err(not_connected(format!("it does not know `{master}`"))),
+        Ok(MasterAnswer::Nonsense) => Err(nonsense()),
         Err(error) if error.starts_with("ERR unknown command") => {
             Err(not_connected("it is no sentinel"))
         }
@@ -208,21 +208,21 @@ fn nonsense() -> NodeError {
     not_connected("its answer makes no sense")
 }
 
-enum Place {
+enum MasterAnswer {
     At(Endpoint),
     Unknown,
     Nonsense,
 }
 
-fn place_of(value: &Value<'_>) -> Place {
+fn master_answer(value: &Value<'_>) -> MasterAnswer {
     match value {
-        Value::Nil => Place::Unknown,
+        Value::Nil => MasterAnswer::Unknown,
         Value::Array(words) => match &words[..] {
             [Value::Bulk(host), Value::Bulk(port)] => endpoint(host, port),
             _ => None,
         }
-        .map_or(Place::Nonsense, Place::At),
-        _ => Place::Nonsense,
+        .map_or(MasterAnswer::Nonsense, MasterAnswer::At),
+        _ => MasterAnswer::Nonsense,
     }
 }
 

@@ -48,8 +48,8 @@ fn a_majority_that_names_a_master_is_enough() {
 fn an_answer_is_a_host_and_a_port_or_nonsense() {
     let answer = |host: &'static str, port: &'static str| {
         let words = [host, port].map(|word| Value::Bulk(word.as_bytes()));
-        match place_of(&Value::Array(words.into())) {
-            Place::At(endpoint) => Some(endpoint.to_string()),
+        match master_answer(&Value::Array(words.into())) {
+            MasterAnswer::At(endpoint) => Some(endpoint.to_string()),
             _ => None,
         }
     };
@@ -64,8 +64,11 @@ fn an_answer_is_a_host_and_a_port_or_nonsense() {
     ] {
         assert_eq!(answer(host, port), None);
     }
-    assert!(matches!(place_of(&Value::Nil), Place::Unknown));
-    assert!(matches!(place_of(&Value::Int(1)), Place::Nonsense));
+    assert!(matches!(master_answer(&Value::Nil), MasterAnswer::Unknown));
+    assert!(matches!(
+        master_answer(&Value::Int(1)),
+        MasterAnswer::Nonsense
+    ));
 }
 
 #[test]
@@ -84,8 +87,8 @@ fn only_what_is_said_of_this_master_is_a_reason_to_ask() {
 async fn listener() -> (TcpListener, Sentinel) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis+sentinel://{}/shop", listener.local_addr().unwrap());
-    match RedisAddress::parse(&url).unwrap().place {
-        address::Place::Sentinel(sentinel) => (listener, sentinel),
+    match RedisAddress::parse(&url).unwrap().target {
+        address::Target::Sentinel(sentinel) => (listener, sentinel),
         _ => unreachable!("a sentinel"),
     }
 }

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use crate::env::Clock;
 use crate::env::io_thread::IoThread;
-use crate::node::{NodeTime, NodeVitals};
+use crate::node::{NodeHealth, NodeTime};
 use crate::redis::address::RedisAddress;
 use crate::redis::options::RedisOptions;
-use crate::redis::tracking::Lookout;
+use crate::redis::tracking::KeyTracking;
 
 use super::driver::Driver;
 use super::inbox::{Inbox, Part};
-use super::restart_check::Warden;
+use super::restart_check::ServerCheck;
 
 /// Dropping it ends the driver, once what was submitted has been sent.
 pub(in crate::redis) struct Link {
     pub(in crate::redis) inbox: Arc<Inbox>,
-    pub(in crate::redis) lookout: Arc<Lookout>,
+    pub(in crate::redis) tracking: Arc<KeyTracking>,
     clock: Arc<dyn Clock>,
     /// Checks read the server's clock.
     is_compared: bool,
@@ -37,14 +37,13 @@ impl Link {
             options.max_in_flight,
             part,
         ));
-        // Here and not in its task: the fleet is whole once all its nodes are started.
+        // Here and not in its task: the set is whole once all its nodes are started.
         let clock = io.environment().clock;
-        let warden = options
-            .fleet
-            .as_ref()
-            .map(|fleet| Warden::new(name, fleet, options.trust_aof, Arc::clone(&clock)));
-        let is_compared = warden.is_some();
-        let lookout = Arc::new(Lookout::new(
+        let server_check = options.checked_set.as_ref().map(|checked_set| {
+            ServerCheck::new(name, checked_set, options.trust_aof, Arc::clone(&clock))
+        });
+        let is_compared = server_check.is_some();
+        let tracking = Arc::new(KeyTracking::new(
             Arc::clone(name),
             Arc::clone(address),
             &options,
@@ -54,9 +53,9 @@ impl Link {
             name: Arc::clone(name),
             address: Arc::clone(address),
             inbox: Arc::clone(&inbox),
-            lookout: Arc::clone(&lookout),
+            tracking: Arc::clone(&tracking),
             options,
-            warden,
+            server_check,
             greeted: None,
             // Keeps the thread alive until the last release has been sent.
             _io: io.clone(),
@@ -64,7 +63,7 @@ impl Link {
         io.handle().spawn(driver.run());
         Self {
             inbox,
-            lookout,
+            tracking,
             clock,
             is_compared,
         }
@@ -75,7 +74,7 @@ impl Link {
         if !self.is_compared {
             return NodeTime::Uncompared;
         }
-        let Some(ahead_us) = self.inbox.pulse.clock_ahead_us() else {
+        let Some(ahead_us) = self.inbox.metrics.clock_ahead_us() else {
             return NodeTime::Unread;
         };
         let now = self.clock.now().since_origin();
@@ -88,16 +87,16 @@ impl Link {
     }
 
     /// Without the address.
-    pub(in crate::redis) fn vitals(&self) -> NodeVitals {
-        let mut vitals = self.inbox.vitals();
-        vitals.is_watched = self.lookout.is_staffed();
-        vitals
+    pub(in crate::redis) fn health(&self) -> NodeHealth {
+        let mut health = self.inbox.health();
+        health.is_watched = self.tracking.is_running();
+        health
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
         self.inbox.end();
-        self.lookout.end();
+        self.tracking.end();
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::address::{Place, RedisAddress, Server};
+use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::connection::backoff::jittered;
 use crate::redis::connection::errors::not_connected;
 use crate::redis::options::RedisOptions;
@@ -38,12 +38,12 @@ pub(super) async fn locate(
     address: &RedisAddress,
     connect_timeout: Duration,
 ) -> Result<Located, NodeError> {
-    match &address.place {
-        Place::Server(server) => Ok(Located {
+    match &address.target {
+        Target::Server(server) => Ok(Located {
             server: server.clone(),
             named: None,
         }),
-        Place::Sentinel(sentinel) => {
+        Target::Sentinel(sentinel) => {
             let named = ask(sentinel, connect_timeout / 2).await?;
             Ok(Located {
                 server: Server {
@@ -55,7 +55,7 @@ pub(super) async fn locate(
             })
         }
         // It is no one server: its masters are each located by themselves.
-        Place::Cluster(_) => Err(not_connected("no single server")),
+        Target::Cluster(_) => Err(not_connected("no single server")),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn moved(
     inbox: &Inbox,
     options: &RedisOptions,
 ) -> NodeError {
-    let (Place::Sentinel(sentinel), Some(from)) = (&address.place, &from.named) else {
+    let (Target::Sentinel(sentinel), Some(from)) = (&address.target, &from.named) else {
         return pending().await;
     };
     let _listening = Listening::to(sentinel, inbox.doubts(), options.heartbeat);

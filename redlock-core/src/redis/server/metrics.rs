@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::refusals::Refusals;
-use crate::node::NodeVitals;
+use crate::node::NodeHealth;
 use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeErrorKind};
 
 /// The longest answer is told of a window of this length and of the one before.
@@ -23,7 +23,7 @@ const VAGUE: Duration = Duration::from_millis(250);
 const UNREAD: i64 = i64::MIN;
 
 /// Lives as long as the node, over all its connections.
-pub(in crate::redis) struct Pulse {
+pub(in crate::redis) struct NodeMetrics {
     began: Instant,
     latency: Latencies,
     /// In the order of [`NodeErrorKind::ALL`].
@@ -31,7 +31,7 @@ pub(in crate::redis) struct Pulse {
     pub(super) refusals: Refusals,
     /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] where there is no reading.
     clock_ahead_us: AtomicI64,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
 }
 
 /// In ns. Only the driver writes them, so each is stored as if it were alone.
@@ -47,7 +47,7 @@ struct Latencies {
     window: AtomicU64,
 }
 
-struct State {
+struct ConnectionState {
     is_connected: bool,
     since: Instant,
     connections: u64,
@@ -61,12 +61,12 @@ pub(super) struct ClockReading {
     pub(super) ahead_us: i64,
     /// By how much it is ahead of the monotonic clock, which does not jump.
     pub(super) ahead_of_ours_us: i64,
-    pub(super) is_apart: bool,
+    pub(super) is_outlier: bool,
     pub(super) within: Duration,
     pub(super) at: Instant,
 }
 
-impl Pulse {
+impl NodeMetrics {
     pub(in crate::redis) fn new() -> Self {
         let began = Instant::now();
         Self {
@@ -75,7 +75,7 @@ impl Pulse {
             errors: Default::default(),
             refusals: Refusals::default(),
             clock_ahead_us: AtomicI64::new(UNREAD),
-            state: Mutex::new(State {
+            state: Mutex::new(ConnectionState {
                 is_connected: false,
                 since: began,
                 connections: 0,
@@ -109,7 +109,7 @@ impl Pulse {
     }
 
     /// Something is wrong with the connection or on the server.
-    pub(in crate::redis) fn ails(&self, error: &NodeError) {
+    pub(in crate::redis) fn record_error(&self, error: &NodeError) {
         self.lock().last_error = Some((error.clone(), Instant::now()));
     }
 
@@ -159,7 +159,7 @@ impl Pulse {
     }
 
     /// Adds the sums of a server that is none of the node's any more. Not beside answers of its own.
-    pub(in crate::redis) fn outlive(&self, gone: NodeVitals) {
+    pub(in crate::redis) fn add_retired(&self, gone: NodeHealth) {
         for (kind, count) in gone.errors.iter() {
             self.errors[kind as usize].fetch_add(count, Relaxed);
         }
@@ -191,17 +191,17 @@ impl Pulse {
     }
 
     /// Whether it is known that the node's clock is apart from the others'.
-    pub(super) fn is_clock_apart(&self) -> bool {
-        self.lock().clock.is_some_and(|reading| reading.is_apart)
+    pub(super) fn is_clock_outlier(&self) -> bool {
+        self.lock().clock.is_some_and(|reading| reading.is_outlier)
     }
 
     /// What is known by now; what only others know is left blank.
-    pub(in crate::redis) fn vitals(&self) -> NodeVitals {
+    pub(in crate::redis) fn health(&self) -> NodeHealth {
         let now = Instant::now();
         let answers = self.answers();
         let state = self.lock();
         let last_error = state.last_error.as_ref();
-        NodeVitals {
+        NodeHealth {
             is_connected: state.is_connected,
             since: Some(now.saturating_duration_since(state.since)),
             connections: state.connections,
@@ -216,9 +216,9 @@ impl Pulse {
                 ahead_us: reading.ahead_us,
                 within: reading.within,
                 ago: now.saturating_duration_since(reading.at),
-                is_apart: reading.is_apart,
+                is_outlier: reading.is_outlier,
             }),
-            ..NodeVitals::default()
+            ..NodeHealth::default()
         }
     }
 
@@ -244,7 +244,7 @@ impl Pulse {
         nanos(at.saturating_duration_since(self.began))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -263,57 +263,57 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn latency(pulse: &Pulse) -> Latency {
-        pulse.vitals().latency.expect("an answer has come")
+    fn latency(metrics: &NodeMetrics) -> Latency {
+        metrics.health().latency.expect("an answer has come")
     }
 
     #[tokio::test(start_paused = true)]
     async fn latency_is_smoothed_and_the_longest_is_forgotten_after_two_windows() {
-        let pulse = Pulse::new();
-        assert!(pulse.vitals().latency.is_none());
+        let metrics = NodeMetrics::new();
+        assert!(metrics.health().latency.is_none());
         let answer = |after| {
-            pulse.heard(Instant::now());
-            pulse.answered(after);
+            metrics.heard(Instant::now());
+            metrics.answered(after);
         };
         answer(ms(80));
-        let first = latency(&pulse);
+        let first = latency(&metrics);
         assert_eq!((first.last, first.smoothed), (ms(80), ms(80)));
         answer(ms(8));
-        let second = latency(&pulse);
+        let second = latency(&metrics);
         assert_eq!((second.last, second.smoothed), (ms(8), ms(71)));
         assert_eq!((second.longest, second.total), (Some(ms(80)), ms(88)));
 
         tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&pulse).longest, Some(ms(80)));
+        assert_eq!(latency(&metrics).longest, Some(ms(80)));
         answer(ms(1));
         assert_eq!(
-            latency(&pulse).longest,
+            latency(&metrics).longest,
             Some(ms(80)),
             "of the window before"
         );
         tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&pulse).longest, Some(ms(1)));
+        assert_eq!(latency(&metrics).longest, Some(ms(1)));
         tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&pulse).longest, None);
+        assert_eq!(latency(&metrics).longest, None);
         answer(ms(2));
-        assert_eq!(latency(&pulse).longest, Some(ms(2)));
-        assert_eq!(pulse.vitals().answers, 4);
+        assert_eq!(latency(&metrics).longest, Some(ms(2)));
+        assert_eq!(metrics.health().answers, 4);
     }
 
     #[tokio::test(start_paused = true)]
     async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
-        let pulse = Pulse::new();
-        pulse.connected(Instant::now());
+        let metrics = NodeMetrics::new();
+        metrics.connected(Instant::now());
         tokio::time::advance(ms(5)).await;
         for detail in ["closed", "refused", "refused still"] {
             let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
-            pulse.disconnected(&error);
+            metrics.disconnected(&error);
             tokio::time::advance(ms(10)).await;
         }
-        let vitals = pulse.vitals();
-        assert!(!vitals.is_connected && vitals.connections == 1);
-        assert_eq!(vitals.since, Some(ms(30)));
-        let last = vitals.last_error.unwrap();
+        let health = metrics.health();
+        assert!(!health.is_connected && health.connections == 1);
+        assert_eq!(health.since, Some(ms(30)));
+        let last = health.last_error.unwrap();
         assert_eq!(
             (&*last.error.to_string(), last.ago),
             ("refused still", ms(10))

@@ -1,4 +1,4 @@
-//! A node's guard as its driver has it: the check on the wire, and what it came to.
+//! A node's restart check as its driver has it: the question on the wire, and what it came to.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -12,7 +12,7 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::vetting::{Facts, refused};
 use crate::redis::protocol::wire::{Digits, Value, pack};
 use crate::restart_check::{
-    Action, CLOCK_WINDOW, Check, Fleet, RestartGuard, Sentry, SentryOptions,
+    Action, CLOCK_WINDOW, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
 };
 
 use super::metrics::ClockReading;
@@ -43,10 +43,10 @@ const CHECK: &str = "\
     return {time[1], time[2], marker}";
 
 /// Lives as long as the node, over all its connections.
-pub(super) struct Warden {
+pub(super) struct ServerCheck {
     pool: Arc<str>,
-    fleet: Arc<Fleet>,
-    sentry: Sentry,
+    peers: Arc<CheckedSet>,
+    node_check: NodeCheck,
     clock: Arc<dyn Clock>,
     /// Of the server at the other end of the present connection.
     run_id: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Warden {
     write: Option<Write>,
     /// What the last question came with.
     written: Option<Write>,
-    /// The fleet's doubts as of the last question.
+    /// The checked set's doubts as of the last question.
     doubts: u64,
     /// When the check that is out was sent.
     asked: Moment,
@@ -74,7 +74,7 @@ struct LoggedClock {
     /// It is not this host's.
     is_off: bool,
     /// It is not the other nodes'.
-    is_apart: bool,
+    is_outlier: bool,
 }
 
 struct Write {
@@ -84,7 +84,7 @@ struct Write {
 }
 
 /// What a check came to, for the connection.
-pub(super) struct Outcome {
+pub(super) struct CheckOutcome {
     /// The connection is to end for this reason.
     pub(super) refusal: Option<NodeError>,
     /// Why the node must not vote; `None`: it may.
@@ -96,24 +96,24 @@ pub(super) struct Outcome {
     pub(super) clock: ClockReading,
 }
 
-impl Warden {
+impl ServerCheck {
     pub(super) fn new(
         pool: &Arc<str>,
-        fleet: &Arc<Fleet>,
+        peers: &Arc<CheckedSet>,
         trust_aof: bool,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let options = SentryOptions { trust_aof };
+        let options = NodeCheckOptions { trust_aof };
         Self {
             pool: Arc::clone(pool),
-            fleet: Arc::clone(fleet),
-            sentry: Sentry::new(Arc::clone(fleet), Arc::clone(pool), options),
+            peers: Arc::clone(peers),
+            node_check: NodeCheck::new(Arc::clone(peers), Arc::clone(pool), options),
             asked: clock.now(),
             clock,
             run_id: None,
             write: None,
             written: None,
-            doubts: fleet.doubts(),
+            doubts: peers.doubts(),
             is_voting: false,
             logged: String::new(),
             warned: Vec::new(),
@@ -125,12 +125,12 @@ impl Warden {
 
     /// Whether anything is done about a node that may have forgotten locks.
     pub(super) fn is_on(&self) -> bool {
-        self.fleet.guard() != RestartGuard::Off
+        self.peers.restart_check() != RestartCheck::Off
     }
 
     /// The marker's key, where the node has one.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        self.is_on().then(|| self.fleet.marker_key().into())
+        self.is_on().then(|| self.peers.marker_key().into())
     }
 
     /// A connection is there, to a server like that.
@@ -147,32 +147,32 @@ impl Warden {
 
     /// There is no connection.
     pub(super) fn unreachable(&mut self) {
-        self.sentry.unreachable();
+        self.node_check.unreachable();
         self.is_voting = false;
     }
 
     /// Another node's check raised a question that wants this one to be asked too.
     pub(super) fn is_wanted(&self) -> bool {
-        self.fleet.doubts() != self.doubts
+        self.peers.doubts() != self.doubts
     }
 
     /// The task that asks, which is to be woken where another node's check wants this one to be asked.
     pub(super) fn wake(&mut self, waker: &Waker) {
         if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
             self.waker = Some(waker.clone());
-            self.sentry.wake_on_doubt(waker.clone());
+            self.node_check.wake_on_doubt(waker.clone());
         }
     }
 
     /// The bytes of the next check.
     pub(super) fn question(&mut self) -> Vec<u8> {
-        self.doubts = self.fleet.doubts();
+        self.doubts = self.peers.doubts();
         self.asked = self.clock.now();
         if !self.is_on() {
             // No marker, and nobody who needs to be allowed to look for one.
             return pack([&b"TIME"[..]].into_iter());
         }
-        let key = self.fleet.marker_key();
+        let key = self.peers.marker_key();
         let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
         self.written = self.write.take();
         let Some(write) = &self.written else {
@@ -195,13 +195,13 @@ impl Warden {
     }
 
     /// What the answer to the last question comes to. An error ends the connection.
-    pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<Outcome, NodeError> {
+    pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<CheckOutcome, NodeError> {
         let (time, marker) = self.read(value)?;
         let answered = self.clock.now();
         let round_trip = answered.saturating_since(self.asked);
         let mut clock = self.compare_with_wall(time, round_trip);
-        let doubts = self.fleet.doubts();
-        let verdict = self.sentry.check(&Check {
+        let doubts = self.peers.doubts();
+        let verdict = self.node_check.check(&CheckAnswer {
             run_id: self.run_id.as_deref(),
             marker,
             time,
@@ -209,9 +209,9 @@ impl Warden {
             answered,
         });
         // It goes along with the next question.
-        self.write = verdict.aside.map(|aside| Write {
-            expected: Some(aside.expected),
-            new: aside.new,
+        self.write = verdict.settings_write.map(|settings_write| Write {
+            expected: Some(settings_write.expected),
+            new: settings_write.new,
             not_after: Duration::MAX,
         });
         if verdict.disagreement != self.disagreement {
@@ -221,8 +221,8 @@ impl Warden {
             self.disagreement = verdict.disagreement;
         }
         // The others are to be asked, and this node when its verdict says.
-        self.doubts += self.fleet.doubts() - doubts;
-        clock.is_apart = self.compare_with_others(verdict.apart_ms);
+        self.doubts += self.peers.doubts() - doubts;
+        clock.is_outlier = self.compare_with_others(verdict.outlier_ms);
         if let Some(ms) = verdict.stepped_ms {
             log!(
                 warn,
@@ -231,7 +231,7 @@ impl Warden {
             );
         }
         let quarantined = |reason| Some(NodeError::unsent(NodeErrorKind::Quarantined, reason));
-        let mut outcome = Outcome {
+        let mut outcome = CheckOutcome {
             refusal: None,
             quarantine: None,
             is_settled: true,
@@ -297,10 +297,10 @@ impl Warden {
             if !text.starts_with(b"NOPERM") {
                 return Err(error);
             }
-            let key = self.fleet.marker_key().escape_ascii();
+            let key = self.peers.marker_key().escape_ascii();
             return Err(refused(format!(
                 "`{}` does not allow its marker to be kept: {error}; allow EVAL, TIME, GET and SET \
-                 on the key `{key}` in its ACL, or set `restart_guard` to \"off\"",
+                 on the key `{key}` in its ACL, or set `restart_check` to \"off\"",
                 self.pool,
             )));
         }
@@ -346,15 +346,15 @@ impl Warden {
         ClockReading {
             ahead_us: micros(theirs).saturating_sub(micros(middle)),
             ahead_of_ours_us: micros(theirs).saturating_sub(micros(our_middle)),
-            is_apart: false,
+            is_outlier: false,
             within: round_trip / 2,
             at: Instant::now(),
         }
     }
 
     /// Warns where the node's clock is not that of the other nodes, once until that changes.
-    fn compare_with_others(&mut self, apart_ms: Option<i64>) -> bool {
-        if let Some(by_ms) = apart_ms.filter(|_| !self.logged_clock.is_apart) {
+    fn compare_with_others(&mut self, outlier_ms: Option<i64>) -> bool {
+        if let Some(by_ms) = outlier_ms.filter(|_| !self.logged_clock.is_outlier) {
             let direction = if by_ms > 0 { "ahead of" } else { "behind" };
             log!(
                 warn,
@@ -362,11 +362,11 @@ impl Warden {
                 "the node's clock is {direction} the other nodes'; it has no say in fenced locks \
                  until they agree",
             );
-        } else if apart_ms.is_none() && self.logged_clock.is_apart {
+        } else if outlier_ms.is_none() && self.logged_clock.is_outlier {
             log!(info, pool = %self.pool, "the node's clock agrees with the other nodes' again");
         }
-        self.logged_clock.is_apart = apart_ms.is_some();
-        self.logged_clock.is_apart
+        self.logged_clock.is_outlier = outlier_ms.is_some();
+        self.logged_clock.is_outlier
     }
 
     fn log_vote(&mut self) {

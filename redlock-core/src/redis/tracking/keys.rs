@@ -7,23 +7,23 @@ use std::time::Duration;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::Remaining;
-use crate::node::watch::{Sighting, Watch};
+use crate::node::watch::{KeyReport, Watch};
 
 /// So many watches come at least before all keys are gone through for those that nobody waits for
 /// any more.
 const SWEEP_AFTER: usize = 64;
 
 /// Several watches of a key share an entry.
-pub(super) struct Roll {
+pub(super) struct TrackedKeys {
     clock: Arc<dyn Clock>,
-    keys: BTreeMap<Arc<[u8]>, Entry>,
+    keys: BTreeMap<Arc<[u8]>, TrackedKey>,
     /// Keys that the server is to be asked for.
     questions: Vec<Arc<[u8]>>,
     /// How many watches may come until the next sweep.
     sweep_in: usize,
 }
 
-struct Entry {
+struct TrackedKey {
     seen: Seen,
     /// Questions that are to be sent, or answered.
     asked: usize,
@@ -40,7 +40,7 @@ pub(super) enum Seen {
     Stays,
 }
 
-impl Roll {
+impl TrackedKeys {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -67,7 +67,7 @@ impl Roll {
         for name in watch.keys().names() {
             let known = self.keys.get_key_value(name);
             let key = known.map_or_else(|| name.into(), |(key, _)| Arc::clone(key));
-            let entry = self.keys.entry(Arc::clone(&key)).or_insert(Entry {
+            let entry = self.keys.entry(Arc::clone(&key)).or_insert(TrackedKey {
                 seen: Seen::Unknown,
                 asked: 0,
                 watches: Vec::new(),
@@ -101,9 +101,9 @@ impl Roll {
         let now = self.clock.now();
         for watch in self.watches_of(key) {
             if seen == Seen::Unknown {
-                watch.report(Sighting::Blind);
-            } else if let Some(sighting) = self.sighting(watch.keys(), now) {
-                watch.report(sighting);
+                watch.report(KeyReport::Unknown);
+            } else if let Some(key_report) = self.key_report(watch.keys(), now) {
+                watch.report(key_report);
             }
         }
     }
@@ -135,13 +135,13 @@ impl Roll {
     }
 
     /// The connection is gone. On the next one everything is asked for again.
-    pub(super) fn lose_sight(&mut self) {
+    pub(super) fn forget_answers(&mut self) {
         self.sweep();
         for entry in self.keys.values_mut() {
             entry.seen = Seen::Unknown;
             entry.asked = 1;
             for watch in &entry.watches {
-                watch.report(Sighting::Blind);
+                watch.report(KeyReport::Unknown);
             }
         }
         self.questions = self.keys.keys().cloned().collect();
@@ -174,7 +174,7 @@ impl Roll {
     }
 
     /// `None` where one of the keys was not seen yet.
-    fn sighting(&self, keys: &Resource, now: Moment) -> Option<Sighting> {
+    fn key_report(&self, keys: &Resource, now: Moment) -> Option<KeyReport> {
         let (mut last, mut stays) = (None, false);
         for key in keys.names() {
             match self.keys.get(key)?.seen {
@@ -185,9 +185,9 @@ impl Roll {
             }
         }
         Some(match last {
-            _ if stays => Sighting::Held(Remaining::Never),
-            None => Sighting::Free,
-            Some(until) => Sighting::Held(Remaining::Expires(until.saturating_since(now))),
+            _ if stays => KeyReport::Held(Remaining::Never),
+            None => KeyReport::Free,
+            Some(until) => KeyReport::Held(Remaining::Expires(until.saturating_since(now))),
         })
     }
 }

@@ -6,8 +6,8 @@
 //! an extension, another owner), the server says so once; asking again tells what it is now.
 //!
 //! The connection is made when somebody begins to wait, and closed when nobody has for a while. It
-//! carries no operation and no vote, so it needs no guard, and nothing relies on it: whoever waits
-//! tries again now and then.
+//! carries no operation and no vote, so it needs no restart check, and nothing relies on it:
+//! whoever waits tries again now and then.
 
 mod connection;
 mod keys;
@@ -27,14 +27,14 @@ use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::watch::Watch;
 
-use super::address::{Endpoint, Login, Place, RedisAddress, Server};
+use super::address::{Endpoint, Login, RedisAddress, Server, Target};
 use super::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
 use super::connection::errors::not_connected;
 use super::connection::handshake::dial;
 use super::connection::socket::Stream;
 use super::options::RedisOptions;
-use connection::{Ended, Post};
-use keys::Roll;
+use connection::{TrackingConnection, TrackingEnd};
+use keys::TrackedKeys;
 
 /// How many watches may wait to be looked at. One a lock and process is usual; beyond this the I/O
 /// thread is stuck, and blind.
@@ -45,20 +45,20 @@ const LONGEST_IDLE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Where callers leave watches. The task that looks after them exists only while there are any, or
 /// were a short while ago.
-pub(super) struct Lookout {
+pub(super) struct KeyTracking {
     name: Arc<str>,
     address: Arc<RedisAddress>,
-    times: Times,
+    times: TrackingTimes,
     /// Where the task runs, and whose clock remaining times are counted on.
     io: IoThread,
     /// The server that the connection is to may not be the one that is meant any more.
     has_moved: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<TrackingState>,
 }
 
-/// What of a node's options is the lookout's business.
+/// The options of a node that key tracking uses.
 #[derive(Clone, Copy)]
-struct Times {
+struct TrackingTimes {
     connect_timeout: Duration,
     dead_after: Duration,
     heartbeat: Duration,
@@ -66,15 +66,15 @@ struct Times {
 }
 
 #[derive(Default)]
-struct State {
+struct TrackingState {
     /// Watches that the task has not heard of yet.
     new: Vec<Watch>,
     /// Whether there is a task.
-    is_staffed: bool,
+    is_running: bool,
     /// The task's waker, while it has nothing to do.
     task: Option<Waker>,
     /// The server refused, and is left alone until then.
-    blind_until: Option<Instant>,
+    refused_until: Option<Instant>,
     /// Why it refused, as the log had it last: it is worth one line.
     logged: String,
     /// Where the node is, if that may change and while it is connected.
@@ -84,7 +84,7 @@ struct State {
     has_ended: bool,
 }
 
-impl Lookout {
+impl KeyTracking {
     pub(super) fn new(
         name: Arc<str>,
         address: Arc<RedisAddress>,
@@ -94,7 +94,7 @@ impl Lookout {
         Self {
             name,
             address,
-            times: Times {
+            times: TrackingTimes {
                 connect_timeout: options.connect_timeout,
                 dead_after: options.dead_after,
                 heartbeat: options.heartbeat,
@@ -111,31 +111,31 @@ impl Lookout {
         let now = Instant::now();
         let (task, is_first) = {
             let mut state = self.lock();
-            let is_blind = state.blind_until.is_some_and(|until| now < until);
-            if is_blind || state.has_ended || state.new.len() >= MOST_NEW {
+            let is_refused = state.refused_until.is_some_and(|until| now < until);
+            if is_refused || state.has_ended || state.new.len() >= MOST_NEW {
                 drop(state);
                 // Which says so.
                 drop(watch);
                 return;
             }
             state.new.push(watch);
-            let is_first = !std::mem::replace(&mut state.is_staffed, true);
+            let is_first = !std::mem::replace(&mut state.is_running, true);
             (state.task.take(), is_first)
         };
         if is_first {
-            let shift = Shift {
-                lookout: Arc::clone(self),
+            let task = TrackingTask {
+                tracking: Arc::clone(self),
                 has_left: false,
             };
-            self.io.handle().spawn(shift.work());
+            self.io.handle().spawn(task.work());
         } else if let Some(task) = task {
             task.wake();
         }
     }
 
     /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
-    pub(super) fn is_staffed(&self) -> bool {
-        self.lock().is_staffed
+    pub(super) fn is_running(&self) -> bool {
+        self.lock().is_running
     }
 
     /// Nobody waits for this node any more.
@@ -208,9 +208,9 @@ impl Lookout {
     fn aim(&self) -> Result<Server, NodeError> {
         let mut state = self.lock();
         self.has_moved.store(false, Ordering::Release);
-        let server = match &self.address.place {
-            Place::Server(server) => Some(server.clone()),
-            Place::Sentinel(_) | Place::Cluster(_) => state.node_at.clone(),
+        let server = match &self.address.target {
+            Target::Server(server) => Some(server.clone()),
+            Target::Sentinel(_) | Target::Cluster(_) => state.node_at.clone(),
         };
         state.goes_to = server.as_ref().map(|server| server.endpoint.clone());
         server.ok_or_else(|| not_connected("the node is not connected"))
@@ -221,7 +221,7 @@ impl Lookout {
     fn refuse(&self, reason: &str) {
         let is_news = {
             let mut state = self.lock();
-            state.blind_until = Some(Instant::now() + self.times.idle);
+            state.refused_until = Some(Instant::now() + self.times.idle);
             let is_news = state.logged != reason;
             reason.clone_into(&mut state.logged);
             is_news
@@ -235,52 +235,56 @@ impl Lookout {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TrackingState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The task, while there is one. However it ends, the next watch finds that there is none.
-struct Shift {
-    lookout: Arc<Lookout>,
+struct TrackingTask {
+    tracking: Arc<KeyTracking>,
     /// Nobody waits, and whoever comes next starts another task.
     has_left: bool,
 }
 
-impl Shift {
+impl TrackingTask {
     /// Where it panics, those who wait hear that nothing is known, and the next one who comes a while
     /// later starts another task.
     async fn work(self) {
-        let lookout = Arc::clone(&self.lookout);
-        if unless_it_panics("a lookout", self.run()).await.is_none() {
-            lookout.lock().blind_until = Some(Instant::now() + LONGEST_PAUSE);
+        let tracking = Arc::clone(&self.tracking);
+        if unless_it_panics("the tracking of keys", self.run())
+            .await
+            .is_none()
+        {
+            tracking.lock().refused_until = Some(Instant::now() + LONGEST_PAUSE);
         }
     }
 
     async fn run(mut self) {
-        let lookout = Arc::clone(&self.lookout);
-        let lookout = &*lookout;
-        let mut roll = Roll::new(lookout.io.environment().clock);
+        let tracking = Arc::clone(&self.tracking);
+        let tracking = &*tracking;
+        let mut tracked = TrackedKeys::new(tracking.io.environment().clock);
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match lookout.connect().await {
+            let error = match tracking.connect().await {
                 Ok((stream, login)) => {
-                    let mut post = Post::new(stream, &login, lookout, &mut roll);
-                    let ended = (&mut post).await;
-                    if post.has_answered {
+                    let mut connection =
+                        TrackingConnection::new(stream, &login, tracking, &mut tracked);
+                    let ended = (&mut connection).await;
+                    if connection.has_answered {
                         pause = FIRST_PAUSE;
                     }
                     match ended {
-                        Ended::Dropped => return,
-                        Ended::Idle => {
+                        TrackingEnd::Dropped => return,
+                        TrackingEnd::Idle => {
                             if self.may_leave() {
                                 return;
                             }
                             continue;
                         }
-                        Ended::Refused(reason) => return lookout.refuse(&reason),
-                        Ended::Broken(error) => error,
+                        TrackingEnd::Refused(reason) => return tracking.refuse(&reason),
+                        TrackingEnd::Broken(error) => error,
                     }
                 }
                 Err(error) => error,
@@ -288,15 +292,15 @@ impl Shift {
             // The node's driver has the same trouble, and logs it.
             log!(
                 debug,
-                pool = %lookout.name, server = %lookout.address, reason = %error,
+                pool = %tracking.name, server = %tracking.address, reason = %error,
                 "lost sight of the locks that are waited for",
             );
-            roll.lose_sight();
-            if self.has_ended_within(jittered(pause), &mut roll).await {
+            tracked.forget_answers();
+            if self.has_ended_within(jittered(pause), &mut tracked).await {
                 return;
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
-            if !roll.is_wanted() && self.may_leave() {
+            if !tracked.is_wanted() && self.may_leave() {
                 return;
             }
         }
@@ -304,24 +308,24 @@ impl Shift {
 
     /// Whether nobody came meanwhile.
     fn may_leave(&mut self) -> bool {
-        let mut state = self.lookout.lock();
+        let mut state = self.tracking.lock();
         self.has_left = state.new.is_empty();
-        state.is_staffed = !self.has_left;
+        state.is_running = !self.has_left;
         self.has_left
     }
 
     /// Takes new watches in while there is no connection. Returns early when there may be one.
-    async fn has_ended_within(&self, pause: Duration, roll: &mut Roll) -> bool {
+    async fn has_ended_within(&self, pause: Duration, tracked: &mut TrackedKeys) -> bool {
         let mut pause = pin!(tokio::time::sleep(pause));
         let mut taken = Vec::new();
         poll_fn(|context| {
-            let ended = self.lookout.take(&mut taken, context);
+            let ended = self.tracking.take(&mut taken, context);
             for watch in taken.drain(..) {
-                roll.add(watch);
+                tracked.add(watch);
             }
             match ended {
                 HasEnded(true) => Poll::Ready(true),
-                HasEnded(false) if self.lookout.has_moved.load(Ordering::Acquire) => {
+                HasEnded(false) if self.tracking.has_moved.load(Ordering::Acquire) => {
                     Poll::Ready(false)
                 }
                 HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
@@ -331,14 +335,14 @@ impl Shift {
     }
 }
 
-impl Drop for Shift {
+impl Drop for TrackingTask {
     fn drop(&mut self) {
         if self.has_left {
             return;
         }
         let (left, _task) = {
-            let mut state = self.lookout.lock();
-            state.is_staffed = false;
+            let mut state = self.tracking.lock();
+            state.is_running = false;
             (std::mem::take(&mut state.new), state.task.take())
         };
         // Outside of the lock: it wakes whoever waits.

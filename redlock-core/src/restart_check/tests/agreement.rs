@@ -3,17 +3,17 @@
 use super::*;
 
 /// A client with such settings.
-fn client(guard: RestartGuard, max_ttl: Duration, trust_aof: bool) -> Bench {
-    let fleet = Arc::new(Fleet::new(guard, max_ttl, 1));
+fn client(restart_check: RestartCheck, max_ttl: Duration, trust_aof: bool) -> Bench {
+    let peers = Arc::new(CheckedSet::new(restart_check, max_ttl, 1));
     if trust_aof {
-        Bench::trusting(&fleet, "a", "run1")
+        Bench::trusting(&peers, "a", "run1")
     } else {
-        Bench::new(&fleet, "a", "run1")
+        Bench::new(&peers, "a", "run1")
     }
 }
 
 fn standard() -> Bench {
-    client(RestartGuard::Standard, MAX_TTL, false)
+    client(RestartCheck::Standard, MAX_TTL, false)
 }
 
 /// What `bench` finds, after so long, on the node that `other` left.
@@ -24,12 +24,12 @@ fn after(bench: &mut Bench, other: &Bench, span: Duration) {
 
 #[test]
 fn what_a_standard_client_opened_waits_for_a_strict_one() {
-    let (mut loose, mut strict) = (standard(), client(RestartGuard::Strict, MAX_TTL, false));
+    let (mut loose, mut strict) = (standard(), client(RestartCheck::Strict, MAX_TTL, false));
     assert_eq!(loose.settle(), Action::Vote);
     after(&mut strict, &loose, QUARANTINE.saturating_sub(ms(1)));
     let action = strict.settle();
     assert!(
-        reason(&action).contains("the guard is strict"),
+        reason(&action).contains("the restart check is strict"),
         "{action:?}"
     );
     assert_eq!(strict.left(), QUARANTINE);
@@ -41,24 +41,24 @@ fn what_a_standard_client_opened_waits_for_a_strict_one() {
         verdict
             .disagreement
             .unwrap()
-            .contains("restart_guard = \"strict\"")
+            .contains("restart_check = \"strict\"")
     );
     assert_eq!(strict.check().disagreement, None);
     // And for nodes that are blank.
-    let fleet = fleet(RestartGuard::Standard, 2);
-    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, "run2"));
+    let peers = peers(RestartCheck::Standard, 2);
+    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "run2"));
     after(&mut a, &strict, Duration::ZERO);
     a.check();
     let action = b.settle();
     assert!(
-        reason(&action).contains("the guard is strict"),
+        reason(&action).contains("the restart check is strict"),
         "{action:?}"
     );
 }
 
 #[test]
 fn what_has_been_open_for_long_is_open_to_a_strict_client() {
-    let (mut loose, mut strict) = (standard(), client(RestartGuard::Strict, MAX_TTL, false));
+    let (mut loose, mut strict) = (standard(), client(RestartCheck::Strict, MAX_TTL, false));
     assert_eq!(loose.settle(), Action::Vote);
     after(&mut strict, &loose, QUARANTINE);
     let found = strict.read();
@@ -72,7 +72,7 @@ fn what_has_been_open_for_long_is_open_to_a_strict_client() {
 
 #[test]
 fn a_node_that_one_client_trusts_waits_for_one_that_does_not() {
-    let mut trusting = client(RestartGuard::Standard, MAX_TTL, true);
+    let mut trusting = client(RestartCheck::Standard, MAX_TTL, true);
     assert_eq!(trusting.settle(), Action::Vote);
     trusting.run_id = Some("run2");
     assert_eq!(trusting.settle(), Action::Vote);
@@ -102,7 +102,7 @@ fn a_node_that_one_client_trusts_waits_for_one_that_does_not() {
 
 #[test]
 fn what_was_trusted_long_ago_is_no_news_to_a_careful_client() {
-    let mut trusting = client(RestartGuard::Standard, MAX_TTL, true);
+    let mut trusting = client(RestartCheck::Standard, MAX_TTL, true);
     trusting.settle();
     trusting.run_id = Some("run2");
     trusting.settle();
@@ -113,7 +113,7 @@ fn what_was_trusted_long_ago_is_no_news_to_a_careful_client() {
 
 #[test]
 fn the_longest_max_ttl_is_how_long_a_node_waits() {
-    let mut short = client(RestartGuard::Standard, ms(1_000), false);
+    let mut short = client(RestartCheck::Standard, ms(1_000), false);
     short.settle();
     short.run_id = Some("run2");
     assert!(matches!(short.settle(), Action::Hold { .. }));
@@ -145,21 +145,21 @@ fn the_longest_max_ttl_is_how_long_a_node_waits() {
 
 #[test]
 fn what_is_said_is_said_once_in_a_while_and_only_by_the_strictest() {
-    let (mut long, mut short) = (standard(), client(RestartGuard::Standard, ms(1_000), true));
+    let (mut long, mut short) = (standard(), client(RestartCheck::Standard, ms(1_000), true));
     let marked = marker("run1", long.time);
     long.marker.clone_from(&marked);
-    assert!(long.say().aside.is_some());
+    assert!(long.say().settings_write.is_some());
     let text = String::from_utf8(long.marker.clone().unwrap()).unwrap();
     let first = String::from_utf8(marked.unwrap()).unwrap();
     assert!(
         text.starts_with(&format!("{first}\n2 ")),
         "{text}: readable as ever"
     );
-    assert_eq!(long.say().aside, None);
+    assert_eq!(long.say().settings_write, None);
     after(&mut short, &long, ms(31_000));
-    assert_eq!(short.say().aside, None, "it has nothing to add");
+    assert_eq!(short.say().settings_write, None, "it has nothing to add");
     long.pass(ms(31_000));
-    assert!(long.say().aside.is_some());
+    assert!(long.say().settings_write.is_some());
 }
 
 /// A client of the first version, whose markers say nothing of it, and who reads the first line only.

@@ -1,9 +1,9 @@
-//! A sentry fed by hand, and clients with sentries against nodes that forget.
+//! A node check fed by hand, and clients with node checks against nodes that forget.
 
 mod agreement;
-mod apart;
 mod model;
 mod opening;
+mod outliers;
 mod pace;
 mod rates;
 mod steps;
@@ -12,18 +12,18 @@ mod table;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::note::{Cause, Found};
+use super::details::{Cause, FoundMarker};
 use super::*;
 use crate::env::Moment;
 
 pub(super) const MAX_TTL: Duration = Duration::from_secs(10);
-/// What a fleet with [`MAX_TTL`] makes of it.
+/// What a checked set with [`MAX_TTL`] makes of it.
 pub(super) const QUARANTINE: Duration = Duration::from_millis(10_700);
 
 /// A node as a check sees it, and the client's clock. Both clocks move on together unless a test
 /// moves one.
 pub(super) struct Bench {
-    pub(super) sentry: Sentry,
+    pub(super) node_check: NodeCheck,
     pub(super) run_id: Option<&'static str>,
     pub(super) marker: Option<Vec<u8>>,
     pub(super) time: Duration,
@@ -31,8 +31,8 @@ pub(super) struct Bench {
     pub(super) round_trip: Duration,
 }
 
-pub(super) fn fleet(guard: RestartGuard, size: usize) -> Arc<Fleet> {
-    Arc::new(Fleet::new(guard, MAX_TTL, size))
+pub(super) fn peers(restart_check: RestartCheck, size: usize) -> Arc<CheckedSet> {
+    Arc::new(CheckedSet::new(restart_check, MAX_TTL, size))
 }
 
 pub(super) fn ms(ms: u64) -> Duration {
@@ -46,17 +46,22 @@ pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
 }
 
 impl Bench {
-    pub(super) fn new(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
-        Self::with(fleet, name, run_id, SentryOptions::default())
+    pub(super) fn new(peers: &Arc<CheckedSet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(peers, name, run_id, NodeCheckOptions::default())
     }
 
-    pub(super) fn trusting(fleet: &Arc<Fleet>, name: &str, run_id: &'static str) -> Self {
-        Self::with(fleet, name, run_id, SentryOptions { trust_aof: true })
+    pub(super) fn trusting(peers: &Arc<CheckedSet>, name: &str, run_id: &'static str) -> Self {
+        Self::with(peers, name, run_id, NodeCheckOptions { trust_aof: true })
     }
 
-    fn with(fleet: &Arc<Fleet>, name: &str, run_id: &'static str, options: SentryOptions) -> Self {
+    fn with(
+        peers: &Arc<CheckedSet>,
+        name: &str,
+        run_id: &'static str,
+        options: NodeCheckOptions,
+    ) -> Self {
         Self {
-            sentry: Sentry::new(Arc::clone(fleet), name, options),
+            node_check: NodeCheck::new(Arc::clone(peers), name, options),
             run_id: Some(run_id),
             marker: None,
             time: ms(1_700_000_000_000),
@@ -65,10 +70,10 @@ impl Bench {
         }
     }
 
-    /// A single node of its fleet that votes.
+    /// A single node of its checked set that votes.
     pub(super) fn voting() -> Self {
-        let fleet = fleet(RestartGuard::Standard, 1);
-        let mut bench = Self::new(&fleet, "a", "run1");
+        let peers = peers(RestartCheck::Standard, 1);
+        let mut bench = Self::new(&peers, "a", "run1");
         assert_eq!(bench.settle(), Action::Vote);
         bench
     }
@@ -83,7 +88,7 @@ impl Bench {
         self.pass(self.round_trip / 2);
         let time = self.time;
         self.pass(self.round_trip / 2);
-        self.sentry.check(&Check {
+        self.node_check.check(&CheckAnswer {
             run_id: self.run_id,
             marker: self.marker.as_deref(),
             time,
@@ -108,7 +113,7 @@ impl Bench {
     /// Checks, and says what the client has to say of itself.
     pub(super) fn say(&mut self) -> Verdict {
         let verdict = self.check();
-        if let Some(Aside { expected, new }) = verdict.aside.clone() {
+        if let Some(SettingsWrite { expected, new }) = verdict.settings_write.clone() {
             assert_eq!(Some(expected), self.marker);
             self.marker = Some(new);
         }
@@ -130,8 +135,8 @@ impl Bench {
         self.found().cause()
     }
 
-    fn found(&self) -> Found {
-        Found::parse(self.marker.as_deref().unwrap()).unwrap()
+    fn found(&self) -> FoundMarker {
+        FoundMarker::parse(self.marker.as_deref().unwrap()).unwrap()
     }
 
     /// For how much longer the marker keeps the node from voting.
@@ -142,9 +147,9 @@ impl Bench {
 
 /// Three nodes of one set that vote.
 pub(super) fn three() -> [Bench; 3] {
-    let fleet = fleet(RestartGuard::Standard, 3);
+    let peers = peers(RestartCheck::Standard, 3);
     let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
-        .map(|(name, run_id)| Bench::new(&fleet, name, run_id));
+        .map(|(name, run_id)| Bench::new(&peers, name, run_id));
     let [a, b, c] = &mut nodes;
     assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
     nodes

@@ -16,7 +16,7 @@ struct Node {
 
 struct Client {
     kind: Kind,
-    sentries: Vec<Sentry>,
+    node_checks: Vec<NodeCheck>,
     /// What each has in hand and not sent yet.
     writes: Vec<Option<Action>>,
     connected_to: Vec<Option<u32>>,
@@ -71,7 +71,7 @@ struct World {
 impl Node {
     /// It is not one that the set is just being opened with.
     fn is_opened(&self) -> bool {
-        let found = self.marker.as_deref().and_then(Found::parse);
+        let found = self.marker.as_deref().and_then(FoundMarker::parse);
         found.is_some_and(|found| found.cause() != Some(Cause::Opening))
     }
 }
@@ -97,8 +97,8 @@ impl World {
         }
     }
 
-    /// One node at a time may forget, and not while its set is first opened: the guard promises no
-    /// more.
+    /// One node at a time may forget, and not while its set is first opened: the restart check
+    /// promises no more.
     fn may_forget(&self, node: usize) -> bool {
         self.now >= self.last_write + ms(6_000)
             && self
@@ -146,7 +146,7 @@ impl World {
 
     fn lose(&mut self, client: usize, node: usize) {
         let client = &mut self.clients[client];
-        client.sentries[node].unreachable();
+        client.node_checks[node].unreachable();
         client.writes[node] = None;
         client.connected_to[node] = None;
     }
@@ -176,14 +176,14 @@ impl World {
         let run_id = format!("run{process}");
         let now = Moment::from_origin(self.now);
         let marker = node.marker.clone();
-        let verdict = client.sentries[node_index].check(&Check {
+        let verdict = client.node_checks[node_index].check(&CheckAnswer {
             run_id: Some(&run_id),
             marker: marker.as_deref(),
             time: self.now,
             asked: now,
             answered: now,
         });
-        if let Some(Aside { expected, new }) = verdict.aside
+        if let Some(SettingsWrite { expected, new }) = verdict.settings_write
             && Some(expected) == node.marker
         {
             node.marker = Some(new);
@@ -212,14 +212,14 @@ impl World {
 fn boot(kind: Kind) -> Client {
     let trust_aof = kind == Kind::Loose;
     let max_ttl = if trust_aof { MAX_TTL / 10 } else { MAX_TTL };
-    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, NODES));
-    let sentry = |name: char| {
-        let options = SentryOptions { trust_aof };
-        Sentry::new(Arc::clone(&fleet), name.to_string(), options)
+    let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, NODES));
+    let node_check = |name: char| {
+        let options = NodeCheckOptions { trust_aof };
+        NodeCheck::new(Arc::clone(&peers), name.to_string(), options)
     };
     Client {
         kind,
-        sentries: ('a'..).take(NODES).map(sentry).collect(),
+        node_checks: ('a'..).take(NODES).map(node_check).collect(),
         writes: vec![None; NODES],
         connected_to: vec![None; NODES],
     }
@@ -268,7 +268,7 @@ proptest! {
             world.apply(&Event::Pass(20));
         }
         for node in &world.nodes {
-            let found = Found::parse(node.marker.as_deref().unwrap()).unwrap();
+            let found = FoundMarker::parse(node.marker.as_deref().unwrap()).unwrap();
             prop_assert_eq!(found.cause(), Some(Cause::New));
             prop_assert!(found.marker.until() <= world.now, "{:?}", found);
         }

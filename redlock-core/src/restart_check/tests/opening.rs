@@ -3,15 +3,15 @@
 use super::*;
 
 /// Three nodes of one client.
-fn three(guard: RestartGuard) -> [Bench; 3] {
-    let fleet = fleet(guard, 3);
+fn three(restart_check: RestartCheck) -> [Bench; 3] {
+    let peers = peers(restart_check, 3);
     [("a", "run-a"), ("b", "run-b"), ("c", "run-c")]
-        .map(|(name, run_id)| Bench::new(&fleet, name, run_id))
+        .map(|(name, run_id)| Bench::new(&peers, name, run_id))
 }
 
 /// What another client finds on the same nodes at the same time.
 fn beside(nodes: &[Bench; 3]) -> [Bench; 3] {
-    let mut others = three(RestartGuard::Standard);
+    let mut others = three(RestartCheck::Standard);
     see(&mut others, nodes);
     others
 }
@@ -50,7 +50,7 @@ fn write(bench: &mut Bench) {
 
 #[test]
 fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
-    let [mut a, mut b, mut c] = three(RestartGuard::Standard);
+    let [mut a, mut b, mut c] = three(RestartCheck::Standard);
     assert!(is_unsettled(&a.check().action), "the others were not asked");
     assert!(is_unsettled(&b.check().action));
     for action in settle_all([&mut c, &mut a, &mut b]) {
@@ -64,7 +64,7 @@ fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
 
 #[test]
 fn nobody_votes_before_a_majority_is_marked() {
-    let mut nodes = three(RestartGuard::Standard);
+    let mut nodes = three(RestartCheck::Standard);
     for node in &mut nodes {
         node.check();
     }
@@ -73,16 +73,16 @@ fn nobody_votes_before_a_majority_is_marked() {
     assert!(is_unsettled(&a.settle()));
     write(b);
     assert!(is_unsettled(&b.settle()), "c is reached, and blank");
-    c.sentry.unreachable();
+    c.node_check.unreachable();
     assert_eq!(b.settle(), Action::Vote);
     assert_eq!(a.settle(), Action::Vote);
 }
 
 #[test]
 fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
-    let [mut a, mut b, mut c] = three(RestartGuard::Standard);
-    b.sentry.unreachable();
-    c.sentry.unreachable();
+    let [mut a, mut b, mut c] = three(RestartCheck::Standard);
+    b.node_check.unreachable();
+    c.node_check.unreachable();
     let action = a.check().action;
     assert!(
         reason(&action).contains("until a majority of the pools is reachable"),
@@ -105,7 +105,7 @@ fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
     for marked in 0..=3 {
         for opened in 0..=marked {
             for comes_another in [false, true] {
-                let mut nodes = three(RestartGuard::Standard);
+                let mut nodes = three(RestartCheck::Standard);
                 for node in &mut nodes {
                     node.check();
                 }
@@ -143,7 +143,7 @@ fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
 
 #[test]
 fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
-    let mut nodes = three(RestartGuard::Standard);
+    let mut nodes = three(RestartCheck::Standard);
     for node in &mut nodes {
         node.check();
     }
@@ -172,8 +172,8 @@ fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
 
 #[test]
 fn a_blank_node_beside_marked_ones_may_be_just_being_opened() {
-    let fleet = fleet(RestartGuard::Standard, 2);
-    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, "run1"));
+    let peers = peers(RestartCheck::Standard, 2);
+    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "run1"));
     b.run_id = Some("run2");
     a.marker = marker("run1", a.time);
     assert_eq!(a.settle(), Action::Vote);
@@ -185,11 +185,11 @@ fn a_blank_node_beside_marked_ones_may_be_just_being_opened() {
 
 /// Three nodes that vote, and come back empty.
 fn restarted() -> [Bench; 3] {
-    let mut nodes = three(RestartGuard::Standard);
+    let mut nodes = three(RestartCheck::Standard);
     let [a, b, c] = &mut nodes;
     settle_all([a, b, c]);
     for (node, run_id) in nodes.iter_mut().zip(["run-d", "run-e", "run-f"]) {
-        node.sentry.unreachable();
+        node.node_check.unreachable();
         (node.run_id, node.marker) = (Some(run_id), None);
     }
     pass(&mut nodes, ms(1_000));
@@ -226,7 +226,7 @@ fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
     for (is_open, is_flushed) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut nodes = restarted();
         if is_flushed {
-            nodes = three(RestartGuard::Standard);
+            nodes = three(RestartCheck::Standard);
             let [a, b, c] = &mut nodes;
             settle_all([a, b, c]);
             for node in &mut nodes {
@@ -288,8 +288,8 @@ fn an_operators_word_opens_a_set_for_everybody() {
 }
 
 #[test]
-fn an_operators_word_opens_a_blank_set_under_a_strict_guard() {
-    let mut nodes = three(RestartGuard::Strict);
+fn an_operators_word_opens_a_blank_set_under_a_strict_restart_check() {
+    let mut nodes = three(RestartCheck::Strict);
     for node in &mut nodes {
         node.marker = Some(b"idle\n2 run-a 5 new 5".to_vec());
         assert_eq!(node.settle(), Action::Vote);
@@ -312,7 +312,7 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
     // A client that has not looked since.
     a.marker = word;
     a.pass(ms(1_000));
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     a.run_id = Some("run2");
     assert!(matches!(a.settle(), Action::Hold { .. }));
     assert_eq!(a.read().run_id, "run2");
@@ -337,7 +337,7 @@ fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
 
 #[test]
 fn a_set_whose_clocks_are_all_set_back_by_a_day_votes_on() {
-    let mut nodes = three(RestartGuard::Standard);
+    let mut nodes = three(RestartCheck::Standard);
     let [a, b, c] = &mut nodes;
     a.check();
     b.check();
@@ -367,8 +367,8 @@ fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
     let mut bench = Bench::voting();
     bench.run_id = Some("run2");
     assert!(matches!(bench.settle(), Action::Hold { .. }));
-    let fleet = fleet(RestartGuard::Standard, 1);
-    let mut later = Bench::new(&fleet, "a", "run2");
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut later = Bench::new(&peers, "a", "run2");
     later.see(&bench);
     later.time -= ms(86_000_000);
     assert!(matches!(later.settle(), Action::Hold { .. }));

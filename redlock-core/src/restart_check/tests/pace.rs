@@ -13,7 +13,7 @@ pub(super) fn slew(node: &mut Bench, span: Duration, per_mille: u64) {
     node.time += span * u32::try_from(per_mille).unwrap() / 1000;
 }
 
-/// What becomes of nodes that are looked at as their guard wants it, each after the others.
+/// What becomes of nodes that are looked at as their restart check wants it, each after the others.
 fn looked_at(nodes: &mut [Bench; 3]) -> [Verdict; 3] {
     let first = nodes.each_mut().map(Bench::check);
     pass(nodes, ms(25));
@@ -136,7 +136,7 @@ fn a_slow_answer_neither_opens_a_node_nor_closes_one() {
 #[test]
 fn a_node_that_was_away_for_long_and_ran_too_fast_does_not_vote_at_once() {
     let mut a = Bench::voting();
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     slew(&mut a, QUARANTINE * 2, 20);
     assert!(matches!(a.check().action, Action::Hold { .. }));
     a.pass(QUARANTINE);
@@ -183,8 +183,8 @@ fn the_slew_of_this_host_closes_no_node() {
 
 #[test]
 fn a_host_that_lost_half_a_second_gives_its_leases_up() {
-    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ms(600_000), 3));
-    let mut nodes = ["run1", "run2", "run3"].map(|run| Bench::new(&fleet, run, run));
+    let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, ms(600_000), 3));
+    let mut nodes = ["run1", "run2", "run3"].map(|run| Bench::new(&peers, run, run));
     for _ in 0..3 {
         for node in &mut nodes {
             node.settle();
@@ -225,7 +225,7 @@ fn a_server_that_is_new_in_its_place_leaves_the_slew_of_this_host_to_this_host()
 #[test]
 fn the_others_are_not_asked_again_and_again_where_round_trips_leave_it_open() {
     let mut nodes = three();
-    let doubts = |nodes: &[Bench; 3]| nodes[0].sentry.fleet.doubts();
+    let doubts = |nodes: &[Bench; 3]| nodes[0].node_check.peers.doubts();
     // This host lost 80 ms, and one node is far away.
     nodes[2].round_trip = ms(100);
     pass(&mut nodes, ms(1_000));
@@ -330,7 +330,7 @@ proptest! {
             a.pass(Duration::from_micros(before * 10));
             let time = a.time;
             a.pass(Duration::from_micros(after * 10));
-            let verdict = a.sentry.check(&Check {
+            let verdict = a.node_check.check(&CheckAnswer {
                 run_id: a.run_id,
                 marker: a.marker.as_deref(),
                 time,

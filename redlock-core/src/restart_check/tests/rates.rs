@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::pace::{HEARTBEAT, slew};
 use super::*;
 
-/// Nodes that are looked at whenever their guard wants it, as a driver does.
+/// Nodes that are looked at whenever their restart check wants it, as a driver does.
 struct Watched {
     nodes: [Bench; 3],
     /// When each is looked at next.
@@ -21,8 +21,8 @@ const TICK: Duration = Duration::from_millis(25);
 impl Watched {
     /// Nodes that are first due at these times from now.
     fn new(max_ttl: Duration, first: [Duration; 3]) -> Self {
-        let fleet = Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, 3));
-        let mut nodes = ["run1", "run2", "run3"].map(|run_id| Bench::new(&fleet, run_id, run_id));
+        let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 3));
+        let mut nodes = ["run1", "run2", "run3"].map(|run_id| Bench::new(&peers, run_id, run_id));
         let [a, b, c] = &mut nodes;
         assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
         Self {
@@ -42,14 +42,14 @@ impl Watched {
                 slew(node, TICK, per_mille);
             }
             for index in 0..3 {
-                let doubts = self.nodes[0].sentry.fleet.doubts();
+                let doubts = self.nodes[0].node_check.peers.doubts();
                 let now = self.nodes[index].now;
                 if self.due[index] > now && self.doubts[index] == doubts {
                     continue;
                 }
                 let verdict = self.nodes[index].check();
                 // Its own are no reason to look at it again.
-                self.doubts[index] = self.nodes[0].sentry.fleet.doubts();
+                self.doubts[index] = self.nodes[0].node_check.peers.doubts();
                 let next = match verdict.action {
                     Action::Vote => verdict.look_again.unwrap_or(HEARTBEAT),
                     Action::Hold { look_again, .. } => look_again,

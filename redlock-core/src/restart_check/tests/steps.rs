@@ -85,7 +85,7 @@ fn a_step_is_written_down_until_it_is_or_somebody_else_has_judged() {
 #[test]
 fn a_step_that_others_have_seen_to_is_not_written_again() {
     let mut a = Bench::voting();
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     a.pass(ms(3_600_000));
     a.time += ms(7_000);
     a.marker = marker("run1", a.time.saturating_sub(ms(1_800_000)));
@@ -102,7 +102,7 @@ fn a_step_that_others_have_seen_to_is_not_written_again() {
 #[test]
 fn a_host_that_comes_back_empty_and_with_another_time_is_quarantined() {
     let mut a = Bench::voting();
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     (a.run_id, a.marker) = (Some("run2"), None);
     a.time -= ms(60_000);
     assert!(a.check().is_new_epoch);
@@ -134,7 +134,7 @@ fn a_host_that_stood_still_closes_no_node_to_anybody() {
 #[test]
 fn a_host_that_stood_still_is_told_so_by_the_nodes_that_it_reaches() {
     let mut nodes = three();
-    nodes[2].sentry.unreachable();
+    nodes[2].node_check.unreachable();
     for node in &mut nodes {
         node.time += ms(3_000);
     }

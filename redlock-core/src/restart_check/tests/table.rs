@@ -3,9 +3,9 @@
 use super::*;
 
 #[test]
-fn a_strict_guard_quarantines_a_blank_set() {
-    let fleet = fleet(RestartGuard::Strict, 1);
-    let mut a = Bench::new(&fleet, "a", "run1");
+fn a_strict_restart_check_quarantines_a_blank_set() {
+    let peers = peers(RestartCheck::Strict, 1);
+    let mut a = Bench::new(&peers, "a", "run1");
     assert!(reason(&a.check().action).contains("strict"));
     assert!(matches!(a.settle(), Action::Hold { .. }));
     assert_eq!(a.left(), QUARANTINE);
@@ -14,9 +14,9 @@ fn a_strict_guard_quarantines_a_blank_set() {
 }
 
 #[test]
-fn without_a_guard_nothing_is_written_and_everything_votes() {
-    let fleet = fleet(RestartGuard::Off, 1);
-    let mut a = Bench::new(&fleet, "a", "run1");
+fn without_a_restart_check_nothing_is_written_and_everything_votes() {
+    let peers = peers(RestartCheck::Off, 1);
+    let mut a = Bench::new(&peers, "a", "run1");
     for (run_id, found, jump) in [
         ("run1", None, 0),
         ("run2", marker("run1", ms(u64::MAX)), 0),
@@ -37,7 +37,7 @@ fn without_a_guard_nothing_is_written_and_everything_votes() {
 fn a_restarted_node_waits_for_the_longest_ttl_and_begins_an_epoch() {
     for found in [marker("run1", ms(3)), Some(b"garbage".to_vec()), None] {
         let mut a = Bench::voting();
-        a.sentry.unreachable();
+        a.node_check.unreachable();
         (a.run_id, a.marker) = (Some("run2"), found);
         let verdict = a.check();
         assert!(verdict.is_new_epoch && matches!(verdict.action, Action::Write { .. }));
@@ -56,7 +56,7 @@ fn a_restarted_node_waits_for_the_longest_ttl_and_begins_an_epoch() {
 #[test]
 fn a_reconnection_to_the_same_process_changes_nothing() {
     let mut a = Bench::voting();
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     a.pass(ms(60_000));
     let verdict = a.check();
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_reconnection_to_the_same_process_changes_nothing() {
 #[test]
 fn a_quarantine_that_came_and_went_unseen_is_an_epoch() {
     let mut a = Bench::voting();
-    a.sentry.unreachable();
+    a.node_check.unreachable();
     a.pass(ms(60_000));
     a.marker = marker("run1", a.time.saturating_sub(ms(1)));
     let verdict = a.check();
@@ -88,8 +88,8 @@ fn a_quarantine_by_another_client_is_followed() {
 
 #[test]
 fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
-    let fleet = fleet(RestartGuard::Standard, 1);
-    let mut a = Bench::trusting(&fleet, "a", "run1");
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut a = Bench::trusting(&peers, "a", "run1");
     assert_eq!(a.settle(), Action::Vote);
     let until = a.read().until();
     a.run_id = Some("run2");
@@ -141,8 +141,8 @@ fn a_clock_that_jumps_ahead_does_not_end_a_quarantine_that_was_seen() {
 
 #[test]
 fn a_wild_marker_closes_a_node_for_no_longer_than_a_quarantine() {
-    let fleet = fleet(RestartGuard::Standard, 1);
-    let mut a = Bench::new(&fleet, "a", "run1");
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut a = Bench::new(&peers, "a", "run1");
     a.marker = marker("run1", ms(u64::MAX));
     assert!(matches!(a.settle(), Action::Hold { .. }));
     a.pass(QUARANTINE);
@@ -151,9 +151,9 @@ fn a_wild_marker_closes_a_node_for_no_longer_than_a_quarantine() {
 
 #[test]
 fn two_connected_nodes_of_one_process_are_one_too_many() {
-    for guard in [RestartGuard::Standard, RestartGuard::Off] {
-        let fleet = fleet(guard, 2);
-        let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&fleet, name, "same"));
+    for restart_check in [RestartCheck::Standard, RestartCheck::Off] {
+        let peers = peers(restart_check, 2);
+        let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "same"));
         a.check();
         let action = b.check().action;
         assert!(matches!(action, Action::Refuse { .. }));
@@ -162,22 +162,22 @@ fn two_connected_nodes_of_one_process_are_one_too_many() {
             "{action:?}"
         );
         // Only of those that are connected: a server may move from one address to the other.
-        a.sentry.unreachable();
+        a.node_check.unreachable();
         assert!(!matches!(b.check().action, Action::Refuse { .. }));
     }
 }
 
 #[test]
 fn without_a_run_id_any_marker_is_ours() {
-    let fleet = fleet(RestartGuard::Standard, 1);
-    let mut a = Bench::new(&fleet, "a", "run1");
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut a = Bench::new(&peers, "a", "run1");
     a.run_id = None;
     assert_eq!(a.settle(), Action::Vote);
     assert_eq!(a.read().run_id, Marker::UNKNOWN);
     a.marker = marker("any", a.time.saturating_sub(ms(5)));
     assert_eq!(a.settle(), Action::Vote);
     // Two of which nobody knows what they are may be different.
-    let mut b = Bench::new(&fleet, "b", "run1");
+    let mut b = Bench::new(&peers, "b", "run1");
     b.run_id = None;
     assert!(!matches!(b.check().action, Action::Refuse { .. }));
     // Who is told more does not take that for an answer.

@@ -11,7 +11,7 @@ fn double(scene: &Scene) -> Client {
         entropy: Arc::new(Counting(1.into())),
         spawner: Arc::new(Nowhere),
     };
-    Client::with(environment, Settings::default())
+    Client::with_settings(environment, Settings::default())
 }
 
 fn refused_double(scene: &Scene) -> AcquireError {

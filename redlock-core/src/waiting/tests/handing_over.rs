@@ -13,13 +13,17 @@ fn a_lock_that_is_nearly_fresh_is_taken_over_as_it_is() {
     assert!(is_waiting(&mut next));
     scene.clock.advance(MS * 30);
     assert_eq!(released(first), Released::HandedOver);
-    assert_eq!(handle.over(), Some(Over::Released), "there are never two");
+    assert_eq!(
+        handle.over(),
+        Some(LeaseEnd::Released),
+        "there are never two"
+    );
     let next = acquired(&mut next);
     assert_eq!((scene.values(), next.token_id()), (before, &*token));
     assert_eq!(next.held_for(), Duration::ZERO);
     // The time of its own attempt has nothing to do with it.
-    let spent = TTL / 100 + MS * 2 + MS * 30;
-    assert_eq!(next.validity() + spent, TTL);
+    let gave_up = TTL / 100 + MS * 2 + MS * 30;
+    assert_eq!(next.validity() + gave_up, TTL);
     assert!(handle.validity().is_zero() && handle.join().is_none());
     assert_eq!(released(next), Released::Confirmed);
     assert!(scene.is_free());
@@ -169,7 +173,7 @@ fn a_lease_that_was_lost_is_not_handed_over() {
     assert!(is_waiting(&mut next));
     scene.hold_elsewhere();
     assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
-    assert_eq!(lease.over(), Some(Over::Taken));
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
     assert!(is_waiting(&mut next), "the nodes say no");
     drop(lease);
     assert!(is_waiting(&mut next));
@@ -206,7 +210,7 @@ fn what_is_left_to_expire_is_not_handed_over() {
     let holder = acquired(&mut next);
     let mut next = scene.acquire(&request);
     assert!(is_waiting(&mut next));
-    holder.abandon();
+    holder.leave_to_expire();
     assert!(is_waiting(&mut next));
     scene.clock.advance(TTL);
     drop(acquired(&mut next));

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::client::{Client, Settings};
 use crate::env::still_clock::{StillClock, still_clock};
 use crate::env::{Entropy, Environment, Spawn, Task};
-use crate::error::{AcquireError, Over};
+use crate::error::{AcquireError, LeaseEnd};
 use crate::lease::Lease;
 use crate::lease::release::Released;
 use crate::memory::MemoryNode;
@@ -79,7 +79,7 @@ impl Scene {
         };
         let mut settings = Settings::default();
         change(&mut settings);
-        let client = Client::with(environment, settings);
+        let client = Client::with_settings(environment, settings);
         Self {
             clock,
             nodes,

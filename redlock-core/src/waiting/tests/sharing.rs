@@ -57,20 +57,20 @@ fn a_place_that_was_kept_for_a_moment_is_forgotten() {
         let lease = scene.acquired(&request);
         scene.clock.advance(MS * 5);
         released(lease);
-        assert_eq!(scene.client.shared.lines.places(), 1);
+        assert_eq!(scene.client.shared.lines.known(), 1);
     }
     scene.clock.advance(SECOND);
     let other = Request::new("other");
     let _other = scene.acquired(&other);
-    assert_eq!(scene.client.shared.lines.places(), 1, "the other one's");
+    assert_eq!(scene.client.shared.lines.known(), 1, "the other one's");
 }
 
 #[test]
 fn places_that_are_kept_for_a_moment_are_bounded() {
     let scene = Scene::new();
-    let requests = (0..super::super::MOST_QUIET + 10).map(|n| Request::new(n.to_string().as_str()));
+    let requests = (0..super::super::MOST_IDLE + 10).map(|n| Request::new(n.to_string().as_str()));
     let leases: Vec<_> = requests.map(|request| scene.acquired(&request)).collect();
     scene.clock.advance(MS * 2);
     drop(leases);
-    assert_eq!(scene.client.shared.lines.places(), super::super::MOST_QUIET);
+    assert_eq!(scene.client.shared.lines.known(), super::super::MOST_IDLE);
 }

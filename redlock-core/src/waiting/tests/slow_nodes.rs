@@ -211,7 +211,7 @@ fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
         }
         let is_called = is_woken.0.load(std::sync::atomic::Ordering::Relaxed);
         scene.clock.advance(MS);
-        // The clock wakes everybody each time; what is due is its patience.
+        // The clock wakes everybody each time; what is due is its retry budget.
         let is_due = is_called || passed == 150;
         is_woken
             .0

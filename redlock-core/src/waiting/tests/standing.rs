@@ -19,7 +19,7 @@ fn callers_get_the_lock_in_the_order_in_which_they_came() {
     }
     assert_eq!(released(holder), Released::Confirmed);
     assert!(scene.is_free());
-    assert_eq!(scene.client.shared.lines.places(), 0, "forgotten");
+    assert_eq!(scene.client.shared.lines.known(), 0, "forgotten");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn one_who_is_cancelled_in_line_leaves_at_once() {
     drop(first);
     released(holder);
     drop(acquired(&mut second));
-    assert_eq!(scene.client.shared.lines.places(), 0);
+    assert_eq!(scene.client.shared.lines.known(), 0);
     assert!(scene.is_free());
 }
 
@@ -78,7 +78,7 @@ fn one_who_is_cancelled_when_its_turn_has_come_passes_it_on() {
         assert_eq!(released(holder), Released::HandedOver);
         drop(only);
         assert!(scene.is_free(), "the release that was left to it");
-        assert_eq!(scene.client.shared.lines.places(), 0);
+        assert_eq!(scene.client.shared.lines.known(), 0);
     }
 }
 

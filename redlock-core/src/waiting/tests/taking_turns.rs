@@ -75,8 +75,9 @@ impl Node for Told {
     }
 }
 
-/// One who waits, behind a cohort that has just ended, knowing `a` and `b`; `a` has come meanwhile.
-fn behind_a_cohort() -> (Scene, Arc<Shared>, Acquiring) {
+/// One who waits, behind a run of hand-overs that has just ended, knowing `a` and `b`; `a` has come
+/// meanwhile.
+fn behind_a_run_of_hand_overs() -> (Scene, Arc<Shared>, Acquiring) {
     let scene = Scene::new();
     let shared = Arc::new(Shared {
         nodes: scene.nodes.clone(),
@@ -110,7 +111,7 @@ fn behind_a_cohort() -> (Scene, Arc<Shared>, Acquiring) {
 
 #[test]
 fn one_that_had_it_longer_ago_comes_first_and_then_nobody_is_asked_for() {
-    let (_scene, shared, mut next) = behind_a_cohort();
+    let (_scene, shared, mut next) = behind_a_run_of_hand_overs();
     shared.free();
     shared.comes("b/1");
     assert!(is_waiting(&mut next));
@@ -122,7 +123,7 @@ fn one_that_had_it_longer_ago_comes_first_and_then_nobody_is_asked_for() {
 
 #[test]
 fn one_that_does_not_come_is_waited_for_for_a_moment_and_then_forgotten() {
-    let (_scene, shared, mut next) = behind_a_cohort();
+    let (_scene, shared, mut next) = behind_a_run_of_hand_overs();
     shared.free();
     let lease = acquired(&mut next);
     assert_eq!(shared.asked(), ["PTTL", "PTTL", "PTTL", "SET"]);
@@ -131,7 +132,7 @@ fn one_that_does_not_come_is_waited_for_for_a_moment_and_then_forgotten() {
 
 #[test]
 fn what_a_caller_has_waited_for_is_not_put_off_by_turns() {
-    let (scene, shared, mut next) = behind_a_cohort();
+    let (scene, shared, mut next) = behind_a_run_of_hand_overs();
     scene.clock.advance(SECOND);
     shared.free();
     drop(acquired(&mut next));

@@ -9,23 +9,23 @@ use std::task::{Context, Poll, Waker};
 
 use crate::env::{Clock, Moment, Sleep};
 use crate::model::resource::Resource;
-use crate::node::watch::{Sighting, Sightings, Watch};
+use crate::node::watch::{KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
 use crate::quorum::round::{Round, bit};
 
 /// What the nodes said. Nodes write into it, each at its own seat; one caller waits on it.
-struct Ledger {
+struct Reports {
     keys: Resource,
     clock: Arc<dyn Clock>,
     is_wanted: AtomicBool,
     /// The attempt that was refused: only seats that have voted in it count, as the others cannot
     /// vote in the next one either, for all that is known.
     refusal: Option<Arc<Round>>,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
 }
 
-struct State {
+struct WatchState {
     /// From when on each seat holds none of the keys; `None` where that is not in sight.
     free_from: Box<[Option<Moment>]>,
     /// When the waiting caller looks by itself; `None` where it does not.
@@ -33,7 +33,7 @@ struct State {
     waiting: Option<Waker>,
 }
 
-impl State {
+impl WatchState {
     /// From when on a majority of all nodes holds none of the keys, as far as is known of those that
     /// count.
     fn due(&self, counted: u64) -> Option<Moment> {
@@ -45,7 +45,7 @@ impl State {
     }
 }
 
-impl Sightings for Ledger {
+impl Sightings for Reports {
     fn keys(&self) -> &Resource {
         &self.keys
     }
@@ -54,17 +54,17 @@ impl Sightings for Ledger {
         self.is_wanted.load(Ordering::Acquire)
     }
 
-    fn record(&self, seat: usize, sighting: Sighting) -> Option<Waker> {
+    fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
         let (now, counted) = (self.clock.now(), self.counted());
         let mut state = self.lock();
         let known = state.free_from.get_mut(seat)?;
-        *known = match sighting {
-            Sighting::Free => Some(now),
-            Sighting::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
-            Sighting::Held(_) => None,
+        *known = match key_report {
+            KeyReport::Free => Some(now),
+            KeyReport::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
+            KeyReport::Held(_) => None,
             // A key that was seen goes when it said it would, unless somebody extends it, and then
             // waking up is one attempt too many. One that was gone may be there again.
-            Sighting::Blind => known.filter(|from| *from > now),
+            KeyReport::Unknown => known.filter(|from| *from > now),
         };
         let due = state.due(counted)?;
         // A later moment needs no waking: the caller finds that out when it looks.
@@ -76,13 +76,13 @@ impl Sightings for Ledger {
     }
 }
 
-impl Ledger {
+impl Reports {
     fn counted(&self) -> u64 {
         let refusal = self.refusal.as_ref();
         refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,11 +92,11 @@ impl Ledger {
 ///
 /// A majority decides and not the first node: a release reaches the nodes one after another, and an
 /// attempt in between would only split the votes.
-pub struct Vigil {
-    ledger: Arc<Ledger>,
+pub struct QuorumWatch {
+    reports: Arc<Reports>,
 }
 
-impl Vigil {
+impl QuorumWatch {
     /// Watches `keys`, which have their prefix, on those of `nodes` whose bit is set in `seats`: the
     /// ones that answered the last attempt. The others do not count as free.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
@@ -122,12 +122,12 @@ impl Vigil {
         seats: u64,
         refusal: Option<Arc<Round>>,
     ) -> Self {
-        let ledger = Arc::new(Ledger {
+        let reports = Arc::new(Reports {
             keys: keys.clone(),
             clock: Arc::clone(clock),
             is_wanted: AtomicBool::new(true),
             refusal,
-            state: Mutex::new(State {
+            state: Mutex::new(WatchState {
                 free_from: vec![None; nodes.len()].into(),
                 looks_at: None,
                 waiting: None,
@@ -135,11 +135,11 @@ impl Vigil {
         });
         for (seat, node) in nodes.iter().enumerate() {
             if seats & bit(seat) != 0 {
-                let ledger = Arc::clone(&ledger);
-                node.watch(Watch::new(ledger, seat));
+                let reports = Arc::clone(&reports);
+                node.watch(Watch::new(reports, seat));
             }
         }
-        Self { ledger }
+        Self { reports }
     }
 
     /// Completes when a majority of the configured nodes holds none of the keys: they said so, or
@@ -147,10 +147,10 @@ impl Vigil {
     /// few nodes can tell. For one caller at a time.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect; the vigil goes on until it is dropped itself.
+    /// Dropping the future has no effect; the watch goes on until it is dropped itself.
     pub async fn free(&self) {
         Free {
-            ledger: &self.ledger,
+            reports: &self.reports,
             timer: None,
         }
         .await;
@@ -158,33 +158,33 @@ impl Vigil {
 
     /// When [`free`](Self::free) completes, by what the nodes have said so far.
     pub fn due(&self) -> Option<Moment> {
-        let counted = self.ledger.counted();
-        self.ledger.lock().due(counted)
+        let counted = self.reports.counted();
+        self.reports.lock().due(counted)
     }
 }
 
-impl Drop for Vigil {
+impl Drop for QuorumWatch {
     fn drop(&mut self) {
-        self.ledger.is_wanted.store(false, Ordering::Release);
+        self.reports.is_wanted.store(false, Ordering::Release);
         // Dropped outside of the lock, and here, not when the last node forgets the watch.
-        let _waiting = self.ledger.lock().waiting.take();
-        if let Some(refusal) = &self.ledger.refusal {
+        let _waiting = self.reports.lock().waiting.take();
+        if let Some(refusal) = &self.reports.refusal {
             refusal.forget_caller();
         }
     }
 }
 
-impl fmt::Debug for Vigil {
+impl fmt::Debug for QuorumWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vigil")
-            .field("keys", &self.ledger.keys)
+        f.debug_struct("QuorumWatch")
+            .field("keys", &self.reports.keys)
             .finish_non_exhaustive()
     }
 }
 
-/// See [`Vigil::free`].
+/// See [`QuorumWatch::free`].
 struct Free<'a> {
-    ledger: &'a Ledger,
+    reports: &'a Reports,
     timer: Option<(Moment, Sleep)>,
 }
 
@@ -193,15 +193,15 @@ impl Future for Free<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let clock = &this.ledger.clock;
+        let clock = &this.reports.clock;
         loop {
             let now = clock.now();
-            let refusal = this.ledger.refusal.as_ref();
+            let refusal = this.reports.refusal.as_ref();
             let counted = refusal.map_or(u64::MAX, |refusal| refusal.await_vote(context));
             // Dropped outside of the lock: it may be the last of its task.
             let mut _replaced = None;
             let due = {
-                let mut state = this.ledger.lock();
+                let mut state = this.reports.lock();
                 let due = state.due(counted);
                 state.looks_at = due;
                 _replaced = state.waiting.replace(context.waker().clone());

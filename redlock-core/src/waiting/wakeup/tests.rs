@@ -1,4 +1,4 @@
-//! Vigils on a clock that the test owns, over nodes that say what the test says, and in-process ones.
+//! Watches on a clock that the test owns, over nodes that say what the test says, and in-process ones.
 
 use std::sync::atomic::AtomicUsize;
 use std::task::Wake;
@@ -16,9 +16,9 @@ use crate::quorum::round::Goal;
 struct Teller(Mutex<Vec<Watch>>);
 
 impl Teller {
-    fn say(&self, sighting: Sighting) {
+    fn say(&self, key_report: KeyReport) {
         for watch in &*self.0.lock().unwrap() {
-            watch.report(sighting);
+            watch.report(key_report);
         }
     }
 
@@ -67,9 +67,9 @@ impl Wake for Woken {
 }
 
 impl<'a> Waiter<'a> {
-    fn of(vigil: &'a Vigil) -> Self {
+    fn of(watch: &'a QuorumWatch) -> Self {
         let mut waiter = Self {
-            waiting: Box::pin(vigil.free()),
+            waiting: Box::pin(watch.free()),
             woken: Arc::default(),
         };
         assert!(!waiter.is_done());
@@ -91,8 +91,8 @@ impl<'a> Waiter<'a> {
 
 const ALL: u64 = u64::MAX;
 
-fn held(ms: u64) -> Sighting {
-    Sighting::Held(Remaining::Expires(Duration::from_millis(ms)))
+fn held(ms: u64) -> KeyReport {
+    KeyReport::Held(Remaining::Expires(Duration::from_millis(ms)))
 }
 
 fn key() -> Resource {
@@ -103,14 +103,14 @@ fn key() -> Resource {
 fn a_majority_that_is_free_wakes_and_fewer_do_not() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(5);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     for teller in &tellers[..2] {
-        teller.say(Sighting::Free);
-        teller.say(Sighting::Free);
+        teller.say(KeyReport::Free);
+        teller.say(KeyReport::Free);
     }
     assert!(!waiter.was_woken() && !waiter.is_done());
-    tellers[4].say(Sighting::Free);
+    tellers[4].say(KeyReport::Free);
     assert!(waiter.was_woken() && waiter.is_done());
 }
 
@@ -118,9 +118,9 @@ fn a_majority_that_is_free_wakes_and_fewer_do_not() {
 fn what_was_free_before_anybody_waited_counts() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(1);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    tellers[0].say(Sighting::Free);
-    let mut free = Box::pin(vigil.free());
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    tellers[0].say(KeyReport::Free);
+    let mut free = Box::pin(watch.free());
     let mut context = Context::from_waker(Waker::noop());
     assert!(free.as_mut().poll(&mut context).is_ready());
 }
@@ -129,11 +129,11 @@ fn what_was_free_before_anybody_waited_counts() {
 fn a_key_that_is_taken_again_is_not_free() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(3);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
-    tellers[0].say(Sighting::Free);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
+    tellers[0].say(KeyReport::Free);
     tellers[0].say(held(1000));
-    tellers[1].say(Sighting::Free);
+    tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done());
 }
 
@@ -141,17 +141,17 @@ fn a_key_that_is_taken_again_is_not_free() {
 fn it_is_the_majority_of_the_configured_nodes_and_other_seats_do_not_count() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(5);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), 0b01110);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), 0b01110);
     let asked = |teller: &Arc<Teller>| teller.0.lock().unwrap().len();
     assert_eq!(
         tellers.iter().map(asked).collect::<Vec<_>>(),
         [0, 1, 1, 1, 0]
     );
-    let mut waiter = Waiter::of(&vigil);
-    tellers[1].say(Sighting::Free);
-    tellers[2].say(Sighting::Free);
+    let mut waiter = Waiter::of(&watch);
+    tellers[1].say(KeyReport::Free);
+    tellers[2].say(KeyReport::Free);
     assert!(!waiter.is_done());
-    tellers[3].say(Sighting::Free);
+    tellers[3].say(KeyReport::Free);
     assert!(waiter.is_done());
 }
 
@@ -172,11 +172,11 @@ fn a_node_that_has_still_to_vote_is_watched_and_counts_once_it_has() {
     let (tellers, nodes) = tellers(3);
     let refusal = refused(3);
     refusal.vote(2, failed());
-    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
+    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
     assert!(tellers[2].0.lock().unwrap().is_empty(), "it is dead");
-    let mut waiter = Waiter::of(&vigil);
-    tellers[0].say(Sighting::Free);
-    tellers[1].say(Sighting::Free);
+    let mut waiter = Waiter::of(&watch);
+    tellers[0].say(KeyReport::Free);
+    tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done(), "it may not vote");
     refusal.vote(1, Answer::Held(Holding::default()));
     assert!(waiter.was_woken() && waiter.is_done());
@@ -187,25 +187,25 @@ fn a_node_that_failed_behind_the_refusal_does_not_count_and_another_makes_up_for
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(3);
     let refusal = refused(3);
-    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
+    let mut waiter = Waiter::of(&watch);
     refusal.vote(1, failed());
-    tellers[0].say(Sighting::Free);
-    tellers[1].say(Sighting::Free);
+    tellers[0].say(KeyReport::Free);
+    tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done());
-    tellers[2].say(Sighting::Free);
+    tellers[2].say(KeyReport::Free);
     refusal.vote(2, Answer::GRANTED);
     assert!(waiter.was_woken() && waiter.is_done());
 }
 
 #[test]
-fn a_vigil_that_is_dropped_keeps_no_waker_at_the_votes() {
+fn a_watch_that_is_dropped_keeps_no_waker_at_the_votes() {
     let (_, clock) = still_clock();
     let (_tellers, nodes) = tellers(3);
     let refusal = refused(3);
-    let vigil = Vigil::behind(&clock, &nodes, &key(), &refusal);
-    let woken = Arc::clone(&Waiter::of(&vigil).woken);
-    drop(vigil);
+    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
+    let woken = Arc::clone(&Waiter::of(&watch).woken);
+    drop(watch);
     assert_eq!(Arc::strong_count(&woken), 1);
 }
 
@@ -213,8 +213,8 @@ fn a_vigil_that_is_dropped_keeps_no_waker_at_the_votes() {
 fn an_expiry_that_was_named_passes_on_our_clock() {
     let (still, clock) = still_clock();
     let (tellers, nodes) = tellers(3);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     for (teller, ms) in tellers.iter().zip([100, 300, 200]) {
         teller.say(held(ms));
     }
@@ -233,8 +233,8 @@ fn an_expiry_that_was_named_passes_on_our_clock() {
 fn an_extension_moves_the_moment_without_waking_anybody() {
     let (still, clock) = still_clock();
     let (tellers, nodes) = tellers(1);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     tellers[0].say(held(100));
     assert!(waiter.was_woken() && !waiter.is_done());
     tellers[0].say(held(500));
@@ -255,14 +255,14 @@ fn an_extension_moves_the_moment_without_waking_anybody() {
 fn a_key_that_never_expires_is_waited_for_until_it_is_deleted() {
     let (still, clock) = still_clock();
     let (tellers, nodes) = tellers(1);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     for remaining in [Remaining::Never, Remaining::Unknown, Remaining::NotALock] {
-        tellers[0].say(Sighting::Held(remaining));
+        tellers[0].say(KeyReport::Held(remaining));
         still.advance(Duration::from_secs(1_000_000));
         assert!(!waiter.is_done());
     }
-    tellers[0].say(Sighting::Free);
+    tellers[0].say(KeyReport::Free);
     assert!(waiter.is_done());
 }
 
@@ -270,32 +270,32 @@ fn a_key_that_never_expires_is_waited_for_until_it_is_deleted() {
 fn a_node_that_goes_blind_is_free_no_more_and_the_expiry_that_it_named_stands() {
     let (still, clock) = still_clock();
     let (tellers, nodes) = tellers(3);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
-    tellers[0].say(Sighting::Free);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
+    tellers[0].say(KeyReport::Free);
     tellers[0].leave();
-    tellers[1].say(Sighting::Free);
+    tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done());
     tellers[2].say(held(100));
-    tellers[2].say(Sighting::Blind);
+    tellers[2].say(KeyReport::Unknown);
     still.advance(Duration::from_millis(100));
     assert!(waiter.is_done());
 }
 
 #[test]
-fn a_vigil_that_is_dropped_wants_nothing_and_keeps_no_waker() {
+fn a_watch_that_is_dropped_wants_nothing_and_keeps_no_waker() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(1);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
     let woken = {
-        let waiter = Waiter::of(&vigil);
+        let waiter = Waiter::of(&watch);
         Arc::clone(&waiter.woken)
     };
     assert!(tellers[0].0.lock().unwrap()[0].is_wanted());
-    drop(vigil);
+    drop(watch);
     assert!(!tellers[0].0.lock().unwrap()[0].is_wanted());
     assert_eq!(Arc::strong_count(&woken), 1);
-    tellers[0].say(Sighting::Free);
+    tellers[0].say(KeyReport::Free);
 }
 
 #[test]
@@ -316,8 +316,8 @@ fn a_node_that_cannot_watch_is_blind() {
     }
     let (still, clock) = still_clock();
     let nodes: NodeSet = Arc::new([Arc::new(Plain) as Arc<dyn Node>]);
-    let vigil = Vigil::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     still.advance(Duration::from_secs(1_000_000));
     assert!(!waiter.is_done());
 }
@@ -337,8 +337,8 @@ fn an_in_process_node_tells_of_releases_and_extensions() {
     let (still, clock) = still_clock();
     let (nodes, set) = in_memory(1, &clock);
     nodes[0].put(b"a", b"x", TTL);
-    let vigil = Vigil::begin(&clock, &set, &Resource::all(["a", "b"]), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &set, &Resource::all(["a", "b"]), ALL);
+    let mut waiter = Waiter::of(&watch);
     nodes[0].put(b"b", b"x", TTL * 2);
     nodes[0].delete(b"a");
     still.advance(TTL);
@@ -357,8 +357,8 @@ fn an_in_process_node_tells_of_expiries() {
     for node in &nodes {
         node.put(b"r", b"x", TTL);
     }
-    let vigil = Vigil::begin(&clock, &set, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     still.advance(TTL);
     assert!(waiter.was_woken() && waiter.is_done());
 }
@@ -369,8 +369,8 @@ fn an_in_process_node_that_is_cut_off_is_blind_until_it_is_restored() {
     let (nodes, set) = in_memory(1, &clock);
     nodes[0].put(b"r", b"x", TTL);
     nodes[0].cut();
-    let vigil = Vigil::begin(&clock, &set, &key(), ALL);
-    let mut waiter = Waiter::of(&vigil);
+    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
+    let mut waiter = Waiter::of(&watch);
     nodes[0].delete(b"r");
     assert!(!waiter.is_done());
     nodes[0].restore();
@@ -382,12 +382,14 @@ fn an_in_process_node_forgets_those_who_went_away() {
     let (_, clock) = still_clock();
     let (nodes, set) = in_memory(1, &clock);
     nodes[0].put(b"r", b"x", TTL);
-    let ledgers: Vec<_> = (0..10)
+    let all_reports: Vec<_> = (0..10)
         .map(|_| {
-            let vigil = Vigil::begin(&clock, &set, &key(), ALL);
-            Arc::downgrade(&vigil.ledger)
+            let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
+            Arc::downgrade(&watch.reports)
         })
         .collect();
-    let left = ledgers.iter().filter(|ledger| ledger.strong_count() > 0);
+    let left = all_reports
+        .iter()
+        .filter(|reports| reports.strong_count() > 0);
     assert!(left.count() <= 1);
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use redlock_core::Vetting;
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -22,7 +22,7 @@ pub(super) struct File {
     /// From variables, which name one setting of a pool at a time.
     #[serde(skip)]
     pub(super) pool_settings: BTreeMap<String, PoolSettings>,
-    pub(super) restart_guard: Option<Guard>,
+    pub(super) restart_check: Option<RestartChecks>,
     pub(super) default_pools: Option<Vec<String>>,
     pub(super) key_prefix: Option<String>,
     #[serde(deserialize_with = "given")]
@@ -78,7 +78,7 @@ impl Pool {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Guard {
+pub(super) enum RestartChecks {
     Standard,
     Strict,
     Off,
@@ -196,12 +196,12 @@ impl File {
             let settings = config.pool_settings.entry(name).or_default();
             *settings = own.over(std::mem::take(settings));
         }
-        let guard = self.restart_guard.map(|guard| match guard {
-            Guard::Standard => RestartGuard::Standard,
-            Guard::Strict => RestartGuard::Strict,
-            Guard::Off => RestartGuard::Off,
+        let restart_check = self.restart_check.map(|restart_check| match restart_check {
+            RestartChecks::Standard => RestartCheck::Standard,
+            RestartChecks::Strict => RestartCheck::Strict,
+            RestartChecks::Off => RestartCheck::Off,
         });
-        config.restart_guard = guard.or(config.restart_guard);
+        config.restart_check = restart_check.or(config.restart_check);
         config.default_pools = self.default_pools.or(config.default_pools);
         set(&mut config.key_prefix, self.key_prefix);
         set(&mut config.max_ttl, self.max_ttl);

@@ -14,7 +14,7 @@ fn every_key_of_the_file_arrives() {
         max_ttl = "10m"
         node_timeout = 75
         connect_timeout = "2s"
-        restart_guard = "strict"
+        restart_check = "strict"
         [pools.a]
         url = "redis://h:1"
         vetting = "warn"
@@ -64,7 +64,7 @@ fn every_key_of_the_file_arrives() {
     assert_eq!(config.shutdown_grace, Duration::from_secs(3));
     assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
     assert_eq!(config.http.contended_status, 409);
-    assert_eq!(config.restart_guard, Some(RestartGuard::Strict));
+    assert_eq!(config.restart_check, Some(RestartCheck::Strict));
     let mut settings = PoolSettings {
         vetting: Some(Vetting::Warn),
         trust_aof: Some(true),
@@ -116,7 +116,7 @@ fn what_is_unknown_or_wrong_is_refused_at_its_line_without_secrets() {
         ("[defaults]\nttl = -1", "line 2", "negative"),
         ("[defaults]\nwait = 'always'", "line 2", "forever"),
         ("[defaults]\non_lost = \"ignore\"", "line 2", "cancel"),
-        ("restart_guard = \"maybe\"", "line 1", "strict"),
+        ("restart_check = \"maybe\"", "line 1", "strict"),
         (
             "[pools.a]\nurl = \"redis://h\"\nvetting = \"ask\"",
             "line 3",

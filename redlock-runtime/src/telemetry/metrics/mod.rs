@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use metrics::counter;
 use redlock_core::caught;
 
-use super::outcome::Outcome;
+use super::outcome::AcquireOutcome;
 use crate::error::LockError;
 use crate::site::{Registration, Site};
 
@@ -92,12 +92,12 @@ fn label(site: Option<&'static Site>) -> String {
 }
 
 /// A call that was refused before it began to wait, for a mistake in the program.
-pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: Outcome) {
+pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: AcquireOutcome) {
     count_rare(label(site), outcome);
 }
 
 /// Without a handle of its own: it hardly ever happens.
-fn count_rare(site: String, outcome: Outcome) {
+fn count_rare(site: String, outcome: AcquireOutcome) {
     caught(RECORDER, || {
         counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);
     });
@@ -105,7 +105,7 @@ fn count_rare(site: String, outcome: Outcome) {
 
 /// An error that the function's type had no room for.
 pub(crate) fn count_swallowed(error: &LockError) {
-    let kind = Outcome::of(error, false).name();
+    let kind = AcquireOutcome::of(error, false).name();
     caught(RECORDER, || {
         counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind)
             .increment(1);

@@ -75,12 +75,12 @@ fn sample(health: &PoolHealth) {
     gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
     #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
     gauge!(NODE_NOT_RESTING, "pool" => name()).set(health.not_resting as f64);
-    let vitals = &health.vitals;
-    for (kind, count) in vitals.errors.iter() {
+    let node_health = &health.node_health;
+    for (kind, count) in node_health.errors.iter() {
         counter!(NODE_ERRORS, "pool" => name(), "error_type" => kind.as_str()).absolute(count);
     }
-    counter!(NODE_CONNECTIONS, "pool" => name()).absolute(vitals.connections);
-    if let Some(clock) = &vitals.clock {
+    counter!(NODE_CONNECTIONS, "pool" => name()).absolute(node_health.connections);
+    if let Some(clock) = &node_health.clock {
         #[expect(clippy::cast_precision_loss, reason = "exact up to 285 years")]
         let ahead = clock.ahead_us as f64 / 1e6;
         gauge!(NODE_CLOCK_OFFSET, "pool" => name()).set(ahead);

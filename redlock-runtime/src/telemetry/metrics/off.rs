@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redlock_core::{Environment, ObserveAnswers};
 
-use super::outcome::Outcome;
+use super::outcome::AcquireOutcome;
 use crate::error::LockError;
 use crate::health::PoolHealth;
 use crate::site::Site;
@@ -34,7 +34,7 @@ impl Waiting {
         Holding
     }
 
-    pub(crate) fn ended(&mut self, _outcome: Outcome) {
+    pub(crate) fn ended(&mut self, _outcome: AcquireOutcome) {
         self.is_ended = true;
     }
 
@@ -52,7 +52,7 @@ impl Holding {
     pub(crate) fn unconfirmed(&self) {}
 }
 
-pub(crate) fn count_refusal(_site: Option<&'static Site>, _outcome: Outcome) {}
+pub(crate) fn count_refusal(_site: Option<&'static Site>, _outcome: AcquireOutcome) {}
 
 pub(crate) fn count_swallowed(_error: &LockError) {}
 

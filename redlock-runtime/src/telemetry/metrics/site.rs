@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use redlock_core::{ExtendError, ObserveExtensions, Over, caught};
+use redlock_core::{ExtendError, LeaseEnd, ObserveExtensions, caught};
 
-use super::super::outcome::{Outcome, reason};
+use super::super::outcome::{AcquireOutcome, reason};
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
@@ -15,18 +15,23 @@ use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
 /// a rate sees the first of each.
-const OUTCOMES: [Outcome; 8] = [
-    Outcome::Acquired,
-    Outcome::Joined,
-    Outcome::Contended,
-    Outcome::Skipped,
-    Outcome::Unavailable,
-    Outcome::Lost,
-    Outcome::ShuttingDown,
-    Outcome::Cancelled,
+const OUTCOMES: [AcquireOutcome; 8] = [
+    AcquireOutcome::Acquired,
+    AcquireOutcome::Joined,
+    AcquireOutcome::Contended,
+    AcquireOutcome::Skipped,
+    AcquireOutcome::Unavailable,
+    AcquireOutcome::Lost,
+    AcquireOutcome::ShuttingDown,
+    AcquireOutcome::Cancelled,
 ];
 
-const REASONS: [Over; 4] = [Over::Expired, Over::Taken, Over::Forgotten, Over::Revoked];
+const REASONS: [LeaseEnd; 4] = [
+    LeaseEnd::Expired,
+    LeaseEnd::Taken,
+    LeaseEnd::Forgotten,
+    LeaseEnd::Revoked,
+];
 
 /// The handles of one site.
 pub(super) struct SiteMetrics {
@@ -50,7 +55,7 @@ impl SiteMetrics {
         let label = label(site);
         if site.is_some_and(|site| site.skips) {
             // Zeros, as above.
-            for kind in [Outcome::Unavailable, Outcome::Lost] {
+            for kind in [AcquireOutcome::Unavailable, AcquireOutcome::Lost] {
                 let name = kind.name();
                 counter!(SWALLOWED, "site" => label.clone(), "error_type" => name).increment(0);
             }
@@ -75,7 +80,7 @@ impl SiteMetrics {
         }
     }
 
-    fn count(&self, outcome: Outcome) {
+    fn count(&self, outcome: AcquireOutcome) {
         match OUTCOMES.iter().position(|it| *it == outcome) {
             Some(place) => self.acquisitions[place].increment(1),
             None => count_rare(self.label.clone(), outcome),
@@ -89,7 +94,7 @@ impl ObserveExtensions for SiteMetrics {
             Ok(()) => &self.extended,
             Err(ExtendError::Unavailable(_)) => &self.extension_unavailable,
             // Its holder let go of it meanwhile.
-            Err(ExtendError::Over(Over::Released)) => return,
+            Err(ExtendError::Ended(LeaseEnd::Released)) => return,
             Err(_) => &self.extension_lost,
         };
         counter.increment(1);
@@ -116,17 +121,17 @@ impl Waiting {
         if let Some(site) = &self.site {
             caught(RECORDER, || site.wait.record(lease.waited()));
         }
-        self.holding(Outcome::Acquired, lease, Duration::ZERO)
+        self.holding(AcquireOutcome::Acquired, lease, Duration::ZERO)
     }
 
     pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
         // The lock was held before this call came.
-        self.holding(Outcome::Joined, lease, lease.held_for())
+        self.holding(AcquireOutcome::Joined, lease, lease.held_for())
     }
 
     fn holding(
         &mut self,
-        outcome: Outcome,
+        outcome: AcquireOutcome,
         lease: &redlock_core::Lease,
         before: Duration,
     ) -> Holding {
@@ -138,7 +143,7 @@ impl Waiting {
         Holding { site, before }
     }
 
-    pub(crate) fn ended(&mut self, outcome: Outcome) {
+    pub(crate) fn ended(&mut self, outcome: AcquireOutcome) {
         self.end(outcome);
     }
 
@@ -146,7 +151,7 @@ impl Waiting {
         self.is_ended
     }
 
-    fn end(&mut self, outcome: Outcome) -> Option<Arc<SiteMetrics>> {
+    fn end(&mut self, outcome: AcquireOutcome) -> Option<Arc<SiteMetrics>> {
         self.is_ended = true;
         let site = self.site.take()?;
         caught(RECORDER, || {

@@ -2,7 +2,7 @@
 
 use super::state::{Age, Awaited, Possession};
 use super::{
-    Acquire, Action, Counting, Exclusion, Extend, Extension, Guard, Network, Phase, Promise,
+    Acquire, Action, Counting, Exclusion, Extend, Extension, Network, Phase, Promise, RestartCheck,
     Restoring, Standing, State,
 };
 
@@ -98,10 +98,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         a: usize,
         to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
     ) {
-        let is_firm = |standing| self.counting == Counting::EveryYes || standing == Standing::Firm;
+        let is_continuous =
+            |standing| self.counting == Counting::EveryYes || standing == Standing::Firm;
         let counted = state.columns.iter().filter(|column| {
             let cell = &column.cells[a];
-            cell.extend == Extend::Yes && is_firm(cell.standing)
+            cell.extend == Extend::Yes && is_continuous(cell.standing)
         });
         if counted.clone().count() <= NODES / 2 {
             return;
@@ -173,7 +174,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         for round in (1..=self.rounds).filter(|round| column.cells[a].restores >> round & 1 == 1) {
             let mut next = *state;
             next.columns[n].cells[a].restores &= !(1 << round);
-            if column.key != 0 || self.guard == Guard::On && column.waits() {
+            if column.key != 0 || self.restart_check == RestartCheck::On && column.waits() {
                 to(Action::DoNotRestore(a, n), next);
                 continue;
             }

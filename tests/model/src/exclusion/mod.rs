@@ -51,7 +51,7 @@ pub struct Exclusion<const NODES: usize, const ATTEMPTS: usize> {
     /// How many nodes may restart empty.
     pub restarts: u8,
     /// Whether a node that restarted empty waits before it votes.
-    pub guard: Guard,
+    pub restart_check: RestartCheck,
     /// What is to hold.
     pub promise: Promise,
 }
@@ -190,14 +190,14 @@ pub enum Counting {
     EveryYes,
     /// Those of nodes whose grants made the lease, and of those where the key was restored.
     NoStragglers,
-    /// Those of nodes that are *firm*: whose grants made the lease, or where the key was set later,
+    /// Those of nodes that are *continuous*: whose grants made the lease, or where the key was set later,
     /// by a late acquisition or a restoring, the client has heard of that, and a round that began
-    /// afterwards was won by firm nodes.
+    /// afterwards was won by continuous nodes.
     FirmOnly,
-    /// The rule. The same, and a node is firm at once by a late grant that the client hears of in
+    /// The rule. The same, and a node is continuous at once by a late grant that the client hears of in
     /// the attempt's first part: see [`Keys::LostLater`].
     FirmOrEarly,
-    /// Unsafe: a late grant makes a node firm whenever the client hears of it.
+    /// Unsafe: a late grant makes a node continuous whenever the client hears of it.
     AnyStraggler,
 }
 
@@ -217,7 +217,7 @@ pub enum Restoring {
 /// extended by a later round, that could have been there when it restarted. Extensions are served
 /// all the while; they find no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub enum RestartCheck {
     /// The rule: until then it sets no key, whoever asks.
     On,
     /// Unsafe together with restoring, which is let through.
@@ -260,7 +260,7 @@ pub mod landmark {
     /// A lease that an extension has confirmed thanks to a key that was set late.
     pub const RESTS_ON_LATE_KEY: u32 = 64;
     /// A node that waits after a restart while a lease that it had granted is valid.
-    pub const GUARDED: u32 = 128;
+    pub const CHECKED: u32 = 128;
     /// Everything has arrived, and everything is over.
     pub const ALL_OVER: u32 = 256;
     /// A lease that rests on a key that gave way to it.
@@ -285,7 +285,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             counting: Counting::EveryYes,
             restoring: Restoring::Never,
             restarts: 0,
-            guard: Guard::On,
+            restart_check: RestartCheck::On,
             promise: Promise::Exclusive,
         }
     }

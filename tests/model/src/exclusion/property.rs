@@ -113,14 +113,14 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
         any_attempt(&|a| is_valid(a) && state.attempts[a].on_late_key),
         landmark::RESTS_ON_LATE_KEY,
     );
-    let guarded = |a: usize| {
+    let checked = |a: usize| {
         is_valid(a)
             && state
                 .columns
                 .iter()
                 .any(|column| column.cells[a].awaited != Awaited::No)
     };
-    note(any_attempt(&guarded), landmark::GUARDED);
+    note(any_attempt(&checked), landmark::CHECKED);
     note(is_all_over(state), landmark::ALL_OVER);
     let on_given_key = |a: usize| {
         let mut columns = state.columns.iter();

@@ -2,8 +2,8 @@
 
 use super::state::{Age, Awaited, Passed, Possession};
 use super::{
-    Acquire, Action, Column, Counting, Decision, Exclusion, Extend, Extension, Guard, Handing,
-    Keys, Network, Owner, Phase, Promise, Quorum, Release, Restoring, Standing, State,
+    Acquire, Action, Column, Counting, Decision, Exclusion, Extend, Extension, Handing, Keys,
+    Network, Owner, Phase, Promise, Quorum, Release, RestartCheck, Restoring, Standing, State,
 };
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -164,8 +164,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let column = &state.columns[n];
         let mut next = *state;
         let gives_way = self.gives_way(state, a, n);
-        let waits = match self.guard {
-            Guard::OnButForSuccessors if state.attempts[a].predecessor != 0 => false,
+        let waits = match self.restart_check {
+            RestartCheck::OnButForSuccessors if state.attempts[a].predecessor != 0 => false,
             _ => column.waits(),
         };
         if column.key != 0 && !gives_way || waits {
@@ -209,7 +209,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    /// Whether a grant that the client hears of now makes the node firm.
+    /// Whether a grant that the client hears of now makes the node continuous.
     fn counts_at_once(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         match self.counting {
             Counting::FirmOrEarly => !state.attempts[a].is_late,
@@ -398,7 +398,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             next.columns[n].clear();
             for (cell, attempt) in next.columns[n].cells.iter_mut().zip(&state.attempts) {
                 let has_begun = matches!(attempt.phase, Phase::Trying | Phase::Valid);
-                if self.guard != Guard::Off && has_begun {
+                if self.restart_check != RestartCheck::Off && has_begun {
                     cell.awaited = Awaited::Yes;
                 }
             }

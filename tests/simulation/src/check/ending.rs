@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Moment, Over, Renewal};
+use redlock_core::{LeaseEnd, Moment, Renewal};
 
 use crate::history::{History, Invariant};
 use crate::server::Server;
@@ -45,7 +45,7 @@ impl History {
     }
 
     /// Lease `number` is found to be over, of which its holder has not heard before.
-    pub(super) fn check_ending(&self, number: usize, over: Over, epochs: &[u32]) {
+    pub(super) fn check_ending(&self, number: usize, over: LeaseEnd, epochs: &[u32]) {
         let broken = {
             let inner = self.lock();
             let lease = &inner.leases[number];
@@ -56,10 +56,12 @@ impl History {
             let promised = &lease.promised;
             let at = |common| call.clock.moment_at(common);
             match over {
-                Over::Expired if at(self.world.now()).saturating_add(SLACK) < promised.until => {
+                LeaseEnd::Expired
+                    if at(self.world.now()).saturating_add(SLACK) < promised.until =>
+                {
                     Some("has expired, before it was to")
                 }
-                Over::Expired => {
+                LeaseEnd::Expired => {
                     let stood = self.world.paused_for(lease.process);
                     let stood = stood.saturating_sub(promised.paused);
                     let is_renewed = call.request.renewal == Renewal::Unlimited
@@ -71,10 +73,10 @@ impl History {
                     (is_renewed && !was_tried).then_some("has expired, and was not renewed")
                 }
                 // Where time passed behind its last look at the votes, they may have changed then.
-                Over::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
+                LeaseEnd::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
                     .then_some("is over, and no node has forgotten anything"),
                 // See `given_up`.
-                Over::Taken => None,
+                LeaseEnd::Taken => None,
                 _ => Some("is over, and nobody has ended it"),
             }
             .map(|text| format!("{} {text}", lease.handle.token_id()))

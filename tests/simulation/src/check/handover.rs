@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{Clock as _, Over, majority};
+use redlock_core::{Clock as _, LeaseEnd, majority};
 
 use super::{Broken, allowed};
 use crate::history::{History, Inner, Invariant, LeaseRecord, on_clock};
@@ -92,7 +92,7 @@ impl History {
         if !wanted.min_hold.is_zero() {
             wrong("it is to be held for some time");
         }
-        if before.ended != Some(Over::Released) {
+        if before.ended != Some(LeaseEnd::Released) {
             wrong("it was lost before");
         }
         if call.is_prompt {

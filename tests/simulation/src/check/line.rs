@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use redlock_core::{DEFAULT_NODE_TIMEOUT, Over, RetryLimit};
+use redlock_core::{DEFAULT_NODE_TIMEOUT, LeaseEnd, RetryLimit};
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant, on_clock};
@@ -94,8 +94,9 @@ impl History {
         let lease = &inner.leases[*lease];
         // Who is alone in line is not asked by others to hurry.
         let is_next = stood.len() == 1 && stood.contains(&call) && this.others == 0;
-        let may_stay = lease.is_abandoned || !inner.calls[lease.call].request.min_hold.is_zero();
-        let is_release = lease.ended == Some(Over::Released) && !may_stay;
+        let may_stay =
+            lease.is_left_to_expire || !inner.calls[lease.call].request.min_hold.is_zero();
+        let is_release = lease.ended == Some(LeaseEnd::Released) && !may_stay;
         let is_new = inner.attempts[attempt].predecessor.is_none() && this.attempts.is_empty();
         let is_bounded = matches!(this.request.retry.limit, RetryLimit::Wait(_));
         if !(is_next && is_release && is_new) || is_bounded || !self.is_awake(inner, call) {
@@ -140,7 +141,7 @@ impl History {
     }
 
     /// The holder of lease `number` is about to end it, unless it is over, as is said in `how`.
-    pub fn leaving(&self, number: usize, how: Over) {
+    pub fn leaving(&self, number: usize, how: LeaseEnd) {
         let over = {
             let inner = self.lock();
             let Some(lease) = inner.leases.get(number) else {

@@ -75,7 +75,7 @@ impl History {
                     epochs: epochs.into(),
                 },
                 was_over: over.is_some(),
-                is_abandoned: false,
+                is_left_to_expire: false,
                 ended: None,
                 left_at: None,
             };
@@ -228,11 +228,11 @@ impl History {
     }
 
     /// The holder of lease `number` leaves it to its ttl.
-    pub fn abandoned(&self, number: usize) {
+    pub fn left_to_expire(&self, number: usize) {
         let mut inner = self.lock();
-        inner.coverage.abandoned += 1;
+        inner.coverage.left_to_expire += 1;
         if let Some(lease) = inner.leases.get_mut(number) {
-            lease.is_abandoned = true;
+            lease.is_left_to_expire = true;
         }
     }
 
@@ -261,7 +261,7 @@ impl History {
             let inner = self.lock();
             let was_left = |number: usize| {
                 let mut leases = inner.leases.iter();
-                leases.any(|lease| lease.attempt == number && lease.is_abandoned)
+                leases.any(|lease| lease.attempt == number && lease.is_left_to_expire)
             };
             let attempts = inner.attempts.iter().enumerate();
             let mut unreleased = attempts.filter(|(number, attempt)| {

@@ -163,7 +163,7 @@ impl SimulatedClient {
                     format!("c{id} fails, call {call}: {error}")
                 });
                 self.history.count(|coverage| match error {
-                    AcquireError::Contended(why) if why.crowd > 0 => coverage.turned_away += 1,
+                    AcquireError::Contended(why) if why.waiters > 0 => coverage.turned_away += 1,
                     AcquireError::Contended(_) => coverage.contended += 1,
                     _ => coverage.unavailable += 1,
                 });

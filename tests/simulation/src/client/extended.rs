@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use redlock_core::{ExtendError, ObserveExtensions, Over};
+use redlock_core::{ExtendError, LeaseEnd, ObserveExtensions};
 
 use super::SimulatedClient;
 use crate::history::History;
@@ -33,7 +33,9 @@ impl ObserveExtensions for Observer {
         };
         match outcome {
             Ok(()) => history.prolonged(self.number),
-            Err(ExtendError::Over(Over::Taken)) => history.given_up(self.number, &self.servers),
+            Err(ExtendError::Ended(LeaseEnd::Taken)) => {
+                history.given_up(self.number, &self.servers);
+            }
             Err(_) => {}
         }
     }

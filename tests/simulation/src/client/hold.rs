@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::{
-    Clock as _, DEFAULT_NODE_TIMEOUT, Lease, LeaseHandle, Over, Released, Request, Resource,
+    Clock as _, DEFAULT_NODE_TIMEOUT, Lease, LeaseEnd, LeaseHandle, Released, Request, Resource,
 };
 
 use super::SimulatedClient;
@@ -44,9 +44,9 @@ impl SimulatedClient {
         self.look(number);
         let over = lease.over();
         self.history.count(|coverage| match over {
-            Some(Over::Expired) => coverage.expired += 1,
-            Some(Over::Taken) => coverage.taken += 1,
-            Some(Over::Forgotten) => coverage.forgotten += 1,
+            Some(LeaseEnd::Expired) => coverage.expired += 1,
+            Some(LeaseEnd::Taken) => coverage.taken += 1,
+            Some(LeaseEnd::Forgotten) => coverage.forgotten += 1,
             _ => {}
         });
         let left = (random.below(4) == 0).then(|| lease.handle());
@@ -78,9 +78,9 @@ impl SimulatedClient {
             self.write(number, random);
         }
         let how = if matches!(way, 7 | 9) {
-            Over::Revoked
+            LeaseEnd::Revoked
         } else {
-            Over::Released
+            LeaseEnd::Released
         };
         self.history.leaving(number, how);
         match way {
@@ -94,20 +94,20 @@ impl SimulatedClient {
                 self.within(limit, lease.release()).await;
             }
             5 => {
-                self.history.abandoned(number);
-                lease.abandon();
+                self.history.left_to_expire(number);
+                lease.leave_to_expire();
             }
             7 => {
-                let released = lease.surrender().await;
+                let released = lease.revoke_and_release().await;
                 self.released(released, &id, &resource, number);
             }
             8 => {
-                let released = lease.discard().await;
+                let released = lease.release_now().await;
                 self.released(released, &id, &resource, number);
             }
             9 => {
                 let limit = Some(random.micros(1, 5000));
-                self.within(limit, lease.surrender()).await;
+                self.within(limit, lease.revoke_and_release()).await;
             }
             _ => {
                 self.history.count(|coverage| coverage.dropped += 1);
@@ -121,7 +121,7 @@ impl SimulatedClient {
         self.look(number);
         for _ in 0..2 {
             let extended = left.extend(Duration::from_millis(500)).await;
-            if extended.is_ok() || left.surrender().await != Released::NotLast {
+            if extended.is_ok() || left.revoke_and_release().await != Released::NotLast {
                 self.history.revived(number);
             }
             left.recheck();

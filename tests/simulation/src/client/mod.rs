@@ -12,7 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::{
-    Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, NodeSet, Over, Request, Retry, RetryLimit,
+    Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, LeaseEnd, NodeSet, Request, Retry, RetryLimit,
 };
 
 use acquire::Whims;
@@ -69,7 +69,7 @@ impl SimulatedClient {
             world: Arc::clone(world),
             clock,
             history: Arc::clone(history),
-            client: Client::with(environment, settings.of_client()),
+            client: Client::with_settings(environment, settings.of_client()),
             nodes,
             servers,
             settings,
@@ -153,7 +153,7 @@ impl SimulatedClient {
                         let number = me.history.acquired(call, &lease, &me.epochs());
                         me.history.settled(call);
                         me.history.count(|coverage| coverage.probed += 1);
-                        me.history.leaving(number, Over::Released);
+                        me.history.leaving(number, LeaseEnd::Released);
                         lease.release().await;
                     }
                     Some(Err(error)) => me.history.violated(

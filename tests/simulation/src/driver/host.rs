@@ -179,7 +179,7 @@ impl Town {
         self.operation(host, connection, kind, locks, counters, arguments)
     }
 
-    /// The guard's question.
+    /// The restart check's question.
     fn check(&mut self, host: &str, keys: Words<'_>, arguments: Words<'_>) -> Reply {
         let now = self.now();
         let this = self.hosts.get_mut(host).expect("a host");

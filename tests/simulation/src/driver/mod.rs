@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{
     Client, Clock, Environment, IoThread, Moment, Node, NodeSet, RedisAddress, RedisNode,
     RedisOptions, Sleep, Spawn, Task, simulation,
@@ -144,9 +144,10 @@ async fn one_node(town: &Shared, io: &IoThread, random: &mut Random, found: &mut
     ]);
     let url = town.lock().expect("no panic").add(shape);
     let mut options = options(random);
-    let is_guarded = shape != Shape::Cluster && random.chance(4000);
+    let is_checked = shape != Shape::Cluster && random.chance(4000);
     let max_ttl = Duration::from_secs(2);
-    options.fleet = is_guarded.then(|| Arc::new(Fleet::new(RestartGuard::Standard, max_ttl, 1)));
+    options.checked_set =
+        is_checked.then(|| Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1)));
     let dead_after = u64::try_from(options.dead_after.as_micros()).unwrap_or(u64::MAX);
     let node = RedisNode::start("node", address(&url), options, io);
     node.settled().await;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::{
-    Answer, Clock, Node, NodeSet, Operation, OwnerToken, Resource, Vigil, Want, ask,
+    Answer, Clock, Node, NodeSet, Operation, OwnerToken, QuorumWatch, Resource, Want, ask,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -207,7 +207,7 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
 /// A lock that is held, and somebody who waits for it.
 pub(super) struct Waiting {
     hand: Hand,
-    vigil: Vigil,
+    watch: QuorumWatch,
 }
 
 impl Waiting {
@@ -235,8 +235,8 @@ impl Waiting {
             ));
         };
         let nodes: NodeSet = [Arc::clone(&desk.node)].into();
-        let vigil = Vigil::begin(&desk.clock, &nodes, &hand.keys, 1);
-        Ok(Self { hand, vigil })
+        let watch = QuorumWatch::begin(&desk.clock, &nodes, &hand.keys, 1);
+        Ok(Self { hand, watch })
     }
 
     /// Whoever waits is told of a release, and neither before nor much later. To be called when all is
@@ -249,12 +249,12 @@ impl Waiting {
             let is_held = left.iter().any(|(_, name, _)| name == key);
             (is_held, town.hosts.values().all(|host| host.version > 5))
         };
-        let early = timeout(Duration::from_secs(2), self.vigil.free()).await;
+        let early = timeout(Duration::from_secs(2), self.watch.free()).await;
         if early.is_ok() && is_held {
             return Err("a lock that is held was seen to be free".to_owned());
         }
         let released = desk.submit(&self.hand, Kind::Release, None).await;
-        let told = timeout(Duration::from_secs(1), self.vigil.free()).await;
+        let told = timeout(Duration::from_secs(1), self.watch.free()).await;
         let _ = released.await;
         if told.is_err() && tells {
             return Err("nobody told of a release".to_owned());

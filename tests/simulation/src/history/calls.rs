@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Remaining, Request, Resource, Sighting, majority};
+use redlock_core::{KeyReport, Remaining, Request, Resource, majority};
 
 use super::{History, Inner, Invariant};
 use crate::clock::SkewedClock;
@@ -205,29 +205,29 @@ impl History {
         process: ProcessId,
         (seat, clock): (usize, &SkewedClock),
         keys: &Resource,
-        sighting: Sighting,
+        key_report: KeyReport,
     ) {
         let at = self.world.now();
         self.note(25, [process as u64, seat as u64], || {
-            format!("c{process} hears of {keys:?} on n{seat}: {sighting:?}")
+            format!("c{process} hears of {keys:?} on n{seat}: {key_report:?}")
         });
-        let free_from = match sighting {
-            Sighting::Free => Some(at),
-            Sighting::Held(Remaining::Expires(left)) => {
+        let free_from = match key_report {
+            KeyReport::Free => Some(at),
+            KeyReport::Held(Remaining::Expires(left)) => {
                 Some(clock.common_time(clock.moment_at(at).saturating_add(left)))
             }
             _ => None,
         };
         let mut inner = self.lock();
-        inner.coverage.told += u64::from(sighting != Sighting::Blind);
-        inner.coverage.blinded += u64::from(sighting == Sighting::Blind);
+        inner.coverage.told += u64::from(key_report != KeyReport::Unknown);
+        inner.coverage.blinded += u64::from(key_report == KeyReport::Unknown);
         let known = inner.reports.entry((process, keys.clone())).or_default();
         known.resize(self.rules.nodes.max(seat + 1), None);
         // What was seen of an expiry stands where the node sees no more.
         let kept = known[seat].and_then(|known| known.free_from.filter(|from| *from > at));
-        let free_from = free_from.or(kept.filter(|_| sighting == Sighting::Blind));
+        let free_from = free_from.or(kept.filter(|_| key_report == KeyReport::Unknown));
         let seen_before = known[seat].map_or(Duration::ZERO, |known| known.seen_at);
-        let seen_at = if sighting == Sighting::Blind {
+        let seen_at = if key_report == KeyReport::Unknown {
             seen_before
         } else {
             at

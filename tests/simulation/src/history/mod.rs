@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redlock_core::{LeaseHandle, Operation, Over, Resource};
+use redlock_core::{LeaseEnd, LeaseHandle, Operation, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
@@ -126,11 +126,11 @@ pub(crate) struct LeaseRecord {
     pub(crate) token: Option<u64>,
     pub(crate) returned_at: Duration,
     pub(crate) was_over: bool,
-    pub(crate) is_abandoned: bool,
+    pub(crate) is_left_to_expire: bool,
     pub(crate) chain: Chain,
     pub(crate) promised: Promised,
     /// What had become of it when its holder ended it, and when that was.
-    pub(crate) ended: Option<Over>,
+    pub(crate) ended: Option<LeaseEnd>,
     pub(crate) left_at: Option<Duration>,
 }
 

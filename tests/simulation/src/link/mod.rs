@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use redlock_core::guard::Sentry;
+use redlock_core::restart_check::NodeCheck;
 use redlock_core::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
 
 use crate::clock::SkewedClock;
@@ -53,8 +53,8 @@ pub struct Link {
     name: String,
     most_in_flight: usize,
     pub(crate) clock: Arc<SkewedClock>,
-    /// Decides when the node may vote, where there is a guard.
-    pub(crate) sentry: Option<Mutex<Sentry>>,
+    /// Decides when the node may vote, where there is a restart check.
+    pub(crate) node_check: Option<Mutex<NodeCheck>>,
     me: Weak<Link>,
     /// The links of the same client, by seat.
     pub(crate) peers: OnceLock<Vec<Weak<Link>>>,
@@ -108,7 +108,7 @@ impl Link {
         server: Arc<Server>,
         settings: &Settings,
         clock: &Arc<SkewedClock>,
-        sentry: Option<Sentry>,
+        node_check: Option<NodeCheck>,
     ) -> Arc<Self> {
         let link = Arc::new_cyclic(|me| Self {
             name: format!("n{}", server.seat),
@@ -117,7 +117,7 @@ impl Link {
             server,
             most_in_flight: settings.most_in_flight,
             clock: Arc::clone(clock),
-            sentry: sentry.map(Mutex::new),
+            node_check: node_check.map(Mutex::new),
             me: Weak::clone(me),
             peers: OnceLock::new(),
             state: Mutex::new(State {

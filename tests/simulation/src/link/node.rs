@@ -116,7 +116,7 @@ impl Node for Link {
 
     fn time(&self) -> NodeTime {
         let ahead = self.clock_ahead.load(Ordering::Relaxed);
-        if self.sentry.is_none() {
+        if self.node_check.is_none() {
             return NodeTime::Uncompared;
         }
         if ahead == UNREAD {

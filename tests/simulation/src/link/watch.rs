@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use redlock_core::{Sighting, Watch};
+use redlock_core::{KeyReport, Watch};
 
 use super::Link;
 use crate::server::Listener;
@@ -63,15 +63,15 @@ impl Link {
     }
 
     /// The server sends a report.
-    fn send_report(&self, connection: u64, number: u64, sighting: Sighting) {
+    fn send_report(&self, connection: u64, number: u64, key_report: KeyReport) {
         let network = &self.around.network;
         if network.happens(self.reports.lost) {
             return;
         }
-        let sighting = if network.happens(self.reports.wrong) {
-            Sighting::Free
+        let key_report = if network.happens(self.reports.wrong) {
+            KeyReport::Free
         } else {
-            sighting
+            key_report
         };
         let late = network.between(0, self.reports.late);
         let now = self.world().now();
@@ -81,7 +81,7 @@ impl Link {
             watches.last_at
         };
         self.later(at.saturating_sub(now), move |link| {
-            link.hear(connection, number, sighting);
+            link.hear(connection, number, key_report);
         });
     }
 
@@ -92,23 +92,23 @@ impl Link {
     }
 
     /// A report reaches the client.
-    fn hear(&self, connection: u64, number: u64, sighting: Sighting) {
+    fn hear(&self, connection: u64, number: u64, key_report: KeyReport) {
         let watch = {
             let watches = self.watches();
             let known = watches.kept.get(&number).cloned();
             known.filter(|_| watches.connection == connection)
         };
         if let Some(watch) = watch {
-            self.report(&watch, sighting);
+            self.report(&watch, key_report);
         }
     }
 
-    fn report(&self, watch: &Watch, sighting: Sighting) {
+    fn report(&self, watch: &Watch, key_report: KeyReport) {
         if watch.is_wanted() && !self.world().has_ended() {
             let place = (self.server.seat, &*self.clock);
             let history = &self.around.history;
-            history.reported(self.process, place, watch.keys(), sighting);
-            watch.report(sighting);
+            history.reported(self.process, place, watch.keys(), key_report);
+            watch.report(key_report);
         }
     }
 
@@ -125,7 +125,7 @@ impl Link {
             std::mem::take(&mut watches.kept)
         };
         for watch in kept.values() {
-            self.report(watch, Sighting::Blind);
+            self.report(watch, KeyReport::Unknown);
         }
     }
 }
@@ -143,9 +143,9 @@ impl Listener for Told {
         link.is_some_and(|link| link.wants_report(self.connection, self.number))
     }
 
-    fn tell(&self, sighting: Sighting) {
+    fn tell(&self, key_report: KeyReport) {
         if let Some(link) = self.link.upgrade() {
-            link.send_report(self.connection, self.number, sighting);
+            link.send_report(self.connection, self.number, key_report);
         }
     }
 }

@@ -15,11 +15,11 @@ pub(crate) struct Patch {
 
 const ENDS: &str = "redlock-core/src/redis/server/serve/ends.rs";
 const INBOX: &str = "redlock-core/src/redis/server/inbox/mod.rs";
-const POST: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
+const CONNECTION: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
 const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
-const ROLL: &str = "redlock-core/src/redis/tracking/keys.rs";
-const SCOUT: &str = "redlock-core/src/redis/cluster/refresh.rs";
+const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
+const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
@@ -29,13 +29,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: SERVE,
             find: "        serve.ask();
-        serve.pay(owed);
+        serve.send_owed(owed);
 ",
             replace: "        serve.ask();
         if !owed.is_empty() {
             serve.push(Instant::now(), Purpose::Heartbeat);
         }
-        serve.pay(owed);
+        serve.send_owed(owed);
 ",
         }],
     },
@@ -116,11 +116,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "what-is-sent-again-keeps-its-place",
         patches: &[Patch {
             file: ANSWERS,
-            find: "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+            find:
+                "                .extend_from_slice(&encode_with_text(operation, &self.encoding));
             self.in_flight.push_back(in_flight);
 ",
             replace:
-                "                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+                "                .extend_from_slice(&encode_with_text(operation, &self.encoding));
             self.in_flight.push_front(in_flight);
 ",
         }],
@@ -159,8 +160,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-changed-key-is-not-asked-for",
         patches: &[Patch {
-            file: POST,
-            find: "                        self.roll.changed(key);
+            file: CONNECTION,
+            find: "                        self.tracked.changed(key);
 ",
             replace: "                        let _ = key;
 ",
@@ -169,7 +170,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-new-connection-asks-for-nothing",
         patches: &[Patch {
-            file: ROLL,
+            file: KEYS,
             find: "        self.questions = self.keys.keys().cloned().collect();
 ",
             replace: "",
@@ -178,7 +179,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-successor-is-owed-nothing",
         patches: &[Patch {
-            file: SCOUT,
+            file: REFRESH,
             find: "            let owed = shard.link.inbox.retire(not_connected(detail));
             self.deliver_all_owed(owed);
 ",
@@ -214,7 +215,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             file: ANSWERS,
             find: "                if let Some(error) = &refusal {
                     self.owe(owed, error);
-                    self.inbox.pulse.ails(error);
+                    self.inbox.metrics.record_error(error);
                 }
 ",
             replace: "",

@@ -6,12 +6,12 @@ use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const FENCING: &str = "redlock-core/src/quorum/fencing.rs";
-const FLEET: &str = "redlock-core/src/restart_check/fleet.rs";
+const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const NOTICE: &str = "redlock-core/src/lease/events.rs";
+const EVENTS: &str = "redlock-core/src/lease/events.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 const PACE: &str = "redlock-core/src/restart_check/pace.rs";
-const SENTRY: &str = "redlock-core/src/restart_check/sentry.rs";
+const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: MEMORY,
@@ -127,10 +127,10 @@ pub(crate) const NODES: &[Mutant] = &[
         breaks: Invariant::TokenUnique,
     },
     Mutant {
-        name: "guard-off",
+        name: "restart-check-off",
         patches: &[Patch {
-            file: SENTRY,
-            find: "None => self.guard(check, process, stepped),",
+            file: NODE_CHECK,
+            find: "None => self.judge(check, process, stepped),",
             replace: "None => Action::Vote,",
         }],
         profile: "forgetful",
@@ -139,7 +139,7 @@ pub(crate) const NODES: &[Mutant] = &[
     Mutant {
         name: "quarantine-too-short",
         patches: &[Patch {
-            file: FLEET,
+            file: CHECKED_SET,
             find: "longest.saturating_add(margin)",
             replace: "(longest + margin) / 4",
         }],
@@ -166,7 +166,7 @@ pub(crate) const NODES: &[Mutant] = &[
     Mutant {
         name: "new-epochs-not-heeded",
         patches: &[Patch {
-            file: NOTICE,
+            file: EVENTS,
             find: "if !self.shared.claim.is_vouched_for() {",
             replace: "if false {",
         }],
@@ -186,7 +186,7 @@ pub(crate) const NODES: &[Mutant] = &[
     Mutant {
         name: "own-slew-closes-nodes",
         patches: &[Patch {
-            file: FLEET,
+            file: CHECKED_SET,
             find: "compared.beyond = compared.beyond.max(gained - may_have_moved);",
             replace: "compared.beyond = compared.beyond.max(gained);",
         }],

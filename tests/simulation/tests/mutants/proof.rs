@@ -8,10 +8,10 @@ use crate::table::{Mutant, Patch};
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
-const NOTICE: &str = "redlock-core/src/lease/events.rs";
+const EVENTS: &str = "redlock-core/src/lease/events.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
-const PATIENCE: &str = "redlock-core/src/waiting/budget.rs";
-const POSSESSION: &str = "redlock-core/src/quorum/extension_proof.rs";
+const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
+const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
 const RENEW: &str = "redlock-core/src/lease/renew.rs";
 
 pub(crate) const PROOF: &[Mutant] = &[
@@ -38,9 +38,9 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "stragglers-do-not-count-behind-the-first-extension",
         patches: &[Patch {
-            file: POSSESSION,
-            find: "let counts = (electorate.firm | acquisition.in_time) & !self.gone;",
-            replace: "let counts = electorate.firm & !self.gone;",
+            file: EXTENSION_PROOF,
+            find: "let counts = (voters.continuous | acquisition.in_time) & !self.gone;",
+            replace: "let counts = voters.continuous & !self.gone;",
         }],
         profile: "wild",
         breaks: Invariant::GivenUp,
@@ -58,8 +58,8 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "every-yes-to-an-extension-counts",
         patches: &[Patch {
-            file: POSSESSION,
-            find: "let counts = (electorate.firm | acquisition.in_time) & !self.gone;",
+            file: EXTENSION_PROOF,
+            find: "let counts = (voters.continuous | acquisition.in_time) & !self.gone;",
             replace: "let counts = u64::MAX & !(absent | held);",
         }],
         profile: "wild",
@@ -68,7 +68,7 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "a-lease-that-nobody-forgot-is-forgotten",
         patches: &[Patch {
-            file: NOTICE,
+            file: EVENTS,
             find: "if !self.shared.claim.is_vouched_for() {",
             replace: "if true {",
         }],
@@ -108,7 +108,7 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "an-attempt-longer-than-the-caller-waits",
         patches: &[Patch {
-            file: PATIENCE,
+            file: BUDGET,
             find: "Some(end) => timeout.min(end.saturating_since(environment.now())),",
             replace: "Some(_) => timeout,",
         }],

@@ -25,9 +25,9 @@ const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
-const LEAVE: &str = "redlock-core/src/lease/release.rs";
+const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const POSSESSION: &str = "redlock-core/src/quorum/extension_proof.rs";
+const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
 const QUORUM: &str = "redlock-core/src/quorum/mod.rs";
 const REQUEST: &str = "redlock-core/src/model/request.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
@@ -176,7 +176,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "extension-without-a-majority",
         patches: &[Patch {
-            file: POSSESSION,
+            file: EXTENSION_PROOF,
             find: "seats_in(counts & granted) >= majority(configured)",
             replace: "counts & granted != 0",
         }],
@@ -188,7 +188,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: LEASE,
             find: "            if self.shared.now() >= state.deadline {
-                return Err(Over::Expired);
+                return Err(LeaseEnd::Expired);
             }
 ",
             replace: "",
@@ -229,7 +229,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
-            file: LEAVE,
+            file: RELEASE,
             find: "        let mut turn = self.begin_next_generation(over)?;
 ",
             replace: "        self.shared.claim.release();

@@ -10,12 +10,12 @@ const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const HANDOVER: &str = "redlock-core/src/waiting/handover.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
-const LEAVE: &str = "redlock-core/src/lease/release.rs";
+const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
-const PATIENCE: &str = "redlock-core/src/waiting/budget.rs";
+const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
 const TURN: &str = "redlock-core/src/waiting/turn.rs";
-const VIGIL: &str = "redlock-core/src/waiting/wakeup/mod.rs";
+const WAKEUP: &str = "redlock-core/src/waiting/wakeup/mod.rs";
 const WAIT: &str = "redlock-core/src/waiting/queued.rs";
 
 pub(crate) const WAITING: &[Mutant] = &[
@@ -94,7 +94,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "handed-over-while-held",
         patches: &[Patch {
-            file: LEAVE,
+            file: RELEASE,
             find: "            state.generation += 1;
             state.over.get_or_insert(over);
 ",
@@ -153,8 +153,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-without-end",
         patches: &[Patch {
             file: TURN,
-            find: "if cohort.is_over(&self.lines.handover, now) {",
-            replace: "if cohort.is_over(&crate::Handover { most: u32::MAX, longest: crate::MIN_TTL * 1_000_000 }, now) {",
+            find: "if fairness.must_yield(&self.lines.handover, now) {",
+            replace: "if fairness.must_yield(&crate::Handover { most: u32::MAX, longest: crate::MIN_TTL * 1_000_000 }, now) {",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -163,8 +163,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "no-break-for-others",
         patches: &[Patch {
             file: TURN,
-            find: "let (rounds, cohort) = cohort.takes_break();",
-            replace: "let (rounds, (_, cohort)) = (0, cohort.takes_break());",
+            find: "let (rounds, fairness) = fairness.takes_break();",
+            replace: "let (rounds, (_, fairness)) = (0, fairness.takes_break());",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -173,8 +173,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "last-come-first-served",
         patches: &[Patch {
             file: LINE,
-            find: "crowd.waiters.pop_first()",
-            replace: "crowd.waiters.pop_last()",
+            find: "waiters.by_ticket.pop_first()",
+            replace: "waiters.by_ticket.pop_last()",
         }],
         profile: "calm",
         breaks: Invariant::Overtaken,
@@ -183,8 +183,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "turn-of-a-dropped-caller-not-passed-on",
         patches: &[Patch {
             file: WAIT,
-            find: "turn.decline(legacy);",
-            replace: "drop(legacy);
+            find: "turn.decline(handoff);",
+            replace: "drop(handoff);
             std::mem::forget(turn);",
         }],
         profile: "calm",
@@ -208,7 +208,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             file: LINE,
             find: "            // The turn has come to nothing.
 ",
-            replace: "            return (Look::Wait(due), [const { None }; 2]);
+            replace: "            return (LinePoll::Wait(due), [const { None }; 2]);
 ",
         }],
         profile: "faulty",
@@ -218,9 +218,9 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-stops-at-the-first-in-line",
         patches: &[Patch {
             file: LINE,
-            find: "let [heir, _] = self.pass(due, legacy);",
-            replace: "let heir = None::<Waker>;
-            self.crowd().legacy = Some(legacy);",
+            find: "let [next_waker, _] = self.pass(due, handoff);",
+            replace: "let next_waker = None::<Waker>;
+            self.waiters().handoff = Some(handoff);",
         }],
         profile: "wild",
         breaks: Invariant::Idle,
@@ -228,7 +228,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "tried-again-beyond-the-callers-time",
         patches: &[Patch {
-            file: PATIENCE,
+            file: BUDGET,
             find: "        if self.end.is_some() {
             return None;
         }
@@ -243,19 +243,19 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[
             Patch {
                 file: ACQUIRE,
-                find: "                Outcome::Refused(refused) => refused,
+                find: "                AttemptOutcome::Refused(refused) => refused,
             };
 ",
-                replace: "                Outcome::Refused(refused) => refused,
+                replace: "                AttemptOutcome::Refused(refused) => refused,
             };
-            if let Some(vigil) = refused.watch() {
+            if let Some(watch) = refused.watch() {
                 let until = environment.now().saturating_add(timeout);
-                let free = pin!(vigil.free());
+                let free = pin!(watch.free());
                 let free = crate::env::timeout::before(&*environment.clock, until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
-                    let tenure = turn.hold(&terms, &claim.token);
-                    return Ok(Lease::new(&client.leases, claim, request, &patience, terms, tenure));
+                    let line_ticket = turn.hold(&terms, &claim.token);
+                    return Ok(Lease::new(&client.leases, claim, request, &budget, terms, line_ticket));
                 }
             }
 ",
@@ -290,8 +290,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "woken-for-nodes-that-cannot-vote",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "Vigil::behind(clock, nodes, keys, &self.acquisition)",
-            replace: "Vigil::begin(clock, nodes, keys, u64::MAX)",
+            find: "QuorumWatch::behind(clock, nodes, keys, &self.acquisition)",
+            replace: "QuorumWatch::begin(clock, nodes, keys, u64::MAX)",
         }],
         profile: "forgetful",
         breaks: Invariant::Storm,
@@ -299,7 +299,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "a-report-wakes-nobody",
         patches: &[Patch {
-            file: VIGIL,
+            file: WAKEUP,
             find: "if state.looks_at.is_none_or(|looks_at| due < looks_at) {
             state.waiting.take()
 ",
@@ -313,7 +313,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "woken-by-a-minority",
         patches: &[Patch {
-            file: VIGIL,
+            file: WAKEUP,
             find: "moments.get(majority(self.free_from.len()) - 1).copied()",
             replace: "moments.first().copied()",
         }],

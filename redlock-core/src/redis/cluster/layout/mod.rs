@@ -31,14 +31,14 @@ pub(super) struct Range {
 
 /// How the Cluster is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Health {
+pub(super) struct ClusterHealth {
     /// The server sees a majority of the masters, and they have all slots.
     pub(super) is_ok: bool,
     /// Goes up with each failover: of two who differ, the one with the higher epoch knows better.
     pub(super) epoch: u64,
 }
 
-impl Health {
+impl ClusterHealth {
     /// From the text of `CLUSTER INFO`.
     pub(super) fn read(text: &str) -> Self {
         let mut health = Self::default();

@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::redis::address::{Place, RedisAddress};
+use crate::redis::address::{RedisAddress, Target};
 use crate::redis::protocol::wire::decode;
 
 fn asked() -> Server {
@@ -12,8 +12,8 @@ fn asked() -> Server {
         "redis"
     };
     let url = format!("{scheme}://u:pw@Seed:7001");
-    match RedisAddress::parse(&url).unwrap().place {
-        Place::Server(server) => server,
+    match RedisAddress::parse(&url).unwrap().target {
+        Target::Server(server) => server,
         _ => unreachable!("one server"),
     }
 }
@@ -78,15 +78,18 @@ fn what_makes_no_sense_is_no_layout() {
 
 #[test]
 fn health_is_read_from_the_info() {
-    let health = Health::read("cluster_state:ok\r\ncluster_current_epoch:12\r\n");
+    let health = ClusterHealth::read("cluster_state:ok\r\ncluster_current_epoch:12\r\n");
     assert_eq!(
         health,
-        Health {
+        ClusterHealth {
             is_ok: true,
             epoch: 12
         }
     );
-    assert_eq!(Health::read("cluster_state:fail\r\n"), Health::default());
+    assert_eq!(
+        ClusterHealth::read("cluster_state:fail\r\n"),
+        ClusterHealth::default()
+    );
 }
 
 /// `n` masters with a slot each, as `host` gives their names.
@@ -171,6 +174,6 @@ proptest! {
                 }
             }
         }
-        Health::read(&format!("cluster_state:{text}\r\ncluster_current_epoch:{first}\r\n"));
+        ClusterHealth::read(&format!("cluster_state:{text}\r\ncluster_current_epoch:{first}\r\n"));
     }
 }

@@ -7,7 +7,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
-use crate::quorum::fencing::apart;
+use crate::quorum::fencing::clock_outlier;
 
 use super::scripts::{ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RELEASE, RESTORE, SHORTEN};
 use super::wire::{Digits, Value, pack};
@@ -23,7 +23,7 @@ pub(in crate::redis) enum Dialect {
 
 /// What decides how an operation is put, besides itself.
 #[derive(Clone)]
-pub(in crate::redis) struct Tongue {
+pub(in crate::redis) struct Encoding {
     pub(in crate::redis) dialect: Dialect,
     /// The key of the node's marker, where a fenced acquisition has to look at it. All nodes of one
     /// client have the same one.
@@ -31,18 +31,18 @@ pub(in crate::redis) struct Tongue {
 }
 
 /// The bytes of `operation`, encoded once for all nodes that understand the same.
-pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, tongue: &Tongue) -> &'a [u8] {
+pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
     // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
-    let (is_fenced, is_marked) = (operation.counters().is_some(), tongue.marker.is_some());
-    let form = match (operation.want(), tongue.dialect) {
+    let (is_fenced, is_marked) = (operation.counters().is_some(), encoding.marker.is_some());
+    let form = match (operation.want(), encoding.dialect) {
         (Want::Acquire { .. }, _) if is_fenced && is_marked => 2,
         (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
         _ => 0,
     };
-    operation.encoded(form, |operation| encode(operation, tongue))
+    operation.encoded(form, |operation| encode(operation, encoding))
 }
 
-fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
+fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
     let mut keys = operation.keys().names();
     match operation.want() {
         Want::Acquire { ttl, .. } if !is_script(operation) => {
@@ -50,14 +50,14 @@ fn encode(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
             let words: [&[u8]; 7] = [b"SET", key, token, b"NX", b"PX", ttl.as_bytes(), b"GET"];
-            let count = match tongue.dialect {
+            let count = match encoding.dialect {
                 Dialect::Plain => 6,
                 Dialect::NamesHolder => 7,
             };
             pack(words.into_iter().take(count))
         }
         Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
-        _ => script_call(operation, tongue, false),
+        _ => script_call(operation, encoding, false),
     }
 }
 
@@ -79,11 +79,11 @@ fn millis(ttl: Duration) -> Digits {
 
 /// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
 /// the server remember it.
-pub(in crate::redis) fn encode_with_text(operation: &Operation, tongue: &Tongue) -> Vec<u8> {
-    script_call(operation, tongue, true)
+pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
+    script_call(operation, encoding, true)
 }
 
-fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u8> {
+fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
     let is_fenced = operation.counters().is_some();
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
@@ -107,7 +107,7 @@ fn script_call(operation: &Operation, tongue: &Tongue, with_text: bool) -> Vec<u
         Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
-    let marker = tongue.marker.as_deref();
+    let marker = encoding.marker.as_deref();
     let marker = marker.filter(|_| is_fenced && matches!(operation.want(), Want::Acquire { .. }));
     let keys = operation
         .keys()
@@ -140,7 +140,7 @@ pub(in crate::redis) fn is_marker_gone(value: &Value<'_>) -> bool {
 
 /// Whether a fenced acquisition was granted nothing because the node's clock is too far from the
 /// nodes' time.
-pub(in crate::redis) fn is_clock_apart(value: &Value<'_>) -> bool {
+pub(in crate::redis) fn is_clock_outlier(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
 }
 
@@ -170,10 +170,10 @@ pub(in crate::redis) fn interpret(
             let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";
             Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
         }
-        (_, Value::Error(text)) if is_clock_apart(value) => {
+        (_, Value::Error(text)) if is_clock_outlier(value) => {
             let ahead = std::str::from_utf8(text).ok();
             let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
-            Answer::Failed(apart(ahead.unwrap_or_default()))
+            Answer::Failed(clock_outlier(ahead.unwrap_or_default()))
         }
         (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))

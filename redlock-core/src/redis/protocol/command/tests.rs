@@ -14,9 +14,9 @@ fn tokens() -> [OwnerToken; 2] {
     [(); 2].map(|()| source.fresh(&*environment.entropy))
 }
 
-fn tongue(dialect: Dialect, marker: Option<&str>) -> Tongue {
+fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
     let marker = marker.map(|key| key.as_bytes().into());
-    Tongue { dialect, marker }
+    Encoding { dialect, marker }
 }
 
 fn acquisition(names: &[&str], token: &OwnerToken, from: Option<&OwnerToken>) -> Operation {
@@ -44,12 +44,12 @@ fn text(token: &OwnerToken) -> &str {
 fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() {
     let [before, token] = tokens();
     let plain = acquisition(&["r"], &token, None);
-    let newer = tongue(Dialect::NamesHolder, None);
+    let newer = encoding(Dialect::NamesHolder, None);
     let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
     assert_eq!(words(encoded(&plain, &newer)), set);
 
-    let older = tongue(Dialect::Plain, Some("marker"));
-    for tongue in [newer, older] {
+    let older = encoding(Dialect::Plain, Some("marker"));
+    for encoding in [newer, older] {
         let swap = acquisition(&["r"], &token, Some(&before));
         let sha = &*ACQUIRE_ALL.sha;
         let script = [
@@ -61,7 +61,7 @@ fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() 
             "30000",
             text(&before),
         ];
-        assert_eq!(words(encoded(&swap, &tongue)), script);
+        assert_eq!(words(encoded(&swap, &encoding)), script);
     }
 }
 
@@ -71,7 +71,7 @@ fn what_gives_way_comes_last_whatever_else_is_said() {
     let counters = Resource::all(["c:a", "c:b"]);
     let swap =
         || acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters.clone()));
-    let tongue = tongue(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
     let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
     let (window, idle) = (window.to_string(), idle.to_string());
     let keys = ["5", "a", "b", "c:a", "c:b", "marker"];
@@ -91,8 +91,8 @@ fn what_gives_way_comes_last_whatever_else_is_said() {
         ];
         let call = [&keys[..], &arguments].concat();
         let swap = swap().in_nodes_time(is_in_nodes_time);
-        assert_eq!(words(encoded(&swap, &tongue)), [&sha[..], &call].concat());
-        let sent_again = encode_with_text(&swap, &tongue);
+        assert_eq!(words(encoded(&swap, &encoding)), [&sha[..], &call].concat());
+        let sent_again = encode_with_text(&swap, &encoding);
         assert_eq!(words(&sent_again), [&whole[..], &call].concat());
     }
 }

@@ -15,24 +15,24 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::{Endpoint, RedisAddress};
 use crate::redis::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
 use crate::redis::connection::errors::not_connected;
-use crate::redis::connection::handshake::{Connected, Curiosity, connect};
+use crate::redis::connection::handshake::{Connected, InfoLevel, connect};
 use crate::redis::options::RedisOptions;
-use crate::redis::tracking::Lookout;
+use crate::redis::tracking::KeyTracking;
 
 use super::inbox::Inbox;
 use super::locate::{Located, locate, moved};
-use super::restart_check::Warden;
-use super::serve::{Ended, Serve};
+use super::restart_check::ServerCheck;
+use super::serve::{ConnectionEnd, Serve};
 
 pub(super) struct Driver {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
     /// Told where the node is, and that it leaves a server which may still tell of keys.
-    pub(super) lookout: Arc<Lookout>,
+    pub(super) tracking: Arc<KeyTracking>,
     pub(super) options: RedisOptions,
-    /// The node's guard, where it belongs to a fleet.
-    pub(super) warden: Option<Warden>,
+    /// The node's restart check, where it belongs to a checked set.
+    pub(super) server_check: Option<ServerCheck>,
     /// Where the last handshake succeeded.
     pub(super) greeted: Option<Endpoint>,
     pub(super) _io: IoThread,
@@ -47,7 +47,7 @@ impl Driver {
             .is_none()
         {
             if self.address.fails_over() {
-                self.lookout.node_has_left();
+                self.tracking.node_has_left();
             }
             self.unreachable();
             let detail = "the node's driver panicked, and starts again";
@@ -75,18 +75,18 @@ impl Driver {
                     );
                     logged.clear();
                     if self.address.fails_over() {
-                        self.lookout.node_is_at(&located.server);
+                        self.tracking.node_is_at(&located.server);
                     }
-                    let answers = self.inbox.pulse.answers();
+                    let answers = self.inbox.metrics.answers();
                     match self.serve(&located, connected).await {
-                        Ended::Dropped => return,
-                        Ended::Broken(error) => self.log(&error, &mut logged),
+                        ConnectionEnd::Dropped => return,
+                        ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
                     }
                     if self.address.fails_over() {
-                        self.lookout.node_has_left();
+                        self.tracking.node_has_left();
                     }
                     self.unreachable();
-                    if self.inbox.pulse.answers() != answers {
+                    if self.inbox.metrics.answers() != answers {
                         // It was of use, for however long.
                         pause = FIRST_PAUSE;
                     }
@@ -105,9 +105,9 @@ impl Driver {
     }
 
     /// Serves the connection for as long as it lasts, and is one to the server that is meant.
-    async fn serve(&mut self, located: &Located, connected: Connected) -> Ended {
-        let warden = self.warden.as_mut();
-        let mut serve = Serve::new(connected, &self.inbox, &self.options, warden);
+    async fn serve(&mut self, located: &Located, connected: Connected) -> ConnectionEnd {
+        let server_check = self.server_check.as_mut();
+        let mut serve = Serve::new(connected, &self.inbox, &self.options, server_check);
         if !self.address.fails_over() {
             return serve.await;
         }
@@ -135,8 +135,8 @@ impl Driver {
     }
 
     fn unreachable(&mut self) {
-        if let Some(warden) = &mut self.warden {
-            warden.unreachable();
+        if let Some(server_check) = &mut self.server_check {
+            server_check.unreachable();
         }
     }
 
@@ -144,14 +144,14 @@ impl Driver {
     async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
         let part = self.inbox.part();
-        let curiosity = match (&self.warden, self.options.trust_aof) {
-            (None, _) if part.is_some() => Curiosity::Info,
-            (None, _) => Curiosity::None,
-            (Some(_), false) => Curiosity::Info,
-            (Some(_), true) => Curiosity::Persistence,
+        let info_level = match (&self.server_check, self.options.trust_aof) {
+            (None, _) if part.is_some() => InfoLevel::Info,
+            (None, _) => InfoLevel::None,
+            (Some(_), false) => InfoLevel::Info,
+            (Some(_), true) => InfoLevel::Persistence,
         };
-        let fleet = self.options.fleet.as_ref();
-        let prefix = fleet.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let checked_set = self.options.checked_set.as_ref();
+        let prefix = checked_set.map_or(&b""[..], |checked_set| checked_set.key_prefix());
         let until = Instant::now() + timeout;
         let late = || {
             let silence = self.address.silence();
@@ -160,7 +160,7 @@ impl Driver {
         let located = timeout_at(until, locate(&self.address, timeout)).await;
         let located = located.unwrap_or_else(|_| Err(late()))?;
         let is_known = self.greeted.as_ref() == Some(&located.server.endpoint);
-        let connecting = connect(&located.server, is_known, curiosity, prefix);
+        let connecting = connect(&located.server, is_known, info_level, prefix);
         let connected = timeout_at(until, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
         let connected = connected.map_err(|error| located.blame(error))?;
@@ -170,14 +170,14 @@ impl Driver {
             let detail = format!("the sentinels name {}, which is a replica", located.server);
             return Err(not_connected(detail));
         }
-        if let Some(warden) = &mut self.warden {
+        if let Some(server_check) = &mut self.server_check {
             let judgement = if self.address.fails_over() {
-                facts.judge_replaceable(&self.name, warden.is_on())
+                facts.judge_replaceable(&self.name, server_check.is_on())
             } else {
                 facts.judge(&self.name, self.options.trust_aof)
             };
             let warnings = judgement.under(self.options.vetting)?;
-            warden.connected(connected.facts.clone(), warnings);
+            server_check.connected(connected.facts.clone(), warnings);
         }
         if let Some(part) = part {
             part.vet(&connected.facts, self.options.vetting)?;
@@ -205,7 +205,7 @@ impl Drop for Driver {
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
         if self.address.fails_over() {
-            self.lookout.node_has_left();
+            self.tracking.node_has_left();
         }
     }
 }

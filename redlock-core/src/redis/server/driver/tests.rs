@@ -16,7 +16,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{NodeStatus, Reply};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::protocol::wire::{Value, decode};
-use crate::restart_check::{Fleet, RestartGuard};
+use crate::restart_check::{CheckedSet, RestartCheck};
 
 const STEP: Duration = Duration::from_millis(5);
 
@@ -52,14 +52,14 @@ impl Server {
         let name: Arc<str> = "a".into();
         let inbox = Arc::new(Inbox::new(Arc::clone(&name), 100));
         let at = Arc::clone(&address);
-        let lookout = Lookout::new(Arc::clone(&name), at, &options, io.clone());
+        let tracking = KeyTracking::new(Arc::clone(&name), at, &options, io.clone());
         let driver = Driver {
             name,
             address,
             inbox: Arc::clone(&inbox),
-            lookout: Arc::new(lookout),
+            tracking: Arc::new(tracking),
             options,
-            warden: None,
+            server_check: None,
             greeted: None,
             _io: io.clone(),
         };
@@ -245,9 +245,14 @@ async fn a_driver_that_panics_goes_on_with_another_connection_and_repeats_its_re
         clock: io.environment().clock,
         panics: AtomicBool::new(false),
     });
-    let fleet = Arc::new(Fleet::new(RestartGuard::Off, LONGEST_PAUSE, 1));
+    let checked_set = Arc::new(CheckedSet::new(RestartCheck::Off, LONGEST_PAUSE, 1));
     let its_clock = Arc::clone(&clock) as Arc<dyn Clock>;
-    driver.warden = Some(Warden::new(&driver.name, &fleet, false, its_clock));
+    driver.server_check = Some(ServerCheck::new(
+        &driver.name,
+        &checked_set,
+        false,
+        its_clock,
+    ));
     let driver = tokio::spawn(driver.run());
     let mut peer = server.accept().await;
     peer.shake_hands().await;

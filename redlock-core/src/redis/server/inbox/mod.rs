@@ -1,6 +1,6 @@
 //! Where operations wait for the driver.
 
-mod debts;
+mod owed;
 mod part;
 mod retired;
 mod state;
@@ -22,18 +22,18 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
 use crate::redis::connection::writer::Writer;
-use crate::redis::protocol::command::Tongue;
+use crate::redis::protocol::command::Encoding;
 pub(in crate::redis) use part::{Part, Redirected, Way, WholeCluster};
-use state::{Direct, End, Gate, State, Written};
+use state::{Direct, Gate, InboxEnd, InboxState, Written};
 pub(in crate::redis) use submission::{Owed, Route, Submission};
 
-use super::metrics::Pulse;
+use super::metrics::NodeMetrics;
 
 /// The way from the callers to the driver. Everything here returns at once.
 pub(in crate::redis) struct Inbox {
     /// The pool's name, for the log.
     pub(in crate::redis) name: Arc<str>,
-    state: Mutex<State>,
+    state: Mutex<InboxState>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
     /// Told when an answer is overdue, again and again while it is, and by whoever else has a
@@ -43,7 +43,7 @@ pub(in crate::redis) struct Inbox {
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
-    pub(in crate::redis) pulse: Pulse,
+    pub(in crate::redis) metrics: NodeMetrics,
     /// The server as a part of a Cluster, if it is one.
     part: Option<Part>,
 }
@@ -59,7 +59,7 @@ impl Inbox {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             name,
-            state: Mutex::new(State {
+            state: Mutex::new(InboxState {
                 gate: Gate::Closed(connecting),
                 is_connected: false,
                 quarantine: None,
@@ -77,7 +77,7 @@ impl Inbox {
             part,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
-            pulse: Pulse::new(),
+            metrics: NodeMetrics::new(),
             settled: Notify::new(),
             doubts: Arc::default(),
             max_in_flight,
@@ -119,7 +119,7 @@ impl Inbox {
                 state.owe(owed);
             }
             drop(state);
-            self.pulse.failed(error.kind(), 1);
+            self.metrics.failed(error.kind(), 1);
             submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
@@ -160,7 +160,7 @@ impl Inbox {
     pub(in crate::redis) fn end(&self) {
         let driver = {
             let mut state = self.lock();
-            state.end.get_or_insert(End::Dropped);
+            state.end.get_or_insert(InboxEnd::Dropped);
             state.driver.take()
         };
         if let Some(driver) = driver {
@@ -175,17 +175,17 @@ impl Inbox {
     pub(super) fn open(
         &self,
         writer: &Arc<dyn Writer>,
-        tongue: &Tongue,
+        encoding: &Encoding,
         quarantine: Option<NodeError>,
     ) -> Vec<Owed> {
         let now = Instant::now();
-        self.pulse.connected(now);
+        self.metrics.connected(now);
         let owed = {
             let mut state = self.lock();
             state.is_connected = true;
             // Whoever waits for it to settle wants to hear how the quarantine turns out.
             state.is_settled |= quarantine.is_none();
-            // A server that was refused stays refused until the guard says otherwise.
+            // A server that was refused stays refused until the restart check says otherwise.
             state.quarantine = quarantine.map(|looked_at| match &state.gate {
                 Gate::Closed(error) if error.kind() == NodeErrorKind::Refused => error.clone(),
                 _ => looked_at,
@@ -194,7 +194,7 @@ impl Inbox {
             state.set_gate();
             state.direct = Some(Direct {
                 writer: Arc::clone(writer),
-                tongue: tongue.clone(),
+                encoding: encoding.clone(),
                 is_calm: false,
             });
             std::mem::take(&mut state.owed)
@@ -207,7 +207,7 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
-        self.pulse.ails(&error);
+        self.metrics.record_error(&error);
         {
             let mut state = self.lock();
             state.suspicion = Some(error);
@@ -258,7 +258,7 @@ impl Inbox {
 
     /// There is no connection, for this reason. What is queued was never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
-        self.pulse.disconnected(error);
+        self.metrics.disconnected(error);
         let (written, queue) = {
             let mut state = self.lock();
             if !state.is_retired() {
@@ -282,7 +282,8 @@ impl Inbox {
             (written, queue)
         };
         self.settled.notify_waiters();
-        self.pulse.failed(error.kind(), written.len() + queue.len());
+        self.metrics
+            .failed(error.kind(), written.len() + queue.len());
         // Ahead of the answers: whoever hears one may ask the successor next.
         self.hand_over_owed();
         // What a caller wrote by itself may have been served, and is to be undone.
@@ -353,7 +354,7 @@ impl Inbox {
         HasEnded(state.end.is_some())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         // Nothing under this lock panics. The longest is a lone caller's write to the socket.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -146,11 +146,11 @@ impl fmt::Debug for Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redis::address::{Place, RedisAddress};
+    use crate::redis::address::{RedisAddress, Target};
 
     fn server(url: &str) -> Server {
-        match RedisAddress::parse(url).unwrap().place {
-            Place::Server(server) => server,
+        match RedisAddress::parse(url).unwrap().target {
+            Target::Server(server) => server,
             _ => unreachable!("one server"),
         }
     }

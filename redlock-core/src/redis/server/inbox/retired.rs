@@ -4,7 +4,7 @@ use crate::node::NodeError;
 use crate::node::operation::Operation;
 
 use super::part::Part;
-use super::state::{End, Gate};
+use super::state::{Gate, InboxEnd};
 use super::{Inbox, Owed};
 
 impl Inbox {
@@ -19,7 +19,7 @@ impl Inbox {
     pub(in crate::redis) fn retire(&self, error: NodeError) -> Vec<Owed> {
         let (driver, owed) = {
             let mut state = self.lock();
-            state.end = Some(End::Retired);
+            state.end = Some(InboxEnd::Retired);
             state.gate = Gate::Closed(error);
             state.is_settled = true;
             (state.driver.take(), std::mem::take(&mut state.owed))

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use crate::node::NodeError;
 use crate::redis::connection::writer::Writer;
-use crate::redis::protocol::command::{Tongue, encoded};
+use crate::redis::protocol::command::{Encoding, encoded};
 
 use super::{Owed, Submission};
 
@@ -14,7 +14,7 @@ use super::{Owed, Submission};
 /// are forgotten, and their keys go away at the ttl.
 const MOST_OWED: usize = 65_536;
 
-pub(super) struct State {
+pub(super) struct InboxState {
     pub(super) gate: Gate,
     /// What the gate is made of, while there is a connection.
     pub(super) is_connected: bool,
@@ -35,12 +35,12 @@ pub(super) struct State {
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
     pub(super) is_settled: bool,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<InboxEnd>,
 }
 
 /// Why there will be no other connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum InboxEnd {
     /// The node was dropped; what was submitted is still sent.
     Dropped,
     /// The server is no part of its Cluster any more. The gate stays closed.
@@ -60,10 +60,10 @@ pub(super) enum Gate {
     Closed(NodeError),
 }
 
-/// See [`State::direct`].
+/// See [`InboxState::direct`].
 pub(super) struct Direct {
     pub(super) writer: Arc<dyn Writer>,
-    pub(super) tongue: Tongue,
+    pub(super) encoding: Encoding,
     /// The driver has written everything, hardly waits for an answer, and looks after overdue ones
     /// soon.
     pub(super) is_calm: bool,
@@ -76,9 +76,9 @@ pub(super) enum Written {
     All,
 }
 
-impl State {
+impl InboxState {
     pub(super) fn is_retired(&self) -> bool {
-        self.end == Some(End::Retired)
+        self.end == Some(InboxEnd::Retired)
     }
 
     /// A quarantine outlasts a suspicion: what is suspect now may vote in a moment.
@@ -104,7 +104,7 @@ impl State {
             return Written::Nothing;
         }
         direct.is_calm = false;
-        let bytes = encoded(&submission.operation, &direct.tongue);
+        let bytes = encoded(&submission.operation, &direct.encoding);
         match direct.writer.try_write(bytes) {
             Ok(0) | Err(_) => Written::Nothing,
             Ok(written) if written == bytes.len() => Written::All,
@@ -116,7 +116,7 @@ impl State {
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.end == Some(End::Dropped) {
+        if self.end == Some(InboxEnd::Dropped) {
             // There will be no other connection.
             return;
         }

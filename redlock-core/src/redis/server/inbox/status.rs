@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::node::{NodeStatus, NodeVitals};
+use crate::node::{NodeHealth, NodeStatus};
 
 use super::Inbox;
 use super::state::Gate;
@@ -11,7 +11,7 @@ impl Inbox {
     /// Whether it would vote: neither kept from it here, nor known to answer with errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
         match &self.lock().gate {
-            Gate::Open => match self.pulse.refusals.reason(Instant::now()) {
+            Gate::Open => match self.metrics.refusals.reason(Instant::now()) {
                 None => NodeStatus::Voting,
                 Some(error) => NodeStatus::Abstaining(error),
             },
@@ -22,10 +22,10 @@ impl Inbox {
     }
 
     /// What is known here of how the node has been doing.
-    pub(in crate::redis) fn vitals(&self) -> NodeVitals {
-        let mut vitals = self.pulse.vitals();
-        vitals.in_flight = self.lock().outstanding;
-        vitals
+    pub(in crate::redis) fn health(&self) -> NodeHealth {
+        let mut health = self.metrics.health();
+        health.in_flight = self.lock().outstanding;
+        health
     }
 
     pub(in crate::redis) async fn settled(&self) {

@@ -36,7 +36,7 @@ impl Writer for Socket {
     }
 }
 
-const TONGUE: Tongue = Tongue {
+const ENCODING: Encoding = Encoding {
     dialect: Dialect::NamesHolder,
     marker: None,
 };
@@ -52,7 +52,7 @@ fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
         takes,
         taken: Mutex::default(),
     });
-    assert!(inbox.open(&writer(&socket), &TONGUE, None).is_empty());
+    assert!(inbox.open(&writer(&socket), &ENCODING, None).is_empty());
     look(&inbox, true);
     (inbox, socket)
 }
@@ -86,7 +86,7 @@ fn what_a_lone_caller_wrote_is_heard_of_before_anything_else_is_taken() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     let operation = release();
     submit(&inbox, &operation);
-    let bytes = encoded(&operation, &TONGUE);
+    let bytes = encoded(&operation, &ENCODING);
     assert_eq!(*socket.taken.lock().unwrap(), bytes);
 
     // One write between two looks: the next one is the driver's.
@@ -108,7 +108,7 @@ fn the_rest_of_a_short_write_goes_out_first() {
     inbox.take_written(&mut written, &mut output);
     assert_eq!(written.len(), 1);
     let sent = [&*socket.taken.lock().unwrap(), &output[..]].concat();
-    assert_eq!(sent, encoded(&operation, &TONGUE));
+    assert_eq!(sent, encoded(&operation, &ENCODING));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
     let error = NodeError::sent(NodeErrorKind::Disconnected, "broken");
     inbox.close(&error, Vec::new());
     assert_eq!(round.tally().failed, 1, "its caller is told");
-    assert_eq!(inbox.open(&writer(&socket), &TONGUE, None).len(), 1);
+    assert_eq!(inbox.open(&writer(&socket), &ENCODING, None).len(), 1);
 }
 
 #[test]
@@ -190,14 +190,14 @@ fn leaving_a_suspicion_does_not_end_a_quarantine() {
 }
 
 #[test]
-fn a_server_that_was_refused_stays_refused_until_its_guard_says_otherwise() {
+fn a_server_that_was_refused_stays_refused_until_its_restart_check_says_otherwise() {
     let (inbox, socket) = calm(Ok(0));
     inbox.close(
         &NodeError::unsent(NodeErrorKind::Refused, "a twin"),
         Vec::new(),
     );
     let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "is being looked at");
-    inbox.open(&writer(&socket), &TONGUE, Some(looked_at));
+    inbox.open(&writer(&socket), &ENCODING, Some(looked_at));
     let NodeStatus::Abstaining(reason) = inbox.status() else {
         panic!("it votes");
     };
@@ -269,7 +269,7 @@ fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
         takes: Ok(usize::MAX),
         taken: Mutex::default(),
     });
-    inbox.open(&writer(&socket), &TONGUE, None);
+    inbox.open(&writer(&socket), &ENCODING, None);
     assert!(
         matches!(inbox.status(), NodeStatus::Abstaining(_)),
         "for good"

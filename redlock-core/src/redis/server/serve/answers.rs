@@ -11,7 +11,7 @@ use crate::env::caught::caught;
 use crate::node::{Answer, NodeError, NodeErrorKind};
 use crate::redis::connection::errors::{CLOSED, describe};
 use crate::redis::protocol::command::{
-    encode_with_text, interpret, is_clock_apart, is_marker_gone, is_noscript, is_of_replica,
+    encode_with_text, interpret, is_clock_outlier, is_marker_gone, is_noscript, is_of_replica,
 };
 use crate::redis::protocol::wire::Value;
 
@@ -31,7 +31,7 @@ impl Serve<'_> {
                 Poll::Ready(Ok(count)) => {
                     self.input.arrived(count);
                     self.heard = Instant::now();
-                    self.inbox.pulse.heard(self.heard);
+                    self.inbox.metrics.heard(self.heard);
                     // An answer may be to what a caller wrote by itself.
                     self.hear_of_written();
                     self.answer_all()?;
@@ -94,7 +94,7 @@ impl Serve<'_> {
                 self.ask_for_slot(in_flight.since);
             }
             self.output
-                .extend_from_slice(&encode_with_text(operation, &self.tongue));
+                .extend_from_slice(&encode_with_text(operation, &self.encoding));
             self.in_flight.push_back(in_flight);
             return Ok(());
         }
@@ -102,8 +102,8 @@ impl Serve<'_> {
         match in_flight.purpose {
             Purpose::Operation { reply, route, .. } if route.is_barrier => {
                 self.answered += 1;
-                let is_paid = self.is_paid();
-                reply.answer(is_paid.map_or_else(Answer::Failed, |()| Answer::Absent));
+                let is_all_served = self.is_all_served();
+                reply.answer(is_all_served.map_or_else(Answer::Failed, |()| Answer::Absent));
             }
             purpose => match self.inbox.part().and_then(|part| part.reads(value)) {
                 Some(redirected) => self.hand_on(purpose, redirected),
@@ -115,7 +115,7 @@ impl Serve<'_> {
 
     /// Tells whoever waits what the server made of it.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
-        let dialect = self.tongue.dialect;
+        let dialect = self.encoding.dialect;
         match purpose {
             Purpose::Operation {
                 operation,
@@ -126,7 +126,7 @@ impl Serve<'_> {
                 if is_marker_gone(value) {
                     self.doubt();
                 }
-                if is_clock_apart(value) {
+                if is_clock_outlier(value) {
                     self.look_at_clock();
                 }
                 let answer = interpret(&operation, dialect, self.epoch, value);
@@ -135,8 +135,8 @@ impl Serve<'_> {
                     if let Some(owed) = Owed::for_release(&operation, route) {
                         self.owe(owed, error);
                     }
-                    self.inbox.pulse.failed(error.kind(), 1);
-                    self.inbox.pulse.ails(error);
+                    self.inbox.metrics.failed(error.kind(), 1);
+                    self.inbox.metrics.record_error(error);
                 }
                 if !is_noscript(value) {
                     self.judge(&operation, &answer);
@@ -151,7 +151,7 @@ impl Serve<'_> {
                 };
                 if let Some(error) = &refusal {
                     self.owe(owed, error);
-                    self.inbox.pulse.ails(error);
+                    self.inbox.metrics.record_error(error);
                 }
                 self.tried(refusal.is_none());
             }
@@ -166,7 +166,7 @@ impl Serve<'_> {
     /// How long the answer took, by when the bytes were read: no clock is asked for each.
     fn count(&self, in_flight: &InFlight) {
         let after = self.heard.saturating_duration_since(in_flight.since);
-        self.inbox.pulse.answered(after);
+        self.inbox.metrics.answered(after);
         if let Some(observer) = &self.options.answers {
             caught("an observer of answers", || observer.answered(after));
         }

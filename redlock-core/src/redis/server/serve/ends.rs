@@ -51,7 +51,7 @@ impl Serve<'_> {
         self.inbox.close(error, owed);
         // Whatever ends the connection: these may have been served, and have to be undone.
         let unknown = error.clone().into_sent();
-        self.inbox.pulse.failed(error.kind(), replies.len());
+        self.inbox.metrics.failed(error.kind(), replies.len());
         for reply in replies {
             reply.answer(Answer::Failed(unknown.clone()));
         }

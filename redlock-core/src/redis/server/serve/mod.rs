@@ -1,12 +1,12 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
-mod debts;
 mod ends;
-mod guarded;
 mod memory;
 mod overtaken;
+mod owed;
 mod probe;
+mod restart_check;
 mod slots;
 mod watchdog;
 
@@ -27,19 +27,19 @@ use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::Reader;
 use crate::redis::connection::writer::Writer;
 use crate::redis::options::RedisOptions;
-use crate::redis::protocol::command::{Tongue, encoded};
+use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
-use debts::Debts;
 use memory::Memory;
 use overtaken::Overtaken;
+use owed::OwedRetries;
 
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
-use super::restart_check::Warden;
+use super::restart_check::ServerCheck;
 
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
 /// node an operation or two behind.
 const QUIET: usize = 2;
-/// After so many quiet looks it is one caller at a time, and no lull between two crowds, whom
+/// After so many quiet looks it is one caller at a time, and no pause between two bursts, which
 /// batches serve better than a system call each.
 const CALM: u32 = 8;
 
@@ -48,16 +48,16 @@ const CALM: u32 = 8;
 pub(super) struct Serve<'a> {
     reader: Reader,
     writer: Arc<dyn Writer>,
-    tongue: Tongue,
+    encoding: Encoding,
     /// Of the node, as of what is being answered.
     epoch: u32,
     inbox: &'a Inbox,
     options: &'a RedisOptions,
-    /// The node's guard, where it has one.
-    warden: Option<&'a mut Warden>,
+    /// The node's restart check, where it has one.
+    server_check: Option<&'a mut ServerCheck>,
     /// Why the node must not vote: what it grants meanwhile counts as not granted.
     quarantine: Option<NodeError>,
-    /// When the guard looks at the node again; `None` while its question is out, or without one.
+    /// When the restart check looks at the node again; `None` while its question is out, or without one.
     check_at: Option<Instant>,
     /// What the server says of its memory, where it does.
     memory: Option<Memory>,
@@ -69,7 +69,7 @@ pub(super) struct Serve<'a> {
     in_flight: VecDeque<InFlight>,
     /// What of that is undone by what is behind it, while scripts are found to be forgotten.
     overtaken: Option<Overtaken>,
-    debts: Debts,
+    owed_retries: OwedRetries,
     /// When a server that refuses is asked whether it would vote again.
     probe_at: Option<Instant>,
     /// Reused from one round to the next.
@@ -108,7 +108,7 @@ enum Purpose {
     Heartbeat,
     /// What goes ahead of an operation on a slot that the server is just being given.
     Asking,
-    /// The guard's question.
+    /// The restart check's question.
     Check,
     /// Whether it would set a key.
     Probe,
@@ -116,38 +116,40 @@ enum Purpose {
     Memory,
 }
 
-pub(super) enum Ended {
+pub(super) enum ConnectionEnd {
     /// The node was dropped.
     Dropped,
     Broken(NodeError),
 }
 
 impl<'a> Serve<'a> {
-    /// Opens the inbox, and puts the guard's question and then what is owed ahead of everything
+    /// Opens the inbox, and puts the restart check's question and then what is owed ahead of everything
     /// else.
     pub(super) fn new(
         connected: Connected,
         inbox: &'a Inbox,
         options: &'a RedisOptions,
-        warden: Option<&'a mut Warden>,
+        server_check: Option<&'a mut ServerCheck>,
     ) -> Self {
-        let tongue = Tongue {
+        let encoding = Encoding {
             dialect: connected.dialect,
-            marker: warden.as_ref().and_then(|warden| warden.marker_key()),
+            marker: server_check
+                .as_ref()
+                .and_then(|server_check| server_check.marker_key()),
         };
-        let quarantine = warden.as_ref().map(|_| {
+        let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected, and being looked at";
             NodeError::unsent(NodeErrorKind::NotConnected, detail)
         });
-        let owed = inbox.open(&connected.writer, &tongue, quarantine.clone());
+        let owed = inbox.open(&connected.writer, &encoding, quarantine.clone());
         let mut serve = Self {
             reader: connected.reader,
             writer: connected.writer,
-            tongue,
+            encoding,
             epoch: inbox.epoch(),
             inbox,
             options,
-            warden,
+            server_check,
             quarantine,
             check_at: None,
             memory: Memory::of(connected.facts),
@@ -155,7 +157,7 @@ impl<'a> Serve<'a> {
             input: Received::default(),
             in_flight: VecDeque::new(),
             overtaken: None,
-            debts: Debts::new(),
+            owed_retries: OwedRetries::new(),
             probe_at: None,
             taken: Vec::new(),
             answered: 0,
@@ -167,7 +169,7 @@ impl<'a> Serve<'a> {
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
         serve.ask();
-        serve.pay(owed);
+        serve.send_owed(owed);
         serve
     }
 
@@ -178,9 +180,9 @@ impl<'a> Serve<'a> {
     }
 
     /// Ends the connection from outside.
-    pub(super) fn end(&mut self, error: NodeError) -> Ended {
+    pub(super) fn end(&mut self, error: NodeError) -> ConnectionEnd {
         self.give_up(&error);
-        Ended::Broken(error)
+        ConnectionEnd::Broken(error)
     }
 
     fn push(&mut self, since: Instant, purpose: Purpose) {
@@ -240,10 +242,10 @@ impl<'a> Serve<'a> {
                 self.ask_for_slot(since);
             }
             if route.is_barrier {
-                self.pay_all();
+                self.send_all_owed();
             }
             self.output
-                .extend_from_slice(encoded(&operation, &self.tongue));
+                .extend_from_slice(encoded(&operation, &self.encoding));
             let purpose = Purpose::Operation {
                 operation,
                 reply,
@@ -299,14 +301,14 @@ impl<'a> Serve<'a> {
 }
 
 impl Future for Serve<'_> {
-    type Output = Ended;
+    type Output = ConnectionEnd;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
         match self.step(context) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => {
                 self.is_over = true;
-                Poll::Ready(Ended::Dropped)
+                Poll::Ready(ConnectionEnd::Dropped)
             }
             Err(error) => Poll::Ready(self.end(error)),
         }

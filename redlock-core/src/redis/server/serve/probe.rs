@@ -32,11 +32,11 @@ impl Serve<'_> {
     /// Asks whether the server would set a key, on one that is never there.
     pub(super) fn probe(&mut self, now: Instant) {
         self.probe_at = None;
-        if self.inbox.pulse.refusals.reason(now).is_none() {
+        if self.inbox.metrics.refusals.reason(now).is_none() {
             return;
         }
-        let prefix = self.options.fleet.as_ref();
-        let prefix = prefix.map_or(&b""[..], |fleet| fleet.key_prefix());
+        let prefix = self.options.checked_set.as_ref();
+        let prefix = prefix.map_or(&b""[..], |checked_set| checked_set.key_prefix());
         let key = [prefix, b"redlock:permissions"].concat();
         let words: [&[u8]; 6] = [b"SET", &key, b"", b"XX", b"PX", b"1"];
         self.output.extend_from_slice(&pack(words.into_iter()));
@@ -60,7 +60,7 @@ impl Serve<'_> {
 
     fn refused(&mut self, error: &NodeError) {
         let now = Instant::now();
-        if self.inbox.pulse.refusals.refused(error, now) {
+        if self.inbox.metrics.refusals.refused(error, now) {
             log!(
                 warn,
                 pool = %self.inbox.name, reason = %error,
@@ -73,7 +73,7 @@ impl Serve<'_> {
     }
 
     fn voted(&mut self) {
-        if self.inbox.pulse.refusals.voted() {
+        if self.inbox.metrics.refusals.voted() {
             log!(info, pool = %self.inbox.name, "node votes again");
         }
     }

@@ -1,4 +1,4 @@
-//! Looking after answers that are overdue, idle connections, and what the guard wants to know.
+//! Looking after answers that are overdue, idle connections, and what the restart check wants to know.
 
 use std::future::Future as _;
 use std::task::Context;
@@ -16,8 +16,8 @@ impl Serve<'_> {
     /// True where something is to be written.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
         let mut has_work = false;
-        if let Some(warden) = &mut self.warden {
-            warden.wake(context.waker());
+        if let Some(server_check) = &mut self.server_check {
+            server_check.wake(context.waker());
         }
         let now = Instant::now();
         let waited = self.waited(now);
@@ -32,8 +32,8 @@ impl Serve<'_> {
             if self.check_at.is_some_and(|at| at <= now) {
                 self.ask();
             }
-            if self.debts.pay_at.is_some_and(|at| at <= now) {
-                self.pay_some(now);
+            if self.owed_retries.retry_at.is_some_and(|at| at <= now) {
+                self.send_some_owed(now);
             }
             if self.probe_at.is_some_and(|at| at <= now) {
                 self.probe(now);
@@ -63,7 +63,7 @@ impl Serve<'_> {
                 }
                 Some(waited) => self.options.suspect_after.saturating_sub(waited),
             };
-            let others = [self.check_at, self.debts.pay_at, self.probe_at];
+            let others = [self.check_at, self.owed_retries.retry_at, self.probe_at];
             let others = others.into_iter().flatten();
             let others = others.map(|at| at.saturating_duration_since(now));
             let next = others.fold(next, Duration::min);
@@ -81,7 +81,7 @@ impl Serve<'_> {
     }
 
     /// When to look again at a connection on which no answer is out; `None` where it was idle for
-    /// so long that it is asked for a sign of life. The guard's questions are such signs.
+    /// so long that it is asked for a sign of life. The restart check's questions are such signs.
     fn idle(&mut self, now: Instant) -> Option<Duration> {
         let idle = now.duration_since(self.heard);
         if idle < self.options.suspect_after {
@@ -90,7 +90,7 @@ impl Serve<'_> {
         if idle < self.options.heartbeat {
             return Some(self.options.heartbeat.saturating_sub(idle));
         }
-        if self.warden.is_some() {
+        if self.server_check.is_some() {
             return Some(self.options.heartbeat);
         }
         // Any command that every user may run does; this one is needed anyway.

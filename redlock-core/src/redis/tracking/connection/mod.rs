@@ -23,15 +23,15 @@ use crate::redis::connection::socket::Stream;
 use crate::redis::protocol::read_buffer::make_room;
 use crate::redis::protocol::wire::{Value, decode_resp3, pack};
 
-use super::Lookout;
-use super::keys::{Roll, Seen};
+use super::KeyTracking;
+use super::keys::{Seen, TrackedKeys};
 
 /// Serves those who wait until the connection breaks or is of no use any more. One task, like the
 /// node's driver, and like it without a lock across an await.
-pub(super) struct Post<'a> {
+pub(super) struct TrackingConnection<'a> {
     stream: Box<dyn Stream>,
-    lookout: &'a Lookout,
-    roll: &'a mut Roll,
+    tracking: &'a KeyTracking,
+    tracked: &'a mut TrackedKeys,
     /// Encoded, not yet written.
     output: BytesMut,
     /// Read, not yet a whole reply.
@@ -64,7 +64,7 @@ enum Question {
     Heartbeat,
 }
 
-pub(super) enum Ended {
+pub(super) enum TrackingEnd {
     /// The node was dropped.
     Dropped,
     /// Nobody has waited for a while.
@@ -74,25 +74,25 @@ pub(super) enum Ended {
     Broken(NodeError),
 }
 
-impl From<NodeError> for Ended {
+impl From<NodeError> for TrackingEnd {
     fn from(error: NodeError) -> Self {
         Self::Broken(error)
     }
 }
 
-impl<'a> Post<'a> {
+impl<'a> TrackingConnection<'a> {
     pub(super) fn new(
         stream: Box<dyn Stream>,
         login: &Login,
-        lookout: &'a Lookout,
-        roll: &'a mut Roll,
+        tracking: &'a KeyTracking,
+        tracked: &'a mut TrackedKeys,
     ) -> Self {
         let now = Instant::now();
-        let look_at = now + look_every(lookout.times.idle);
-        let mut post = Self {
+        let look_at = now + look_every(tracking.times.idle);
+        let mut connection = Self {
             stream,
-            lookout,
-            roll,
+            tracking,
+            tracked,
             output: BytesMut::new(),
             input: BytesMut::new(),
             asked: VecDeque::new(),
@@ -104,9 +104,9 @@ impl<'a> Post<'a> {
             timer: Box::pin(tokio::time::sleep_until(look_at)),
         };
         for words in greeting(login) {
-            post.ask(Question::Greeting, &words);
+            connection.ask(Question::Greeting, &words);
         }
-        post
+        connection
     }
 
     fn ask(&mut self, question: Question, command: &[u8]) {
@@ -116,7 +116,7 @@ impl<'a> Post<'a> {
     }
 
     /// Reads until nothing more is there.
-    fn read(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+    fn read(&mut self, context: &mut Context<'_>) -> Result<(), TrackingEnd> {
         loop {
             make_room(&mut self.input);
             // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
@@ -133,7 +133,7 @@ impl<'a> Post<'a> {
         }
     }
 
-    fn hear_all(&mut self) -> Result<(), Ended> {
+    fn hear_all(&mut self) -> Result<(), TrackingEnd> {
         let mut input = std::mem::take(&mut self.input);
         while let Some((value, length)) = decode_resp3(&input).map_err(|_| garbled())? {
             match &value {
@@ -152,57 +152,59 @@ impl<'a> Post<'a> {
             [Value::Bulk(b"invalidate"), Value::Array(keys)] => {
                 for key in keys {
                     if let Value::Bulk(key) = key {
-                        self.roll.changed(key);
+                        self.tracked.changed(key);
                     }
                 }
             }
             // After FLUSHALL and FLUSHDB.
-            [Value::Bulk(b"invalidate"), Value::Nil] => self.roll.all_changed(),
+            [Value::Bulk(b"invalidate"), Value::Nil] => self.tracked.all_changed(),
             _ => {}
         }
     }
 
-    fn answered(&mut self, value: &Value<'_>) -> Result<(), Ended> {
+    fn answered(&mut self, value: &Value<'_>) -> Result<(), TrackingEnd> {
         let oldest = self.asked.pop_front().ok_or_else(garbled)?;
         self.has_answered |= !matches!(oldest.question, Question::Greeting);
         match (oldest.question, value) {
             (Question::Greeting, Value::Error(text)) => {
-                return Err(Ended::Refused(NodeError::server(text).to_string()));
+                return Err(TrackingEnd::Refused(NodeError::server(text).to_string()));
             }
             (Question::Greeting | Question::Heartbeat, _) => {}
             (Question::Key(key), Value::Int(left)) => {
                 let seen = match left {
                     -2 => Seen::Gone,
                     -1 => Seen::Stays,
-                    left => self.roll.until(Duration::from_millis(left.unsigned_abs())),
+                    left => self
+                        .tracked
+                        .until(Duration::from_millis(left.unsigned_abs())),
                 };
-                self.roll.answered(&key, seen);
+                self.tracked.answered(&key, seen);
             }
             // The user may not read this key, or the server is loading its data.
-            (Question::Key(key), Value::Error(_)) => self.roll.answered(&key, Seen::Unknown),
+            (Question::Key(key), Value::Error(_)) => self.tracked.answered(&key, Seen::Unknown),
             (Question::Key(_), _) => return Err(garbled().into()),
         }
         Ok(())
     }
 
     /// Takes new watches, and puts the questions that they and the server's words led to.
-    fn take(&mut self, context: &Context<'_>) -> Result<(), Ended> {
+    fn take(&mut self, context: &Context<'_>) -> Result<(), TrackingEnd> {
         let mut taken = std::mem::take(&mut self.taken);
-        let HasEnded(has_ended) = self.lookout.take(&mut taken, context);
+        let HasEnded(has_ended) = self.tracking.take(&mut taken, context);
         if !taken.is_empty() {
             self.wanted = Instant::now();
         }
         for watch in taken.drain(..) {
-            self.roll.add(watch);
+            self.tracked.add(watch);
         }
         self.taken = taken;
         if has_ended {
-            return Err(Ended::Dropped);
+            return Err(TrackingEnd::Dropped);
         }
-        if self.lookout.has_moved.load(Ordering::Acquire) {
+        if self.tracking.has_moved.load(Ordering::Acquire) {
             return Err(lost("the node has left this server").into());
         }
-        for key in self.roll.take_questions() {
+        for key in self.tracked.take_questions() {
             let command = pack([b"PTTL".as_slice(), &key].into_iter());
             self.ask(Question::Key(key), &command);
         }
@@ -226,15 +228,15 @@ impl<'a> Post<'a> {
 
     /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where
     /// something is to be written.
-    fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
-        let times = &self.lookout.times;
+    fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, TrackingEnd> {
+        let times = &self.tracking.times;
         loop {
             let now = Instant::now();
             if self.look_at <= now {
-                if self.roll.is_wanted() {
+                if self.tracked.is_wanted() {
                     self.wanted = now;
                 } else if now >= self.wanted + times.idle {
-                    return Err(Ended::Idle);
+                    return Err(TrackingEnd::Idle);
                 }
                 self.look_at = now + look_every(times.idle);
             }
@@ -261,7 +263,7 @@ impl<'a> Post<'a> {
         }
     }
 
-    fn step(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<(), TrackingEnd> {
         loop {
             self.read(context)?;
             self.take(context)?;
@@ -274,10 +276,10 @@ impl<'a> Post<'a> {
     }
 }
 
-impl Future for Post<'_> {
-    type Output = Ended;
+impl Future for TrackingConnection<'_> {
+    type Output = TrackingEnd;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<TrackingEnd> {
         match self.step(context) {
             Ok(()) => Poll::Pending,
             Err(ended) => Poll::Ready(ended),

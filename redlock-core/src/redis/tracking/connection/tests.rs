@@ -11,12 +11,12 @@ use crate::env::still_clock::{StillClock, still_clock};
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
 use crate::node::{Node, NodeSet, NodeStatus, Reply};
-use crate::redis::address::Place;
+use crate::redis::address::Target;
 use crate::redis::{RedisAddress, RedisOptions};
-use crate::waiting::wakeup::Vigil;
+use crate::waiting::wakeup::QuorumWatch;
 
 /// A node that does nothing but watch.
-struct Spot(Arc<Lookout>);
+struct Spot(Arc<KeyTracking>);
 
 impl Node for Spot {
     fn name(&self) -> &'static str {
@@ -37,57 +37,58 @@ impl Node for Spot {
 }
 
 struct Scene {
-    lookout: Arc<Lookout>,
+    tracking: Arc<KeyTracking>,
     nodes: NodeSet,
     still: Arc<StillClock>,
     clock: Arc<dyn Clock>,
 }
 
 impl Scene {
-    /// A lookout whose task is the test.
+    /// Key tracking whose task is the test.
     fn set(url: &str) -> Self {
         let io = IoThread::start().unwrap();
         let address = Arc::new(RedisAddress::parse(url).unwrap());
         let options = RedisOptions::default();
-        let lookout = Arc::new(Lookout::new("a".into(), address, &options, io));
-        lookout.lock().is_staffed = true;
+        let tracking = Arc::new(KeyTracking::new("a".into(), address, &options, io));
+        tracking.lock().is_running = true;
         let (still, clock) = still_clock();
         Self {
-            nodes: Arc::new([Arc::new(Spot(Arc::clone(&lookout))) as Arc<dyn Node>]),
-            lookout,
+            nodes: Arc::new([Arc::new(Spot(Arc::clone(&tracking))) as Arc<dyn Node>]),
+            tracking,
             still,
             clock,
         }
     }
 
-    fn roll(&self) -> Roll {
-        Roll::new(Arc::clone(&self.clock))
+    fn tracked(&self) -> TrackedKeys {
+        TrackedKeys::new(Arc::clone(&self.clock))
     }
 
-    fn vigil(&self, keys: impl Into<Resource>) -> Vigil {
-        Vigil::begin(&self.clock, &self.nodes, &keys.into(), 1)
+    fn watch(&self, keys: impl Into<Resource>) -> QuorumWatch {
+        QuorumWatch::begin(&self.clock, &self.nodes, &keys.into(), 1)
     }
 }
 
 /// The connection, and the server's end of it.
 struct Line<'a> {
-    post: Post<'a>,
+    connection: TrackingConnection<'a>,
     server: DuplexStream,
 }
 
 impl<'a> Line<'a> {
-    fn new(scene: &'a Scene, roll: &'a mut Roll) -> Self {
+    fn new(scene: &'a Scene, tracked: &'a mut TrackedKeys) -> Self {
         let (server, stream) = tokio::io::duplex(1 << 16);
-        let Place::Server(server_of) = &scene.lookout.address.place else {
+        let Target::Server(server_of) = &scene.tracking.address.target else {
             panic!("one server");
         };
-        let post = Post::new(Box::new(stream), &server_of.login, &scene.lookout, roll);
-        Self { post, server }
+        let connection =
+            TrackingConnection::new(Box::new(stream), &server_of.login, &scene.tracking, tracked);
+        Self { connection, server }
     }
 
     /// A connection that was let in.
-    async fn open(scene: &'a Scene, roll: &'a mut Roll) -> Self {
-        let mut line = Self::new(scene, roll);
+    async fn open(scene: &'a Scene, tracked: &'a mut TrackedKeys) -> Self {
+        let mut line = Self::new(scene, tracked);
         assert_eq!(line.sent(), "HELLO 3\nCLIENT TRACKING ON\n");
         assert_eq!(line.says("%1\r\n+proto\r\n:3\r\n+OK\r\n").await, "");
         line
@@ -125,9 +126,9 @@ impl<'a> Line<'a> {
         self.sent()
     }
 
-    fn look(&mut self) -> Option<Ended> {
+    fn look(&mut self) -> Option<TrackingEnd> {
         let mut context = Context::from_waker(Waker::noop());
-        match Pin::new(&mut self.post).poll(&mut context) {
+        match Pin::new(&mut self.connection).poll(&mut context) {
             Poll::Pending => None,
             Poll::Ready(ended) => Some(ended),
         }
@@ -138,16 +139,16 @@ const INVALIDATE_R: &str = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n";
 const INVALIDATE_ALL: &str = ">2\r\n$10\r\ninvalidate\r\n_\r\n";
 const URL: &str = "redis://localhost";
 
-/// When a vigil over one node is over, in ms on the client's clock.
-fn due(vigil: &Vigil) -> Option<u128> {
-    vigil.due().map(|due| due.since_origin().as_millis())
+/// When a watch over one node is over, in ms on the client's clock.
+fn due(watch: &QuorumWatch) -> Option<u128> {
+    watch.due().map(|due| due.since_origin().as_millis())
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_user_and_the_database_are_those_of_the_url() {
     let scene = Scene::set("redis://locker:s3cret@localhost/3");
-    let mut roll = scene.roll();
-    let mut line = Line::new(&scene, &mut roll);
+    let mut tracked = scene.tracked();
+    let mut line = Line::new(&scene, &mut tracked);
     assert_eq!(
         line.sent(),
         "HELLO 3 AUTH locker s3cret\nSELECT 3\nCLIENT TRACKING ON\n"
@@ -157,39 +158,39 @@ async fn the_user_and_the_database_are_those_of_the_url() {
 #[tokio::test(start_paused = true)]
 async fn a_key_is_asked_for_once_and_again_when_it_has_changed() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     assert_eq!(line.says(":999\r\n").await, "");
-    assert_eq!(due(&vigil), Some(1000), "the last millisecond included");
+    assert_eq!(due(&watch), Some(1000), "the last millisecond included");
     scene.still.advance(Duration::from_millis(100));
     assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
-    assert_eq!(due(&vigil), Some(1000), "nobody knows yet what it is now");
+    assert_eq!(due(&watch), Some(1000), "nobody knows yet what it is now");
     assert_eq!(line.says(":1999\r\n").await, "");
-    assert_eq!(due(&vigil), Some(2100), "extended");
+    assert_eq!(due(&watch), Some(2100), "extended");
     assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
     assert_eq!(line.says(":-2\r\n").await, "");
-    assert_eq!(due(&vigil), Some(100), "released");
+    assert_eq!(due(&watch), Some(100), "released");
     assert_eq!(
         line.says(INVALIDATE_R).await,
         "PTTL r\n",
         "somebody took it"
     );
     line.says(":-1\r\n").await;
-    assert_eq!(due(&vigil), None, "and stays");
+    assert_eq!(due(&watch), None, "and stays");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_while_a_question_is_out_needs_no_other() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     assert_eq!(line.says(INVALIDATE_R).await, "");
     assert_eq!(line.says(":-2\r\n").await, "");
-    assert_eq!(due(&vigil), Some(0));
+    assert_eq!(due(&watch), Some(0));
     // The answer that was out is used up: from here on a change is news again.
     assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
 }
@@ -197,13 +198,13 @@ async fn a_change_while_a_question_is_out_needs_no_other() {
 #[tokio::test(start_paused = true)]
 async fn several_who_wait_for_a_key_share_what_is_known_of_it() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let one = scene.vigil("r");
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let one = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     line.says(":999\r\n").await;
     // Who comes later has been refused later, and asks by itself.
-    let two = scene.vigil("r");
+    let two = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     line.says(":1999\r\n").await;
     assert_eq!([due(&one), due(&two)], [Some(2000); 2]);
@@ -220,53 +221,53 @@ async fn several_who_wait_for_a_key_share_what_is_known_of_it() {
 #[tokio::test(start_paused = true)]
 async fn several_keys_are_free_when_all_are_gone_and_held_for_the_longest() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil(["q", "r", "s"]);
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch(["q", "r", "s"]);
     assert_eq!(line.sent(), "PTTL q\nPTTL r\nPTTL s\n");
     line.says(":999\r\n:1999\r\n").await;
-    assert_eq!(due(&vigil), None, "one is not known yet");
+    assert_eq!(due(&watch), None, "one is not known yet");
     line.says(":499\r\n").await;
-    assert_eq!(due(&vigil), Some(2000));
+    assert_eq!(due(&watch), Some(2000));
     scene.still.advance(Duration::from_millis(10));
     assert_eq!(line.says(INVALIDATE_ALL).await, "PTTL q\nPTTL r\nPTTL s\n");
     line.says(":-2\r\n:-2\r\n").await;
-    assert_eq!(due(&vigil), Some(500));
+    assert_eq!(due(&watch), Some(500));
     line.says(":-2\r\n").await;
-    assert_eq!(due(&vigil), Some(10));
+    assert_eq!(due(&watch), Some(10));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_may_not_be_read_is_out_of_sight() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     line.sent();
     assert_eq!(line.says("-NOPERM no\r\n").await, "");
-    assert_eq!(due(&vigil), None);
+    assert_eq!(due(&watch), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_ends_it_with_the_servers_words_and_without_the_password() {
     let scene = Scene::set("redis://locker:s3cret@localhost");
-    let mut roll = scene.roll();
-    let mut line = Line::new(&scene, &mut roll);
+    let mut tracked = scene.tracked();
+    let mut line = Line::new(&scene, &mut tracked);
     line.sent();
     let words = "-ERR unknown command 'HELLO', with args beginning with: '3' 's3cret'\r\n";
     line.server.write_all(words.as_bytes()).await.unwrap();
     assert!(
-        matches!(line.look(), Some(Ended::Refused(reason)) if reason == "ERR unknown command 'HELLO'")
+        matches!(line.look(), Some(TrackingEnd::Refused(reason)) if reason == "ERR unknown command 'HELLO'")
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_is_closed_a_while_after_nobody_waits_and_not_before() {
     let scene = Scene::set(URL);
-    let idle = scene.lookout.times.idle;
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let idle = scene.tracking.times.idle;
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     line.says(":-1\r\n").await;
     for _ in 0..40 {
@@ -276,14 +277,14 @@ async fn it_is_closed_a_while_after_nobody_waits_and_not_before() {
             line.says("*0\r\n").await;
         }
     }
-    drop(vigil);
+    drop(watch);
     let mut passed = Duration::ZERO;
     loop {
         tokio::time::advance(idle / 10).await;
         passed += idle / 10;
         match line.look() {
             None => assert!(passed <= idle * 5 / 4),
-            Some(Ended::Idle) => break,
+            Some(TrackingEnd::Idle) => break,
             Some(_) => panic!("it is alive"),
         }
         if line.received() == "TIME\n" {
@@ -296,10 +297,10 @@ async fn it_is_closed_a_while_after_nobody_waits_and_not_before() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_silent_is_given_up() {
     let scene = Scene::set(URL);
-    let times = scene.lookout.times;
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let times = scene.tracking.times;
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     line.sent();
     line.says(":9999\r\n").await;
     tokio::time::advance(times.heartbeat).await;
@@ -307,61 +308,61 @@ async fn a_server_that_is_silent_is_given_up() {
     tokio::time::advance(times.dead_after.saturating_sub(Duration::from_millis(1))).await;
     assert_eq!(line.sent(), "");
     tokio::time::advance(Duration::from_millis(1)).await;
-    assert!(matches!(line.look(), Some(Ended::Broken(_))));
+    assert!(matches!(line.look(), Some(TrackingEnd::Broken(_))));
     drop(line);
-    roll.lose_sight();
-    assert_eq!(due(&vigil), Some(10_000), "the expiry stands");
-    let mut line = Line::new(&scene, &mut roll);
+    tracked.forget_answers();
+    assert_eq!(due(&watch), Some(10_000), "the expiry stands");
+    let mut line = Line::new(&scene, &mut tracked);
     assert_eq!(line.sent(), "HELLO 3\nCLIENT TRACKING ON\nPTTL r\n");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_free_is_so_no_more_when_the_connection_is_lost() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    let vigil = scene.vigil("r");
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let watch = scene.watch("r");
     line.sent();
     line.says(":-2\r\n").await;
-    assert_eq!(due(&vigil), Some(0));
-    let Line { post, server } = line;
+    assert_eq!(due(&watch), Some(0));
+    let Line { connection, server } = line;
     drop(server);
     let mut line = Line {
-        post,
+        connection,
         server: tokio::io::duplex(1).0,
     };
-    assert!(matches!(line.look(), Some(Ended::Broken(_))));
+    assert!(matches!(line.look(), Some(TrackingEnd::Broken(_))));
     drop(line);
-    roll.lose_sight();
-    assert_eq!(due(&vigil), None);
+    tracked.forget_answers();
+    assert_eq!(due(&watch), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn those_who_went_away_are_forgotten() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
     for n in 0..1000 {
-        drop(scene.vigil(format!("r{n}")));
-        let vigil = scene.vigil(format!("r{n}"));
+        drop(scene.watch(format!("r{n}")));
+        let watch = scene.watch(format!("r{n}"));
         assert_eq!(line.sent(), format!("PTTL r{n}\n"));
         line.says(":9999\r\n").await;
-        drop(vigil);
+        drop(watch);
         // Otherwise tokio takes this for a task that hogs its thread.
         tokio::task::yield_now().await;
     }
     drop(line);
-    assert!(roll.known() <= 64, "{}", roll.known());
+    assert!(tracked.known() <= 64, "{}", tracked.known());
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_node_is_the_end_of_it() {
     let scene = Scene::set(URL);
-    let mut roll = scene.roll();
-    let mut line = Line::open(&scene, &mut roll).await;
-    scene.lookout.end();
-    assert!(matches!(line.look(), Some(Ended::Dropped)));
-    let vigil = scene.vigil("r");
-    assert_eq!(scene.lookout.lock().new.len(), 0);
-    assert_eq!(due(&vigil), None);
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    scene.tracking.end();
+    assert!(matches!(line.look(), Some(TrackingEnd::Dropped)));
+    let watch = scene.watch("r");
+    assert_eq!(scene.tracking.lock().new.len(), 0);
+    assert_eq!(due(&watch), None);
 }

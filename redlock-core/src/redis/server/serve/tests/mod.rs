@@ -1,4 +1,4 @@
-//! A guarded connection to a server that a test plays.
+//! A checked connection to a server that a test plays.
 
 use std::io;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ use crate::node::{Answer, NodeStatus};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::connection::vetting::Facts;
 use crate::redis::protocol::command::Dialect;
-use crate::restart_check::{Fleet, RestartGuard};
+use crate::restart_check::{CheckedSet, RestartCheck};
 
 /// Takes everything.
 #[derive(Default)]
@@ -78,12 +78,12 @@ fn submit_operation(inbox: &Inbox, operation: Operation) -> Arc<Round> {
 async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
-    let fleet = Arc::new(Fleet::new(RestartGuard::Standard, ttl, 1));
+    let checked_set = Arc::new(CheckedSet::new(RestartCheck::Standard, ttl, 1));
     // The test says what the server's time is. To a clock that goes on by itself it would step
     // whenever the machine is slow.
     let (_, clock) = still_clock();
-    let mut warden = Warden::new(&"a".into(), &fleet, false, clock);
-    warden.connected(Facts::of_role(false), Vec::new());
+    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    server_check.connected(Facts::of_role(false), Vec::new());
     let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
@@ -94,7 +94,7 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
         dialect: Dialect::NamesHolder,
         facts: Facts::of_role(false),
     };
-    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut warden));
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut server_check));
     let is_voting = || matches!(inbox.status(), NodeStatus::Voting);
 
     look(&mut serve);
@@ -298,7 +298,7 @@ async fn many_answers_are_read_at_once() {
         look(&mut serve);
         answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
     }
-    assert_eq!(inbox.vitals().in_flight, 0);
+    assert_eq!(inbox.health().in_flight, 0);
     let reads = reads.load(Ordering::Relaxed);
     assert!(
         reads <= ROUNDS + 1,
@@ -331,9 +331,9 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     }
     answer(&mut serve, &mut server, FORGOTTEN).await;
     answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
-    assert!(inbox.vitals().in_flight == 0 && serve.overtaken.is_none());
+    assert!(inbox.health().in_flight == 0 && serve.overtaken.is_none());
 }
 
-mod debts;
-mod guarded;
+mod owed;
 mod refusals;
+mod restart_check;

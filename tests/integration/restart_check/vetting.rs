@@ -2,13 +2,13 @@
 
 use redlock_core::Node as _;
 use redlock_core::NodeErrorKind::Refused;
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use redlock_runtime::config::Vetting;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
-use crate::guard::fixture::{OFTEN, SOON, Set};
-use crate::guard::leases::config;
+use crate::restart_check::fixture::{OFTEN, SOON, Set};
+use crate::restart_check::leases::config;
 
 async fn refusal(config: Config) -> String {
     let started = Redlock::start(config).await.map(|_| ());
@@ -23,10 +23,10 @@ async fn a_replica_is_refused_at_the_start_unless_a_warning_is_enough() {
     let text = refusal(with_replica()).await;
     assert!(text.contains("`c` is a replica of"), "{text}");
     // It votes, but no marker can be written there.
-    let guard = redlock_runtime::config::RestartGuard::Off;
+    let restart_check = redlock_runtime::config::RestartCheck::Off;
     let config = with_replica()
         .vetting("c", Vetting::Warn)
-        .restart_guard(guard);
+        .restart_check(restart_check);
     let redlock = Redlock::start(config).await.unwrap();
     assert!(
         redlock
@@ -111,7 +111,7 @@ async fn what_turned_bad_is_refused_at_the_next_connection_and_tried_again() {
 async fn a_server_that_begins_to_evict_under_a_live_connection_is_refused_or_warned_of() {
     let nodes = Nodes::start(2).await;
     let set = Set::attentive([nodes[0].url()]).await;
-    let lenient = Set::with([nodes[1].url()], RestartGuard::Standard, |options| {
+    let lenient = Set::with([nodes[1].url()], RestartCheck::Standard, |options| {
         options.heartbeat = OFTEN;
         options.vetting = Vetting::Warn;
     })
@@ -138,7 +138,7 @@ async fn a_server_that_begins_to_evict_under_a_live_connection_is_refused_or_war
     })
     .await;
     assert_eq!(lenient.votes(), [true]);
-    assert_eq!(lenient.nodes[0].vitals().connections, 1);
+    assert_eq!(lenient.nodes[0].health().connections, 1);
 }
 
 #[tokio::test]

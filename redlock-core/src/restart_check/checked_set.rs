@@ -13,17 +13,17 @@ use crate::quorum::fencing::median;
 use crate::quorum::majority;
 
 use super::clock::{Gain, Look, Reading, Track, slewed};
-use super::settings::Settings;
-use super::steps::{Readings, Whose, whose_step};
-use super::{CLOCK_WINDOW, Check, RestartGuard, marker_key};
+use super::settings::StrictestSettings;
+use super::steps::{Readings, SteppedClock, whose_step};
+use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
 
 /// So old a finding still tells what a node is like. Blank nodes are looked at more often.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The nodes of one registry: what each was last found to be, which is what tells a new set from
-/// nodes that forgot. Shared by their [sentries](super::Sentry).
-pub struct Fleet {
-    guard: RestartGuard,
+/// nodes that forgot. Shared by their [node checks](super::NodeCheck).
+pub struct CheckedSet {
+    restart_check: RestartCheck,
     max_ttl: Duration,
     /// How many nodes there will be, joined or not.
     size: usize,
@@ -31,11 +31,11 @@ pub struct Fleet {
     marker_key: Vec<u8>,
     /// How many steps of clocks were seen: each wants all nodes to be looked at.
     doubts: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<SetState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SetState {
     seats: Vec<Seat>,
 }
 
@@ -47,7 +47,7 @@ struct Seat {
     /// It has, or had, a marker: its set is not new.
     was_marked: bool,
     /// What processes say of themselves there.
-    settings: Settings,
+    settings: StrictestSettings,
     clock: Readings,
     /// By how much its clock is ahead of the client's, while it is connected.
     offset_us: Option<i128>,
@@ -97,11 +97,11 @@ pub(super) enum SetView {
     InUse,
 }
 
-impl Fleet {
+impl CheckedSet {
     /// For `size` nodes, whose locks live for `max_ttl` at most.
-    pub fn new(guard: RestartGuard, max_ttl: Duration, size: usize) -> Self {
+    pub fn new(restart_check: RestartCheck, max_ttl: Duration, size: usize) -> Self {
         Self {
-            guard,
+            restart_check,
             max_ttl,
             size,
             key_prefix: Vec::new(),
@@ -130,8 +130,8 @@ impl Fleet {
     }
 
     /// What is done about nodes that may have forgotten locks.
-    pub fn guard(&self) -> RestartGuard {
-        self.guard
+    pub fn restart_check(&self) -> RestartCheck {
+        self.restart_check
     }
 
     pub(super) fn max_ttl(&self) -> Duration {
@@ -139,14 +139,14 @@ impl Fleet {
     }
 
     /// Records what processes say of themselves at `seat`.
-    pub(super) fn note_settings(&self, seat: usize, settings: Settings) {
+    pub(super) fn record_settings(&self, seat: usize, settings: StrictestSettings) {
         self.lock().seats[seat].settings = settings;
     }
 
     /// Whether a set without markers has to wait, for this client or another one.
     pub(super) fn is_strict(&self) -> bool {
         let is_strict = |seat: &Seat| seat.settings.is_strict();
-        self.guard == RestartGuard::Strict || self.lock().seats.iter().any(is_strict)
+        self.restart_check == RestartCheck::Strict || self.lock().seats.iter().any(is_strict)
     }
 
     /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
@@ -172,7 +172,7 @@ impl Fleet {
             finding: Finding::Unknown,
             run_id: None,
             was_marked: false,
-            settings: Settings::default(),
+            settings: StrictestSettings::default(),
             clock: Readings::default(),
             offset_us: None,
             gain: None,
@@ -220,7 +220,7 @@ impl Fleet {
     }
 
     /// Records a look at the clock of `seat`.
-    pub(super) fn note_clock(&self, seat: usize, check: &Check<'_>, look: Look) {
+    pub(super) fn record_clock(&self, seat: usize, check: &CheckAnswer<'_>, look: Look) {
         if !look.is_sharp && look.stepped.is_none() {
             return;
         }
@@ -232,7 +232,8 @@ impl Fleet {
                 seat.track = Track::default();
             }
             seat.track.add(check, longest);
-            seat.clock.note(check.asked, check.answered, look.stepped);
+            seat.clock
+                .details(check.asked, check.answered, look.stepped);
             seat.offset_us = Some(Reading::of(check).offset_us);
         }
         if look.stepped.is_some() {
@@ -281,18 +282,18 @@ impl Fleet {
 
     /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
     /// the median, where these are a majority and that is further than a hint may be off.
-    pub(super) fn apart(&self, seat: usize) -> Option<i128> {
+    pub(super) fn outlier(&self, seat: usize) -> Option<i128> {
         let state = self.lock();
         let ours = state.seats[seat].offset_us?;
         let known = state.seats.iter().filter_map(|it| it.offset_us);
         let mut offsets: Vec<i128> = known.collect();
         let is_majority = offsets.len() >= majority(self.size);
-        let apart = ours - median(&mut offsets).filter(|_| is_majority)?;
-        (apart.abs() > micros(HINT_WINDOW)).then_some(apart)
+        let outlier = ours - median(&mut offsets).filter(|_| is_majority)?;
+        (outlier.abs() > micros(HINT_WINDOW)).then_some(outlier)
     }
 
     /// Whose clock the last step that was seen at `seat` was of.
-    pub(super) fn whose_step(&self, seat: usize) -> Whose {
+    pub(super) fn whose_step(&self, seat: usize) -> SteppedClock {
         let state = self.lock();
         let is_connected =
             |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
@@ -350,13 +351,13 @@ impl Fleet {
         state.is_known(self.size) && blank == 0 && marked >= majority(self.size)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SetState> {
         // No code that can panic runs under this lock: seats are never given up.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SetState {
     /// Each of the nodes was reached, or found out of reach.
     fn is_known(&self, size: usize) -> bool {
         let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
@@ -364,10 +365,10 @@ impl State {
     }
 }
 
-impl fmt::Debug for Fleet {
+impl fmt::Debug for CheckedSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fleet")
-            .field("guard", &self.guard)
+        f.debug_struct("CheckedSet")
+            .field("restart_check", &self.restart_check)
             .field("max_ttl", &self.max_ttl)
             .field("size", &self.size)
             .finish_non_exhaustive()

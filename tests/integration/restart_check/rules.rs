@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use redlock_core::{Released, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
-use crate::guard::fixture::{SOON, Set, client, once, reason};
+use crate::restart_check::fixture::{SOON, Set, client, once, reason};
 
 /// The rules, line by line, as whoever sets up a user copies them.
 pub(crate) fn documented() -> Vec<Vec<&'static str>> {
@@ -39,7 +39,7 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 }
 
 async fn connected(url: &str) -> Set {
-    Set::with([url.to_owned()], RestartGuard::Standard, |options| {
+    Set::with([url.to_owned()], RestartCheck::Standard, |options| {
         options.trust_aof = true;
     })
     .await
@@ -153,8 +153,8 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
             .filter(|rule| rule != without)
             .collect();
         let url = url_of_user(&node, &rules);
-        // Not for the guard's sake: a single node without it is refused alike.
-        let set = Set::with([url], RestartGuard::Off, |_| {}).await;
+        // Not for the restart check's sake: a single node without it is refused alike.
+        let set = Set::with([url], RestartCheck::Off, |_| {}).await;
         let reason = reason(&*set.nodes[0]).expect(without).to_string();
         let name = without.trim_start_matches('+');
         assert!(
@@ -217,7 +217,7 @@ async fn with_exactly_these_rules_a_cluster_is_served_while_a_slot_moves() {
         node.command(["ACL", "LOG", "RESET"]);
     }
     let url = cluster.url().replace("://", "://locker:pw@");
-    let set = Set::with([url], RestartGuard::Off, |_| {}).await;
+    let set = Set::with([url], RestartCheck::Off, |_| {}).await;
     set.until_voting(0).await;
     let set = set.node_set();
     let name = cluster.name_at(0, "shop:account");

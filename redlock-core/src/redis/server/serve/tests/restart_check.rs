@@ -1,18 +1,18 @@
-//! What the guard makes of a server's answers.
+//! What the restart check makes of a server's answers.
 
 use super::*;
 use crate::redis::protocol::wire::decode;
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
-    let fleet = Arc::new(Fleet::new(
-        RestartGuard::Standard,
+    let checked_set = Arc::new(CheckedSet::new(
+        RestartCheck::Standard,
         Duration::from_secs(1),
         1,
     ));
     let (_, clock) = still_clock();
-    let mut warden = Warden::new(&"a".into(), &fleet, false, clock);
-    warden.connected(Facts::of_role(false), Vec::new());
+    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    server_check.connected(Facts::of_role(false), Vec::new());
     let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
@@ -21,7 +21,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
         connected(reader, &socket),
         &inbox,
         &options,
-        Some(&mut warden),
+        Some(&mut server_check),
     );
     look(&mut serve);
     for _ in 0..10 {
@@ -54,8 +54,8 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
 
 #[tokio::test(start_paused = true)]
 async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() {
-    let fleet = Arc::new(Fleet::new(
-        RestartGuard::Standard,
+    let checked_set = Arc::new(CheckedSet::new(
+        RestartCheck::Standard,
         Duration::from_secs(1),
         2,
     ));
@@ -65,8 +65,8 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         facts
     };
     let (_, clock) = still_clock();
-    let mut warden = Warden::new(&"a".into(), &fleet, false, Arc::clone(&clock));
-    let mut other = Warden::new(&"b".into(), &fleet, false, clock);
+    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, Arc::clone(&clock));
+    let mut other = ServerCheck::new(&"b".into(), &checked_set, false, clock);
     other.connected(of("theirs"), Vec::new());
     other.question();
     let blank = checked(5_000, None);
@@ -76,14 +76,14 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     let inbox = Inbox::new("a".into(), 100);
     let options = crate::RedisOptions::default();
     let socket = Arc::new(Socket::default());
-    warden.connected(of("ours"), Vec::new());
+    server_check.connected(of("ours"), Vec::new());
     {
         let (mut server, reader) = tokio::io::duplex(1 << 16);
         let mut serve = Serve::new(
             connected(reader, &socket),
             &inbox,
             &options,
-            Some(&mut warden),
+            Some(&mut server_check),
         );
         look(&mut serve);
         answer(&mut serve, &mut server, &blank).await;
@@ -92,13 +92,13 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         assert!(matches!(inbox.status(), NodeStatus::Voting));
         serve.end(lost("the address means another server now"));
     }
-    warden.connected(of("theirs"), Vec::new());
+    server_check.connected(of("theirs"), Vec::new());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let mut serve = Serve::new(
         connected(reader, &socket),
         &inbox,
         &options,
-        Some(&mut warden),
+        Some(&mut server_check),
     );
     look(&mut serve);
     let theirs = checked(5_000, Some("1 theirs 5000"));
@@ -106,7 +106,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     let mut context = Context::from_waker(Waker::noop());
     let ended = Pin::new(&mut serve).poll(&mut context);
     assert!(
-        matches!(ended, Poll::Ready(Ended::Broken(error)) if error.kind() == NodeErrorKind::Refused)
+        matches!(ended, Poll::Ready(ConnectionEnd::Broken(error)) if error.kind() == NodeErrorKind::Refused)
     );
     assert_eq!(inbox.epoch(), 1);
 }

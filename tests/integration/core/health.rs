@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Node, NodeErrorKind, NodeStatus, NodeVitals, RetryLimit};
+use redlock_core::{Node, NodeErrorKind, NodeHealth, NodeStatus, RetryLimit};
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{SOON, client, connect, connect_each, once, patient, until_voting};
 
-/// Waits until the vitals say what is wanted, and returns them.
+/// Waits until the figures say what is wanted, and returns them.
 async fn until(
     node: &Arc<dyn Node>,
     what: &str,
-    is_so: impl Fn(&NodeVitals) -> bool,
-) -> NodeVitals {
+    is_so: impl Fn(&NodeHealth) -> bool,
+) -> NodeHealth {
     eventually(what, SOON, || async {
-        let vitals = node.vitals();
-        is_so(&vitals)
-            .then(|| vitals.clone())
-            .ok_or_else(|| format!("{vitals:?}"))
+        let node_health = node.health();
+        is_so(&node_health)
+            .then(|| node_health.clone())
+            .ok_or_else(|| format!("{node_health:?}"))
     })
     .await
 }
@@ -28,7 +28,7 @@ async fn latency_and_answers_are_known_after_an_operation_and_not_before() {
     let nodes = Nodes::start(1).await;
     let proxy = Proxy::start(&nodes[0]).await;
     let set = connect([proxy.url()]).await;
-    let before = set[0].vitals();
+    let before = set[0].health();
     assert!(before.is_connected && before.connections == 1, "{before:?}");
     assert!(
         before.latency.is_none() && before.answers == 0,
@@ -42,7 +42,7 @@ async fn latency_and_answers_are_known_after_an_operation_and_not_before() {
     let delay = Duration::from_millis(20);
     proxy.delay(delay);
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let held = set[0].vitals();
+    let held = set[0].health();
     let latency = held.latency.unwrap();
     assert_eq!(held.answers, 1);
     assert!(latency.last >= delay * 2, "{latency:?}");
@@ -53,7 +53,7 @@ async fn latency_and_answers_are_known_after_an_operation_and_not_before() {
     );
 
     lease.release().await;
-    let after = set[0].vitals();
+    let after = set[0].health();
     assert_eq!(after.answers, 2);
     assert!(after.latency.unwrap().total > latency.total);
     assert_eq!(after.errors.total(), 0);
@@ -66,16 +66,16 @@ async fn a_killed_servers_error_is_the_last_error_and_stays_that_when_it_is_back
     let set = connect(nodes.urls()).await;
     nodes[0].kill();
     until_voting(&set[0], false).await;
-    let down = until(&set[0], "an attempt to reconnect", |vitals| {
+    let down = until(&set[0], "an attempt to reconnect", |node_health| {
         let refused = |error: &str| error.contains("refused");
-        vitals
+        node_health
             .last_error
             .as_ref()
             .is_some_and(|last| refused(&last.error.to_string()))
     })
     .await;
     assert!(!down.is_connected && down.connections == 1, "{down:?}");
-    // Its vitals have the reason a moment before the node itself says so.
+    // Its figures have the reason a moment before the node itself says so.
     eventually("the reason", SOON, || async {
         match set[0].status() {
             NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::NotConnected => {
@@ -87,12 +87,12 @@ async fn a_killed_servers_error_is_the_last_error_and_stays_that_when_it_is_back
     .await;
     client().acquire(&set, &once("r")).await.unwrap_err();
     // The attempt; what is undone was never sent, and is owed.
-    let refused = set[0].vitals().errors.of(NodeErrorKind::NotConnected);
+    let refused = set[0].health().errors.of(NodeErrorKind::NotConnected);
     assert!(refused >= 1, "{refused}");
 
     nodes[0].restart().await;
     until_voting(&set[0], true).await;
-    let back = set[0].vitals();
+    let back = set[0].health();
     assert!(back.is_connected && back.connections == 2, "{back:?}");
     assert!(back.since.unwrap() < back.last_error.unwrap().ago);
 }
@@ -104,9 +104,9 @@ async fn a_servers_own_error_is_counted_as_such() {
     nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
     client().acquire(&set, &once("r")).await.unwrap_err();
-    let vitals = set[0].vitals();
-    assert_eq!(vitals.errors.of(NodeErrorKind::Server), 1);
-    let last = vitals.last_error.unwrap();
+    let node_health = set[0].health();
+    assert_eq!(node_health.errors.of(NodeErrorKind::Server), 1);
+    let last = node_health.last_error.unwrap();
     assert_eq!(last.error.kind(), NodeErrorKind::Server);
     assert!(last.error.to_string().starts_with("OOM"), "{last:?}");
 }
@@ -121,9 +121,9 @@ async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_a
     let set = connect_each(nodes.urls().into_iter().zip(options)).await;
     nodes[0].freeze();
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    // The vitals have a suspicion a moment before the node votes no.
+    // The figures have a suspicion a moment before the node votes no.
     until_voting(&set[0], false).await;
-    let suspect = set[0].vitals();
+    let suspect = set[0].health();
     assert!(suspect.last_error.is_some(), "{suspect:?}");
     assert_eq!((suspect.in_flight, suspect.answers), (1, 0));
     assert!(suspect.is_connected, "it may just be slow: {suspect:?}");
@@ -137,11 +137,14 @@ async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_a
         .unwrap()
         .release()
         .await;
-    assert!(set[0].vitals().errors.of(NodeErrorKind::TimedOut) >= 1);
+    assert!(set[0].health().errors.of(NodeErrorKind::TimedOut) >= 1);
 
     nodes[0].thaw();
     lease.release().await;
-    let well = until(&set[0], "all answers", |vitals| vitals.in_flight == 0).await;
+    let well = until(&set[0], "all answers", |node_health| {
+        node_health.in_flight == 0
+    })
+    .await;
     let latency = well.latency.unwrap();
     assert!(latency.longest.unwrap() >= suspect_after, "{latency:?}");
 }
@@ -151,13 +154,13 @@ async fn a_node_is_watched_while_somebody_waits() {
     let nodes = Nodes::start(1).await;
     let set = connect(nodes.urls()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert!(!set[0].vitals().is_watched);
+    assert!(!set[0].health().is_watched);
     let other = client();
     let mut request = once("r");
     request.retry.limit = RetryLimit::Forever;
     let waiting = other.acquire(&set, &request);
     let releasing = async {
-        until(&set[0], "a watch", |vitals| vitals.is_watched).await;
+        until(&set[0], "a watch", |node_health| node_health.is_watched).await;
         lease.release().await;
     };
     let (won, ()) = tokio::join!(waiting, releasing);

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use redlock_core::guard::{Fleet, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
-use crate::guard::fixture::{MARKER, OFTEN, SOON, Set, marker};
+use crate::restart_check::fixture::{MARKER, OFTEN, SOON, Set, marker};
 
 const SECOND: &str = "redlock:marker:2";
 
-async fn process(node: &RedisNode, guard: RestartGuard, trust_aof: bool) -> Set {
-    let set = Set::with([node.url()], guard, |options| {
+async fn process(node: &RedisNode, restart_check: RestartCheck, trust_aof: bool) -> Set {
+    let set = Set::with([node.url()], restart_check, |options| {
         options.heartbeat = OFTEN;
         options.trust_aof = trust_aof;
     });
@@ -34,8 +34,8 @@ async fn until_said(node: &RedisNode, word: &str) {
 #[tokio::test]
 async fn a_node_that_one_process_trusts_waits_where_another_does_not() {
     let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
-    let trusting = process(&node, RestartGuard::Standard, true).await;
-    let careful = process(&node, RestartGuard::Standard, false).await;
+    let trusting = process(&node, RestartCheck::Standard, true).await;
+    let careful = process(&node, RestartCheck::Standard, false).await;
     until_said(&node, "careful").await;
     let mut epochs = [trusting.epochs(0), careful.epochs(0)];
     node.restart().await;
@@ -51,15 +51,15 @@ async fn a_node_that_one_process_trusts_waits_where_another_does_not() {
 async fn a_strict_process_closes_what_another_has_just_opened() {
     let node = RedisNode::start().await;
     // On however slow a machine.
-    let lasting = |guard| {
-        Set::with([node.url()], guard, move |options| {
+    let lasting = |restart_check| {
+        Set::with([node.url()], restart_check, move |options| {
             options.heartbeat = OFTEN;
-            options.fleet = Some(Arc::new(Fleet::new(guard, SOON * 60, 1)));
+            options.checked_set = Some(Arc::new(CheckedSet::new(restart_check, SOON * 60, 1)));
         })
     };
-    let standard = lasting(RestartGuard::Standard).await.voting().await;
+    let standard = lasting(RestartCheck::Standard).await.voting().await;
     let mut epochs = standard.epochs(0);
-    let _strict = lasting(RestartGuard::Strict).await;
+    let _strict = lasting(RestartCheck::Strict).await;
     epochs.next().await;
     until_said(&node, "strict").await;
 }
@@ -69,10 +69,10 @@ async fn a_strict_process_closes_what_another_has_just_opened() {
 async fn what_processes_say_leaves_the_first_version_as_it_was() {
     let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
     let before = {
-        let _first = process(&node, RestartGuard::Standard, true).await;
+        let _first = process(&node, RestartCheck::Standard, true).await;
         marker(&node)
     };
-    let _second = process(&node, RestartGuard::Standard, false).await;
+    let _second = process(&node, RestartCheck::Standard, false).await;
     until_said(&node, "careful").await;
     assert_eq!(marker(&node), before);
 }

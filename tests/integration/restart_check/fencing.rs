@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use redlock_core::{AcquireError, Lease, Node, NodeErrorKind, NodeOutcome, Request};
 use redlock_tests::{NodeOptions, Nodes, eventually};
 
 use crate::core::fixture::settle;
-use crate::guard::fixture::{SOON, Set, client, once, reason};
+use crate::restart_check::fixture::{SOON, Set, client, once, reason};
 
 const COUNTER: &str = "redlock:fence:{r}";
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -79,14 +79,14 @@ async fn a_node_whose_clock_is_a_day_off_has_no_say_in_a_fenced_lock_and_says_so
         }
         assert_eq!(nodes[0].get(COUNTER), None);
         eventually("it to say so", SOON, || async {
-            let clock = set.nodes[0].vitals().clock;
+            let clock = set.nodes[0].health().clock;
             clock
-                .filter(|clock| clock.is_apart)
+                .filter(|clock| clock.is_outlier)
                 .ok_or_else(|| format!("{clock:?}"))
         })
         .await;
-        let clock = set.nodes[1].vitals().clock;
-        assert!(clock.is_some_and(|clock| !clock.is_apart), "{clock:?}");
+        let clock = set.nodes[1].health().clock;
+        assert!(clock.is_some_and(|clock| !clock.is_outlier), "{clock:?}");
 
         // It votes on everything else.
         nodes[1].stop().await;
@@ -147,7 +147,7 @@ async fn tokens_rise_on_behind_a_clock_that_was_a_day_ahead_and_counters_that_id
         for node in &nodes {
             node.advance_clock(DAY);
         }
-        let set = Set::with(nodes.urls(), RestartGuard::Off, |_| {}).await;
+        let set = Set::with(nodes.urls(), RestartCheck::Off, |_| {}).await;
         let mut last = token(&set).await;
         assert!(last > now() + 80_000_000_000, "by the nodes' time");
         for node in &nodes {

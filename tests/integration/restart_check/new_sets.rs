@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use redlock_core::NodeError;
 use redlock_core::NodeErrorKind::Quarantined;
-use redlock_core::guard::{Fleet, Marker, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, Marker, RestartCheck};
 use redlock_tests::Nodes;
 
-use crate::guard::fixture::{MARKER, MAX_TTL, OFTEN, SOON, Set, client, marker, once, reason};
+use crate::restart_check::fixture::{
+    MARKER, MAX_TTL, OFTEN, SOON, Set, client, marker, once, reason,
+};
 
 /// Three new nodes that voted at once for each of so many clients, which started together.
 async fn opened_by(clients: usize) -> Nodes {
@@ -23,7 +25,7 @@ async fn opened_by(clients: usize) -> Nodes {
 }
 
 #[tokio::test]
-async fn a_new_set_votes_at_once_but_under_a_strict_guard() {
+async fn a_new_set_votes_at_once_but_under_a_strict_restart_check() {
     let nodes = opened_by(1).await;
     for node in &nodes {
         assert_eq!(Some(marker(node).run_id), node.info("run_id"));
@@ -31,7 +33,7 @@ async fn a_new_set_votes_at_once_but_under_a_strict_guard() {
 
     let nodes = Nodes::start(3).await;
     let began = Instant::now();
-    let set = Set::with(nodes.urls(), RestartGuard::Strict, |_| {}).await;
+    let set = Set::with(nodes.urls(), RestartCheck::Strict, |_| {}).await;
     let reasons: Vec<_> = set.nodes.iter().map(|node| reason(&**node)).collect();
     let is_held = |reason: &NodeError| reason.kind() == Quarantined;
     let all_are = reasons.iter().all(|it| it.as_ref().is_some_and(is_held));
@@ -83,10 +85,10 @@ async fn a_minority_of_a_blank_set_waits_for_more_of_it() {
 
 /// A client whose quarantines no test waits for.
 async fn patient(nodes: &Nodes, heartbeat: Duration) -> Set {
-    let set = Set::with(nodes.urls(), RestartGuard::Standard, |options| {
+    let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         options.heartbeat = heartbeat;
-        let fleet = Fleet::new(RestartGuard::Standard, SOON * 60, nodes.len());
-        options.fleet = Some(Arc::new(fleet));
+        let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 60, nodes.len());
+        options.checked_set = Some(Arc::new(checked_set));
     });
     set.await.voting().await
 }

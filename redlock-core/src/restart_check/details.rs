@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::model::brief::Brief;
 
 use super::Marker;
-use super::settings::Settings;
+use super::settings::StrictestSettings;
 
 /// What an operator sets a node's marker to where no lock is held.
 pub(super) const IDLE: &[u8] = b"idle";
@@ -36,7 +36,7 @@ pub(super) enum Cause {
     Garbled,
     /// No marker, beside nodes that have one.
     Late,
-    /// No marker, under a strict guard.
+    /// No marker, under a strict restart check.
     Strict,
     /// The clock stepped: forwards where positive.
     Stepped { by_ms: i64 },
@@ -98,7 +98,7 @@ impl fmt::Display for Cause {
             Self::Lost => "it lost its keys",
             Self::Garbled => "its marker makes no sense",
             Self::Late => "it is blank, and others of its set are not",
-            Self::Strict => "it has no marker, and the guard is strict",
+            Self::Strict => "it has no marker, and the restart check is strict",
             Self::Stepped { by_ms } => {
                 let direction = if *by_ms > 0 { "ahead" } else { "back" };
                 return write!(f, "its clock stepped {} ms {direction}", by_ms.abs());
@@ -125,15 +125,15 @@ pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
 
 /// The second version of a marker, as far as it says more than the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Note {
+pub(super) struct MarkerDetails {
     pub(super) cause: Cause,
     /// When it was written, in ms since the Unix epoch on the node's own clock.
     pub(super) since_ms: u64,
     /// What processes say of themselves.
-    pub(super) settings: Settings,
+    pub(super) settings: StrictestSettings,
 }
 
-impl Note {
+impl MarkerDetails {
     pub(super) const fn since(&self) -> Duration {
         Duration::from_millis(self.since_ms)
     }
@@ -141,28 +141,31 @@ impl Note {
 
 /// What is in the marker's place on a node, in both versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundMarker {
     pub(super) marker: Marker,
     /// `None` where the marker was last written by a client that knows the first version only.
-    pub(super) note: Option<Note>,
+    pub(super) details: Option<MarkerDetails>,
 }
 
-impl Found {
+impl FoundMarker {
     /// Reads `1 <run_id> <until ms>` and, on a line of its own,
     /// `2 <run_id> <since ms> <cause> <settings…> <until ms>`, which counts only for the same marker.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
         let marker = Marker::parse(lines.next()?)?;
-        let note = lines.next().and_then(|line| note_of(&marker, line));
-        Some(Self { marker, note })
+        let details = lines.next().and_then(|line| details_of(&marker, line));
+        Some(Self { marker, details })
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.marker.to_bytes();
-        if let Some(note) = &self.note {
+        if let Some(details) = &self.details {
             let Marker { run_id, until_ms } = &self.marker;
-            let (since, cause, settings) =
-                (note.since_ms, note.cause.word(), note.settings.words());
+            let (since, cause, settings) = (
+                details.since_ms,
+                details.cause.word(),
+                details.settings.words(),
+            );
             let line = format!("\n2 {run_id} {since} {cause}{settings} {until_ms}");
             bytes.extend_from_slice(line.as_bytes());
         }
@@ -170,7 +173,7 @@ impl Found {
     }
 
     pub(super) fn cause(&self) -> Option<Cause> {
-        self.note.as_ref().map(|note| note.cause)
+        self.details.as_ref().map(|details| details.cause)
     }
 }
 
@@ -180,7 +183,7 @@ pub(super) fn is_idle(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').next() == Some(IDLE)
 }
 
-fn note_of(marker: &Marker, line: &[u8]) -> Option<Note> {
+fn details_of(marker: &Marker, line: &[u8]) -> Option<MarkerDetails> {
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (version, run_id) = (words.next()?, words.next()?);
     let (since, cause, until) = (words.next()?, words.next()?, words.next_back()?);
@@ -188,9 +191,9 @@ fn note_of(marker: &Marker, line: &[u8]) -> Option<Note> {
     if version != "2" || !is_of_it {
         return None;
     }
-    let mut settings = Settings::default();
+    let mut settings = StrictestSettings::default();
     words.for_each(|word| settings.read(word));
-    Some(Note {
+    Some(MarkerDetails {
         settings,
         cause: Cause::parse(cause)?,
         since_ms: since.parse().ok()?,
@@ -201,17 +204,22 @@ fn note_of(marker: &Marker, line: &[u8]) -> Option<Note> {
 mod tests {
     use super::*;
 
-    fn found(cause: Cause) -> Found {
+    fn found(cause: Cause) -> FoundMarker {
         let marker = Marker {
             run_id: "abc".into(),
             until_ms: 1_700_000_000_500,
         };
-        let note = Some(Note {
+        let details = Some(MarkerDetails {
             cause,
             since_ms: 1_700_000_000_123,
-            settings: Settings::of(Duration::from_secs(9), true, true, Duration::from_secs(3)),
+            settings: StrictestSettings::of(
+                Duration::from_secs(9),
+                true,
+                true,
+                Duration::from_secs(3),
+            ),
         });
-        Found { marker, note }
+        FoundMarker { marker, details }
     }
 
     #[test]
@@ -220,7 +228,7 @@ mod tests {
         let causes = Cause::WORDS.iter().map(|(cause, _)| *cause);
         for cause in causes.chain([stepped]) {
             let found = found(cause);
-            assert_eq!(Found::parse(&found.to_bytes()), Some(found));
+            assert_eq!(FoundMarker::parse(&found.to_bytes()), Some(found));
         }
         let text = found(stepped).to_bytes();
         let text = text.escape_ascii().to_string();
@@ -244,11 +252,11 @@ mod tests {
             "2 abc 3 new 5 6",
             "2 abc 5 5",
         ] {
-            let found = Found::parse(format!("{first}\n{second}").as_bytes()).unwrap();
-            assert_eq!(found.note, None, "{second}");
+            let found = FoundMarker::parse(format!("{first}\n{second}").as_bytes()).unwrap();
+            assert_eq!(found.details, None, "{second}");
         }
-        assert!(Found::parse(first.as_bytes()).is_some());
-        assert!(Found::parse(b"abc\n2 abc 3 new 5").is_none());
+        assert!(FoundMarker::parse(first.as_bytes()).is_some());
+        assert!(FoundMarker::parse(b"abc\n2 abc 3 new 5").is_none());
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Users that may do little.
 
 use redlock_core::NodeErrorKind::Refused;
-use redlock_core::guard::Marker;
+use redlock_core::restart_check::Marker;
 use redlock_tests::{RedisNode, eventually};
 
-use crate::guard::fixture::{SOON, Set, client, marker, once};
-use crate::guard::rules::documented;
+use crate::restart_check::fixture::{SOON, Set, client, marker, once};
+use crate::restart_check::rules::documented;
 
 fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
     let user = [
@@ -43,7 +43,7 @@ async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
     let set = Set::standard([url_of_user(&node, &rules)]).await;
     let reason = set.until(0, Refused).await;
     assert!(
-        reason.contains("`redlock:marker`") && reason.contains("restart_guard"),
+        reason.contains("`redlock:marker`") && reason.contains("restart_check"),
         "{reason}"
     );
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use redlock_core::{Node, Over};
+use redlock_core::{LeaseEnd, Node};
 use redlock_tests::{NodeOptions, Nodes, eventually};
 
-use crate::guard::fixture::{MAX_TTL, SOON, Set, client, marker, once};
+use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, marker, once};
 
 async fn movable(n: usize) -> Nodes {
     Nodes::start_with(n, NodeOptions::default().movable_clock()).await
@@ -33,7 +33,7 @@ async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost_and_no_other() {
     let mut request = once("r");
     request.ttl = Duration::from_secs(600);
     let lease = client().acquire(&set.node_set(), &request).await.unwrap();
-    crate::guard::leases::until_granted_by_all(&nodes, "r").await;
+    crate::restart_check::leases::until_granted_by_all(&nodes, "r").await;
     for node in &set.nodes {
         let handle = lease.handle();
         node.on_new_epoch(std::sync::Arc::new(move || handle.recheck()));
@@ -43,7 +43,7 @@ async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost_and_no_other() {
     epochs.next().await;
     assert!(lease.over().is_none(), "two others vouch for it");
     nodes[1].advance_clock(JUMP);
-    assert_eq!(lease.lost().await, Over::Forgotten);
+    assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
     assert_eq!((set.nodes[0].epoch(), set.nodes[1].epoch()), (1, 1));
 }
 
@@ -101,7 +101,7 @@ async fn a_slew_of_this_host_closes_no_server() {
     eventually("the servers to be far ahead", SOON, || async {
         assert_eq!(set.votes(), [true; 3]);
         let ahead = set.nodes.iter().map(|node| {
-            let clock = node.vitals().clock.expect("it was checked");
+            let clock = node.health().clock.expect("it was checked");
             clock.ahead_us
         });
         let ahead = ahead.min().expect("there are nodes");
@@ -133,8 +133,8 @@ async fn how_far_a_nodes_clock_is_off_is_known_and_follows_it() {
     let until_off_by = |index: usize, expected_us: i64| {
         let set = &set;
         eventually("a check", SOON, move || async move {
-            let vitals = set.nodes[index].vitals();
-            let clock = vitals.clock.expect("it was checked");
+            let node_health = set.nodes[index].health();
+            let clock = node_health.clock.expect("it was checked");
             // As exact as the round trip, and a server counts in whole µs.
             let within = clock.within + Duration::from_millis(1);
             let off = (clock.ahead_us - expected_us).unsigned_abs();

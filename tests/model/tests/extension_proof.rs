@@ -5,7 +5,7 @@
 //! that came later says less.
 
 use redlock_model::exclusion::{
-    Counting, Exclusion, Extension, Guard, Keys, Promise, Restoring, landmark as reached,
+    Counting, Exclusion, Extension, Keys, Promise, RestartCheck, Restoring, landmark as reached,
 };
 use redlock_model::verdict::{breaks, holds};
 
@@ -22,7 +22,7 @@ const ONE: Exclusion<3, 1> = Exclusion {
 };
 
 #[test]
-fn an_extension_that_counts_firm_nodes_only_proves_possession() {
+fn an_extension_that_counts_continuous_nodes_only_proves_possession() {
     let counting = Counting::FirmOnly;
     holds(&Exclusion { counting, ..TWO }, 12_000, reached::EXTENDED);
     let model = Exclusion {
@@ -34,7 +34,7 @@ fn an_extension_that_counts_firm_nodes_only_proves_possession() {
 }
 
 #[test]
-fn restored_keys_may_count_once_they_are_firm() {
+fn restored_keys_may_count_once_they_are_continuous() {
     let counting = Counting::FirmOnly;
     let restoring = Restoring::OneAtATime;
     let landmarks = reached::EXTENDED | reached::RESTORED | reached::RESTS_ON_LATE_KEY;
@@ -83,7 +83,7 @@ fn stragglers_count_at_once_while_the_first_keys_cannot_be_gone() {
     holds(&model, 40_000, landmarks);
 }
 
-/// A node that restarts empty is no exception: under the guard it grants to nobody meanwhile.
+/// A node that restarts empty is no exception: under the restart check it grants to nobody meanwhile.
 #[test]
 fn stragglers_count_at_once_although_nodes_restart_empty() {
     let model = Exclusion {
@@ -93,9 +93,15 @@ fn stragglers_count_at_once_although_nodes_restart_empty() {
         restarts: 2,
         ..RULE
     };
-    holds(&model, 50_000, reached::EXTENDED | reached::GUARDED);
-    let guard = Guard::Off;
-    breaks(&Exclusion { guard, ..model }, 15);
+    holds(&model, 50_000, reached::EXTENDED | reached::CHECKED);
+    let restart_check = RestartCheck::Off;
+    breaks(
+        &Exclusion {
+            restart_check,
+            ..model
+        },
+        15,
+    );
 }
 
 #[test]
@@ -152,7 +158,7 @@ fn an_extension_that_makes_keys_again_hides_that_another_had_the_lock() {
     breaks(&model, 14);
 }
 
-/// Two `SET`s of one token at a node: the second brings back a key that was firm and then lost.
+/// Two `SET`s of one token at a node: the second brings back a key that was continuous and then lost.
 #[test]
 fn a_second_set_while_the_first_is_unanswered_brings_back_a_lost_key() {
     let model = Exclusion {

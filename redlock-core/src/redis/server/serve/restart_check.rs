@@ -1,4 +1,4 @@
-//! The guard of a node, on a live connection.
+//! The restart check of a node, on a live connection.
 
 use tokio::time::Instant;
 
@@ -9,23 +9,23 @@ use crate::redis::protocol::wire::Value;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
-    /// Sends the guard's question.
+    /// Sends the restart check's question.
     pub(super) fn ask(&mut self) {
-        let Some(warden) = &mut self.warden else {
+        let Some(server_check) = &mut self.server_check else {
             return;
         };
         self.check_at = None;
-        self.output.extend_from_slice(&warden.question());
+        self.output.extend_from_slice(&server_check.question());
         self.push(Instant::now(), Purpose::Check);
     }
 
-    /// Does what the guard makes of the answer to its question.
+    /// Does what the restart check makes of the answer to its question.
     pub(super) fn checked(&mut self, value: &Value<'_>) -> Result<(), NodeError> {
-        let Some(warden) = &mut self.warden else {
+        let Some(server_check) = &mut self.server_check else {
             return Ok(());
         };
-        let outcome = warden.answer(value)?;
-        self.inbox.pulse.read_clock(outcome.clock);
+        let outcome = server_check.answer(value)?;
+        self.inbox.metrics.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {
             // Closed first, and told with nothing locked: who rechecks a lease then finds a node
@@ -53,9 +53,9 @@ impl Serve<'_> {
     /// Asks where another node's check wants that, unless a question is out.
     pub(super) fn ask_if_wanted(&mut self) {
         let is_wanted = self
-            .warden
+            .server_check
             .as_ref()
-            .is_some_and(|warden| warden.is_wanted());
+            .is_some_and(|server_check| server_check.is_wanted());
         if is_wanted && self.check_at.is_some() {
             // In the order in which it was written.
             self.hear_of_written();
@@ -65,7 +65,7 @@ impl Serve<'_> {
 
     /// The node may have lost its marker: it votes no until it was looked at, which is now.
     pub(super) fn doubt(&mut self) {
-        if self.warden.is_none() || self.check_at.is_none() {
+        if self.server_check.is_none() || self.check_at.is_none() {
             // A question is out already.
             return;
         }
@@ -79,7 +79,7 @@ impl Serve<'_> {
     /// The node's clock is not where this client took it to be. Unless that is known, one of the two
     /// has stepped since the last check.
     pub(super) fn look_at_clock(&mut self) {
-        if self.check_at.is_some() && !self.inbox.pulse.is_clock_apart() {
+        if self.check_at.is_some() && !self.inbox.metrics.is_clock_outlier() {
             self.ask();
         }
     }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use redlock_runtime::health::PoolHealth;
-use redlock_runtime::lease::Over;
+use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::parameters::{LockOptions, Renewal};
 use redlock_runtime::{Config, Lease, Redlock, lock};
 use redlock_tests::{Nodes, eventually};
 
-use crate::guard::fixture::{MAX_TTL, SOON, Set};
+use crate::restart_check::fixture::{MAX_TTL, SOON, Set};
 
 pub(crate) fn config(nodes: &Nodes) -> Config {
     let config = Config::new().defaults(LockOptions::new().retry_count(0));
@@ -65,7 +65,7 @@ async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted_and_not_before()
     assert!(lease.validity() > Duration::ZERO);
 
     nodes[1].restart().await;
-    assert_eq!(lease.lost().await, Over::Forgotten);
+    assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_rolling_restart_by_the_runbook_loses_no_lease() {
                 .await
                 .ok();
             // A machine that stood still may miss renewals.
-            let has_expired = |over| over == Over::Expired;
+            let has_expired = |over| over == LeaseEnd::Expired;
             assert!(
                 lost.is_none_or(has_expired),
                 "{lost:?} at the restart of {restarted}"

@@ -16,7 +16,7 @@ impl Inbox {
     }
 
     /// Takes out at most `most` of the releases that are owed, the oldest first.
-    pub(in crate::redis) fn take_debts(&self, most: usize, now: Instant) -> Vec<Owed> {
+    pub(in crate::redis) fn take_owed_batch(&self, most: usize, now: Instant) -> Vec<Owed> {
         let mut state = self.lock();
         let most = most.min(state.owed.len());
         let taken = state.owed.drain(..most);

@@ -1,4 +1,4 @@
-//! One node's guard: what each check of it means.
+//! One node's restart check: what each check of it means.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -7,42 +7,42 @@ use std::time::Duration;
 use crate::env::Moment;
 
 use super::clock::NodeClock;
-use super::note::{Cause, Found, Note, held};
+use super::details::{Cause, FoundMarker, MarkerDetails, held};
 use super::opening::{AT_ONCE, SOON};
-use super::pace::{Pace, Step};
-use super::quarantine::Word;
-use super::settings::Settings;
-use super::steps::Whose;
-use super::{Action, Check, Fleet, Marker, RestartGuard, Verdict, WRITES_WITHIN};
+use super::pace::{Pace, PaceVerdict};
+use super::quarantine::OperatorIdle;
+use super::settings::StrictestSettings;
+use super::steps::SteppedClock;
+use super::{Action, CheckAnswer, CheckedSet, Marker, RestartCheck, Verdict, WRITES_WITHIN};
 
 /// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
 /// any case. Whose it was is then taken to be the node's.
 const UNDECIDED: Duration = Duration::from_secs(30);
-/// How a [`Sentry`] behaves.
+/// How a [`NodeCheck`] behaves.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
-pub struct SentryOptions {
+pub struct NodeCheckOptions {
     /// The node forgets nothing when it restarts, so a restart needs no quarantine. A marker that
     /// is missing still does.
     pub trust_aof: bool,
 }
 
-/// The guard of one node, for as long as its client lives, over all connections.
+/// The check of one node, for as long as its client lives, over all connections.
 #[derive(Debug)]
-pub struct Sentry {
-    pub(super) fleet: Arc<Fleet>,
+pub struct NodeCheck {
+    pub(super) peers: Arc<CheckedSet>,
     name: Arc<str>,
     pub(super) seat: usize,
-    pub(super) options: SentryOptions,
+    pub(super) options: NodeCheckOptions,
     /// No vote before then, on the client's own clock: a node's clock that jumps ahead does not
     /// end a quarantine for a client that saw it.
     pub(super) held_until: Option<Moment>,
     /// Why the node does not vote, and when that was seen.
     pub(super) cause: Option<(Cause, Moment)>,
     /// The operator's word that stands, where one does.
-    pub(super) word: Option<Word>,
+    pub(super) operator_idle: Option<OperatorIdle>,
     /// What processes say of themselves on the node, as far as it counts.
-    pub(super) said: Settings,
+    pub(super) said: StrictestSettings,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
     /// The marker under which the node was last seen in use by any client.
@@ -86,20 +86,24 @@ enum Process {
     Unknown,
 }
 
-impl Sentry {
-    /// The guard of the node `name`, which joins `fleet`.
-    pub fn new(fleet: Arc<Fleet>, name: impl Into<Arc<str>>, options: SentryOptions) -> Self {
+impl NodeCheck {
+    /// The check of the node `name`, which joins `peers`.
+    pub fn new(
+        peers: Arc<CheckedSet>,
+        name: impl Into<Arc<str>>,
+        options: NodeCheckOptions,
+    ) -> Self {
         let name = name.into();
-        let seat = fleet.join(Arc::clone(&name));
+        let seat = peers.join(Arc::clone(&name));
         Self {
-            fleet,
+            peers,
             name,
             seat,
             options,
             held_until: None,
             cause: None,
-            word: None,
-            said: Settings::default(),
+            operator_idle: None,
+            said: StrictestSettings::default(),
             has_seen_marker: false,
             seen_under: None,
             voted_under: None,
@@ -116,22 +120,22 @@ impl Sentry {
     /// The node was not reached, was refused, or its connection is gone. To be called whenever an
     /// attempt to connect fails, the first one too: the others wait for it.
     pub fn unreachable(&mut self) {
-        self.fleet.is_unreachable(self.seat);
+        self.peers.is_unreachable(self.seat);
         self.blank_since = None;
     }
 
-    /// Wakes a task whenever [`Fleet::doubts`] goes up.
+    /// Wakes a task whenever [`CheckedSet::doubts`] goes up.
     pub fn wake_on_doubt(&self, waker: Waker) {
-        self.fleet.wake(self.seat, waker);
+        self.peers.wake(self.seat, waker);
     }
 
     /// What a check comes to. The node must do nothing else than what the newest verdict says.
-    pub fn check(&mut self, check: &Check<'_>) -> Verdict {
+    pub fn check(&mut self, check: &CheckAnswer<'_>) -> Verdict {
         let process = self.recognize(check);
-        let look = self.clock.read(check, self.fleet.quarantine());
+        let look = self.clock.read(check, self.peers.quarantine());
         let stepped = look.stepped;
-        self.fleet.note_clock(self.seat, check, look);
-        let twin = self.fleet.twin(self.seat, check.run_id);
+        self.peers.record_clock(self.seat, check, look);
+        let twin = self.peers.twin(self.seat, check.run_id);
         let mut action = match twin {
             Some(twin) => {
                 self.unreachable();
@@ -144,18 +148,18 @@ impl Sentry {
                 }
             }
             // Where nothing is done about a node that forgets, a step is no reason to do without
-            // it either: a single pool has no quorum to fall back on, and whoever turned the guard
-            // off for several chose to go on. The step is told, for the log.
-            None if self.fleet.guard() == RestartGuard::Off => Action::Vote,
-            None => self.guard(check, process, stepped),
+            // it either: a single pool has no quorum to fall back on, and whoever turned the
+            // restart check off for several chose to go on. The step is told, for the log.
+            None if self.peers.restart_check() == RestartCheck::Off => Action::Vote,
+            None => self.judge(check, process, stepped),
         };
-        let mut pace = Step::default();
-        if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
-            pace = self.pace.judge(&self.fleet, self.seat, check, look);
+        let mut pace = PaceVerdict::default();
+        if action == Action::Vote && self.peers.restart_check() != RestartCheck::Off {
+            pace = self.pace.judge(&self.peers, self.seat, check, look);
             action = pace.action.unwrap_or(action);
         }
-        let found = check.marker.and_then(Found::parse);
-        let is_opened = |found: &&Found| found.cause() != Some(Cause::Opening);
+        let found = check.marker.and_then(FoundMarker::parse);
+        let is_opened = |found: &&FoundMarker| found.cause() != Some(Cause::Opening);
         if let Some(found) = found.as_ref().filter(is_opened) {
             self.seen_under = Some(found.marker.clone());
         }
@@ -169,22 +173,22 @@ impl Sentry {
         if is_new_epoch {
             self.voted_under = None;
         }
-        if action == Action::Vote && self.fleet.guard() != RestartGuard::Off {
+        if action == Action::Vote && self.peers.restart_check() != RestartCheck::Off {
             self.voted_under = marker;
         }
         self.last_marker = first(check).map(<[u8]>::to_vec);
-        let (mut aside, mut disagreement) = (None, None);
-        if self.fleet.guard() != RestartGuard::Off {
-            aside = self.aside(check, &action);
+        let (mut settings_write, mut disagreement) = (None, None);
+        if self.peers.restart_check() != RestartCheck::Off {
+            settings_write = self.settings_write(check, &action);
             disagreement = self.said.disagrees(self.own(check));
         }
         Verdict {
             action,
             is_new_epoch,
-            aside,
+            settings_write,
             disagreement,
             stepped_ms: stepped.map(millis),
-            apart_ms: self.fleet.apart(self.seat).map(millis),
+            outlier_ms: self.peers.outlier(self.seat).map(millis),
             look_again: pace.look_again,
         }
     }
@@ -192,7 +196,7 @@ impl Sentry {
     /// A promoted replica is on another host, whose clock is not the one that was read before: the
     /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
     /// that a restart hides has to be seen.
-    fn recognize(&mut self, check: &Check<'_>) -> Process {
+    fn recognize(&mut self, check: &CheckAnswer<'_>) -> Process {
         let process = match (check.run_id, self.run_id.as_deref()) {
             (Some(now), Some(before)) if now == before => return Process::Same,
             (Some(_), Some(_)) => Process::Another,
@@ -200,7 +204,7 @@ impl Sentry {
         };
         if process == Process::Another && !self.options.trust_aof {
             self.clock = NodeClock::default();
-            self.fleet.forget_clock(self.seat);
+            self.peers.forget_clock(self.seat);
         }
         if let Some(run_id) = check.run_id {
             self.run_id = Some(run_id.to_owned());
@@ -208,9 +212,15 @@ impl Sentry {
         process
     }
 
-    fn guard(&mut self, check: &Check<'_>, process: Process, stepped: Option<i128>) -> Action {
-        let found = check.marker.and_then(Found::parse);
-        let is_ours = |found: &&Found| check.run_id.is_none_or(|it| it == found.marker.run_id);
+    fn judge(
+        &mut self,
+        check: &CheckAnswer<'_>,
+        process: Process,
+        stepped: Option<i128>,
+    ) -> Action {
+        let found = check.marker.and_then(FoundMarker::parse);
+        let is_ours =
+            |found: &&FoundMarker| check.run_id.is_none_or(|it| it == found.marker.run_id);
         let ours = found.as_ref().filter(is_ours);
         let is_marked = check.marker.is_some();
         let had_marker = self.has_seen_marker;
@@ -220,9 +230,9 @@ impl Sentry {
         }
         let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
         if is_marked && !is_opening {
-            self.fleet.is_marked(self.seat);
+            self.peers.is_marked(self.seat);
         }
-        self.hear(check, found.as_ref());
+        self.read_settings(check, found.as_ref());
         self.heed_the_operator(check, ours, stepped.is_some());
         if let Some(by_us) = stepped {
             self.suspicion = Some(Suspicion {
@@ -243,7 +253,7 @@ impl Sentry {
             return action;
         }
         self.unwritten = None;
-        if self.word == Some(Word::Given) && !self.is_held(check) {
+        if self.operator_idle == Some(OperatorIdle::Given) && !self.is_held(check) {
             return self.write(check, check.time, Cause::Idle, Cause::Idle.to_string());
         }
         if let Some(found) = ours {
@@ -252,7 +262,7 @@ impl Sentry {
             }
             if let Some(cause) = self.was_taken_for_new(found) {
                 // Somebody came by first who had not seen the set in use.
-                self.hold_for(self.fleet.quarantine(), cause, check.answered);
+                self.hold_for(self.peers.quarantine(), cause, check.answered);
             }
             return if is_opening {
                 self.opening(check)
@@ -267,19 +277,21 @@ impl Sentry {
             }
             Some(_) => self.forgot(check, Cause::Restarted),
             // Something else was seen in the same answer. The next client to come writes it down.
-            None if self.word == Some(Word::Given) => self.hold(check, self.left(check)),
+            None if self.operator_idle == Some(OperatorIdle::Given) => {
+                self.hold(check, self.left(check))
+            }
             None if is_marked => self.forgot(check, Cause::Garbled),
             None if had_marker => {
                 let cause = self.how_it_was_lost(process);
                 self.forgot(check, cause)
             }
-            None if self.fleet.is_strict() => self.forgot(check, Cause::Strict),
+            None if self.peers.is_strict() => self.forgot(check, Cause::Strict),
             None => self.blank(check),
         }
     }
 
     /// How a node that this client saw in use came to be without a marker, in between.
-    fn was_taken_for_new(&self, found: &Found) -> Option<Cause> {
+    fn was_taken_for_new(&self, found: &FoundMarker) -> Option<Cause> {
         let before = self.seen_under.as_ref()?;
         let is_new = matches!(found.cause(), Some(Cause::Opening | Cause::New));
         let cause = if before.run_id == found.marker.run_id {
@@ -302,13 +314,13 @@ impl Sentry {
     }
 
     /// What a step that was seen comes to, if anything.
-    fn suspect(&mut self, check: &Check<'_>) -> Option<Action> {
+    fn suspect(&mut self, check: &CheckAnswer<'_>) -> Option<Action> {
         let suspicion = self.suspicion.take()?;
         let waited = check.answered.saturating_since(suspicion.seen);
-        match self.fleet.whose_step(self.seat) {
+        match self.peers.whose_step(self.seat) {
             // All leases were given up with the epoch; the nodes are as they were.
-            Whose::Ours => None,
-            Whose::Undecided if waited < UNDECIDED => {
+            SteppedClock::Ours => None,
+            SteppedClock::Undecided if waited < UNDECIDED => {
                 let why = stepped(suspicion.by_us);
                 self.suspicion = Some(suspicion);
                 Some(Action::Hold {
@@ -317,13 +329,13 @@ impl Sentry {
                     is_settled: true,
                 })
             }
-            Whose::Undecided | Whose::Nodes => Some(self.step(check, &suspicion)),
+            SteppedClock::Undecided | SteppedClock::Nodes => Some(self.step(check, &suspicion)),
         }
     }
 
     /// The node's clock stepped: it dropped locks early, or will drop them late.
-    fn step(&mut self, check: &Check<'_>, suspicion: &Suspicion) -> Action {
-        let quarantine = self.fleet.quarantine();
+    fn step(&mut self, check: &CheckAnswer<'_>, suspicion: &Suspicion) -> Action {
+        let quarantine = self.peers.quarantine();
         let cause = stepped(suspicion.by_us);
         self.hold_for(quarantine, cause, check.answered);
         if first(check) != suspicion.marker.as_deref() {
@@ -345,7 +357,7 @@ impl Sentry {
 
     pub(super) fn write(
         &self,
-        check: &Check<'_>,
+        check: &CheckAnswer<'_>,
         until: Duration,
         cause: Cause,
         reason: String,
@@ -353,14 +365,14 @@ impl Sentry {
         let marker = Marker::new(check.run_id, until);
         let since_ms = u64::try_from(check.time.as_millis()).unwrap_or(u64::MAX);
         let settings = self.said.with(self.own(check));
-        let note = Some(Note {
+        let details = Some(MarkerDetails {
             cause,
             since_ms,
             settings,
         });
         Action::Write {
             expected: check.marker.map(<[u8]>::to_vec),
-            new: Found { marker, note }.to_bytes(),
+            new: FoundMarker { marker, details }.to_bytes(),
             not_after: check.time.saturating_add(WRITES_WITHIN),
             reason,
         }
@@ -377,7 +389,7 @@ impl Sentry {
 }
 
 /// The marker's first version, as it is on the node.
-fn first<'a>(check: &Check<'a>) -> Option<&'a [u8]> {
+fn first<'a>(check: &CheckAnswer<'a>) -> Option<&'a [u8]> {
     check.marker?.split(|byte| *byte == b'\n').next()
 }
 

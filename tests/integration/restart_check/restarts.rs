@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use redlock_core::NodeErrorKind::Refused;
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use redlock_core::{Node, RedisOptions};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
-use crate::guard::fixture::{MARKER, MAX_TTL, SOON, Set, client, marker, once, until_marked_anew};
+use crate::restart_check::fixture::{
+    MARKER, MAX_TTL, SOON, Set, client, marker, once, until_marked_anew,
+};
 
 /// Of three nodes one may have forgotten locks, at `since` or later. It does not vote before the
 /// longest ttl has passed, on a machine of any speed; the others vote.
@@ -88,7 +90,7 @@ async fn a_node_that_restarted_from_its_append_only_file_waits_unless_that_is_tr
     assert!(after.until_ms >= before.until_ms + 2_000);
 
     let node = RedisNode::start_with(persistent()).await;
-    let set = Set::with([node.url()], RestartGuard::Standard, trusting);
+    let set = Set::with([node.url()], RestartCheck::Standard, trusting);
     let set = set.await.voting().await;
     let before = marker(&node);
     node.restart().await;
@@ -101,7 +103,7 @@ async fn a_node_that_restarted_from_its_append_only_file_waits_unless_that_is_tr
 #[tokio::test]
 async fn a_trusted_node_that_lost_its_marker_waits_all_the_same() {
     let node = RedisNode::start_with(persistent()).await;
-    let set = Set::with([node.url()], RestartGuard::Standard, trusting);
+    let set = Set::with([node.url()], RestartCheck::Standard, trusting);
     let set = set.await.voting().await;
     let mut epochs = set.epochs(0);
     node.kill();
@@ -144,12 +146,12 @@ async fn a_promoted_replica_waits() {
 }
 
 #[tokio::test]
-async fn without_a_guard_a_restart_is_none_of_the_clients_business() {
+async fn without_a_restart_check_a_restart_is_none_of_the_clients_business() {
     let node = RedisNode::start().await;
     let often = |options: &mut RedisOptions| {
         options.heartbeat = Duration::from_millis(50);
     };
-    let set = Set::with([node.url()], RestartGuard::Off, often).await;
+    let set = Set::with([node.url()], RestartCheck::Off, often).await;
     let run_id = node.info("run_id");
     node.restart().await;
     assert_ne!(node.info("run_id"), run_id);

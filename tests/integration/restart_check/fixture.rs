@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redlock_core::guard::{Fleet, Marker, RestartGuard};
+use redlock_core::restart_check::{CheckedSet, Marker, RestartCheck};
 use redlock_core::{
     Client, IoThread, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress, RedisNode,
     RedisOptions, Request,
@@ -27,7 +27,12 @@ static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thr
 
 /// A client whose node timeout is no part of the test.
 pub(crate) fn client() -> Client {
-    Client::with_settings(IO.environment(), SOON, [])
+    Client::with_settings(
+        IO.environment(),
+        redlock_core::Settings::default()
+            .node_timeout(SOON)
+            .key_prefix([]),
+    )
 }
 
 /// One attempt. A node is waited for a quarter of the ttl, so that none is late on a busy machine.
@@ -35,19 +40,19 @@ pub(crate) fn once(resource: &str) -> Request {
     Request::new(resource).ttl(SOON * 4).retries(0)
 }
 
-/// Nodes a, b, c … of one fleet.
+/// Nodes a, b, c … of one checked set.
 pub(crate) struct Set {
     pub(crate) nodes: Vec<Arc<RedisNode>>,
 }
 
 impl Set {
     pub(crate) async fn standard(urls: impl IntoIterator<Item = String>) -> Self {
-        Self::with(urls, RestartGuard::Standard, |_| {}).await
+        Self::with(urls, RestartCheck::Standard, |_| {}).await
     }
 
     /// As `standard`, and each node is checked often.
     pub(crate) async fn attentive(urls: impl IntoIterator<Item = String>) -> Self {
-        Self::with(urls, RestartGuard::Standard, |options| {
+        Self::with(urls, RestartCheck::Standard, |options| {
             options.heartbeat = OFTEN;
         })
         .await
@@ -56,7 +61,7 @@ impl Set {
     /// Returns once it is known of each node whether it votes.
     pub(crate) async fn with(
         urls: impl IntoIterator<Item = String>,
-        guard: RestartGuard,
+        restart_check: RestartCheck,
         change: impl FnOnce(&mut RedisOptions),
     ) -> Self {
         let urls: Vec<String> = urls.into_iter().collect();
@@ -65,7 +70,11 @@ impl Set {
         options.suspect_after = SOON;
         options.dead_after = SOON * 2;
         options.connect_timeout = SOON;
-        options.fleet = Some(Arc::new(Fleet::new(guard, MAX_TTL, urls.len())));
+        options.checked_set = Some(Arc::new(CheckedSet::new(
+            restart_check,
+            MAX_TTL,
+            urls.len(),
+        )));
         change(&mut options);
         let start = |(url, name): (&String, char)| {
             let address = RedisAddress::parse(url).expect("the harness makes good URLs");

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use redlock_core::NodeErrorKind::Quarantined;
-use redlock_core::guard::RestartGuard;
+use redlock_core::restart_check::RestartCheck;
 use redlock_core::{AcquireError, Node};
 use redlock_tests::{Nodes, Proxy, RedisNode};
 
-use crate::guard::fixture::{MAX_TTL, SOON, Set, client, once};
+use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, once};
 
 #[tokio::test]
 async fn a_flush_that_no_connection_saw_is_found_at_the_next_one() {
@@ -60,7 +60,7 @@ async fn a_check_is_made_on_a_busy_connection_too() {
 #[tokio::test]
 async fn a_fenced_acquisition_finds_a_flush_at_once() {
     let nodes = Nodes::start(3).await;
-    let set = Set::with(nodes.urls(), RestartGuard::Standard, |options| {
+    let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         // No check comes by itself.
         options.heartbeat = SOON * 10;
     });
@@ -101,9 +101,13 @@ async fn a_fenced_acquisition_heeds_a_quarantine_that_its_client_has_not_heard_o
     let lease = client().acquire(&set.node_set(), &fenced).await.unwrap();
     assert!(lease.fencing_token().is_some());
     lease.release().await;
-    let mut marker = crate::guard::fixture::marker(&node);
+    let mut marker = crate::restart_check::fixture::marker(&node);
     marker.until_ms += 60_000;
-    node.set(crate::guard::fixture::MARKER, marker.to_bytes(), None);
+    node.set(
+        crate::restart_check::fixture::MARKER,
+        marker.to_bytes(),
+        None,
+    );
     client()
         .acquire(&set.node_set(), &fenced)
         .await
