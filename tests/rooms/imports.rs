@@ -57,7 +57,7 @@ impl Reader {
             }
             UseTree::Name(name) => self.add(line(tree), &with(&name.ident)),
             UseTree::Rename(rename) => self.add(line(tree), &with(&rename.ident)),
-            _ => self.add(line(tree), before),
+            UseTree::Glob(_) => self.add(line(tree), before),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::Node as _;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
+use crate::node::NodeErrorKind;
 use crate::quorum::round::{Goal, Round};
 use crate::redis::RedisNode;
 use crate::redis::address::Target;
