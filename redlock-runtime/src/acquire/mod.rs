@@ -153,12 +153,12 @@ impl Prepared {
             acquiring.within(work).await
         };
         let (holding, (core, place)) = match acquired {
-            Ok(Got::Anew(got)) => (acquiring.acquired(&got.0), got),
-            Ok(Got::Joined(got)) => (acquiring.joined(&got.0), got),
+            Ok(Got::Anew(got)) => (acquiring.acquired(self.holder.site, &got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(self.holder.site, &got.0), got),
             Err(error) => {
-                let http = &self.registry.shared.limits.http;
-                let error = LockError::of_call(error, self.holder.site, Some(http));
-                acquiring.refused(&self.request.resource, &error);
+                let (site, shared) = (self.holder.site, &*self.registry.shared);
+                let error = LockError::of_call(error, site, Some(&shared.limits.http));
+                acquiring.refused(&shared.telemetry, site, &self.request.resource, &error);
                 record.refused(&error);
                 return Err(error);
             }
@@ -171,7 +171,7 @@ impl Prepared {
 
     /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a
     /// reference that `acquire` has in a local of its own is part of its future.
-    fn begin(&self, is_shared: bool) -> (Record, Acquiring<'_>) {
+    fn begin(&self, is_shared: bool) -> (Record, Acquiring) {
         let (site, request) = (self.holder.site, &self.request);
         let shared = &*self.registry.shared;
         let (recorder, telemetry) = (&shared.recorder, &shared.telemetry);

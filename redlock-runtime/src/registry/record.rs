@@ -2,7 +2,7 @@
 //! no journal: the types are empty, and their functions do nothing.
 
 #[cfg(feature = "testing")]
-pub(crate) use kept::{Journal, Line, Record, Recorder};
+pub(crate) use kept::{Journal, Record, Recorder};
 #[cfg(not(feature = "testing"))]
 pub(crate) use nothing::{Record, Recorder};
 
@@ -15,32 +15,33 @@ mod kept {
     use crate::error::LockError;
     use crate::site::Site;
 
-    /// Has a line for each acquisition.
+    /// Has a line for each acquisition, by its number.
     pub(crate) trait Journal: Send + Sync {
-        /// A call asks for its lock; `is_shared` if a caller's lease may serve it.
+        /// A call asks for its lock; `is_shared` if a caller's lease may serve it. Returns the number
+        /// of its line.
         fn begin(
-            self: Arc<Self>,
+            &self,
             site: Option<&'static Site>,
             request: &Request,
             nodes: &NodeSet,
             is_shared: bool,
-        ) -> Box<dyn Line>;
+        ) -> usize;
 
-        /// A call was refused before anything of it was decided.
-        fn refused(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError);
-    }
+        /// A call was refused before anything of it was decided. It has no line yet.
+        fn refuse(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError);
 
-    /// One acquisition. Dropping it says that the acquisition, and the lease that came of it, are over.
-    pub(crate) trait Line: Send + Sync {
         /// The acquisition got no lock.
-        fn refused(&self, error: &LockError);
+        fn refused(&self, line: usize, error: &LockError);
 
         /// The acquisition got its lock.
-        fn held(&self, lease: &LeaseHandle);
+        fn held(&self, line: usize, lease: &LeaseHandle);
 
         /// The lease is about to end; if it is over already, `over` has the reason. Nobody hears of it
-        /// before the release was sent, which is when this is dropped.
-        fn ends(&self, over: Option<LeaseEnd>, is_cut_off: bool);
+        /// before the release was sent, which is when the line is closed.
+        fn ends(&self, line: usize, over: Option<LeaseEnd>, is_cut_off: bool);
+
+        /// The acquisition, and the lease that came of it, are over.
+        fn close(&self, line: usize);
     }
 
     /// Where a registry's calls report to: nowhere, unless it is one of the kit's.
@@ -60,7 +61,10 @@ mod kept {
             is_shared: bool,
         ) -> Record {
             let begin = |journal: &Arc<dyn Journal>| {
-                Arc::clone(journal).begin(site, request, nodes, is_shared)
+                Box::new(Place {
+                    journal: Arc::clone(journal),
+                    line: journal.begin(site, request, nodes, is_shared),
+                })
             };
             Record(self.0.as_ref().map(begin))
         }
@@ -72,33 +76,45 @@ mod kept {
             error: &LockError,
         ) {
             if let Some(journal) = &self.0 {
-                journal.refused(site, resource, error);
+                journal.refuse(site, resource, error);
             }
         }
     }
 
-    /// One acquisition's line, if there is a journal.
+    /// One acquisition's line, if there is a journal. It is part of an acquisition's future, and so no
+    /// larger than a pointer.
     #[derive(Default)]
-    pub(crate) struct Record(Option<Box<dyn Line>>);
+    pub(crate) struct Record(Option<Box<Place>>);
+
+    struct Place {
+        journal: Arc<dyn Journal>,
+        line: usize,
+    }
 
     impl Record {
         pub(crate) fn refused(&self, error: &LockError) {
-            if let Some(line) = &self.0 {
-                line.refused(error);
+            if let Some(place) = &self.0 {
+                place.journal.refused(place.line, error);
             }
         }
 
         pub(crate) fn held(&self, lease: &LeaseHandle) {
-            if let Some(line) = &self.0 {
-                line.held(lease);
+            if let Some(place) = &self.0 {
+                place.journal.held(place.line, lease);
             }
         }
 
         /// `over` is asked only if there is a journal: it reads a clock.
         pub(crate) fn ends(&self, over: impl FnOnce() -> Option<LeaseEnd>, is_cut_off: bool) {
-            if let Some(line) = &self.0 {
-                line.ends(over(), is_cut_off);
+            if let Some(place) = &self.0 {
+                place.journal.ends(place.line, over(), is_cut_off);
             }
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            self.journal.close(self.line);
         }
     }
 }

@@ -14,23 +14,21 @@ use crate::error::LockError;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
-pub(crate) struct Acquiring<'a> {
-    telemetry: &'a Telemetry,
-    site: Option<&'static Site>,
+///
+/// It is part of an acquisition's future, and so has nothing that its owner has too.
+pub(crate) struct Acquiring {
     span: Span,
     waiting: Waiting,
 }
 
-impl<'a> Acquiring<'a> {
+impl Acquiring {
     pub(crate) fn begin(
-        telemetry: &'a Telemetry,
+        telemetry: &Telemetry,
         site: Option<&'static Site>,
         request: &Request,
         nodes: &NodeSet,
     ) -> Self {
         Self {
-            telemetry,
-            site,
             span: span::acquire(site, request, nodes),
             waiting: telemetry.metrics.waiting(site),
         }
@@ -42,38 +40,52 @@ impl<'a> Acquiring<'a> {
     }
 
     /// The lock is there.
-    pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
+    pub(crate) fn acquired(
+        &mut self,
+        site: Option<&'static Site>,
+        lease: &redlock_core::Lease,
+    ) -> Holding {
         span::granted(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Acquired);
         let holding = self.waiting.acquired(lease);
-        self.say(lease, "locked");
+        self.say(site, lease, "locked");
         holding
     }
 
     /// The lock of a call above is shared.
-    pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
+    pub(crate) fn joined(
+        &mut self,
+        site: Option<&'static Site>,
+        lease: &redlock_core::Lease,
+    ) -> Holding {
         span::leased(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Joined);
         let holding = self.waiting.joined(lease);
-        self.say(lease, "joined the lease of a caller");
+        self.say(site, lease, "joined the lease of a caller");
         holding
     }
 
     /// There is none, for this reason.
-    pub(crate) fn refused(&mut self, resource: &Resource, error: &LockError) {
-        let outcome = AcquireOutcome::of(error, self.site.is_some_and(|site| site.skips));
+    pub(crate) fn refused(
+        &mut self,
+        telemetry: &Telemetry,
+        site: Option<&'static Site>,
+        resource: &Resource,
+        error: &LockError,
+    ) {
+        let outcome = AcquireOutcome::of(error, site.is_some_and(|site| site.skips));
         span::tried(&self.span, error);
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
         let _entered = self.span.enter();
-        log(Some(self.telemetry), self.site, resource, error);
+        log(Some(telemetry), site, resource, error);
     }
 
-    fn say(&self, lease: &redlock_core::Lease, what: &'static str) {
+    fn say(&self, site: Option<&'static Site>, lease: &redlock_core::Lease, what: &'static str) {
         let _entered = self.span.enter();
         log!(
             debug,
-            site = name_of(self.site),
+            site = name_of(site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %span::GrantedOf(lease), attempts = lease.attempts(), waited = ?lease.waited(),
             "{what}",
@@ -81,7 +93,7 @@ impl<'a> Acquiring<'a> {
     }
 }
 
-impl Drop for Acquiring<'_> {
+impl Drop for Acquiring {
     fn drop(&mut self) {
         if self.waiting.is_ended() {
             return;

@@ -1,6 +1,6 @@
 //! The journal of what calls did.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
@@ -56,6 +56,13 @@ impl Journal {
         index
     }
 
+    fn change(&self, line: usize, change: impl FnOnce(&mut Line)) {
+        if let Some(line) = self.lock().get_mut(line) {
+            change(line);
+        }
+        self.changed.notify_waiters();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
         // No code that can panic runs under this lock.
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
@@ -64,13 +71,13 @@ impl Journal {
 
 impl record::Journal for Journal {
     fn begin(
-        self: Arc<Self>,
+        &self,
         site: Option<&'static Site>,
         request: &Request,
         nodes: &NodeSet,
         is_shared: bool,
-    ) -> Box<dyn record::Line> {
-        let acquisition = Acquisition {
+    ) -> usize {
+        self.add(Acquisition {
             resource: request.resource.clone(),
             site,
             pools: nodes.iter().map(|node| node.name().to_owned()).collect(),
@@ -78,13 +85,10 @@ impl record::Journal for Journal {
             is_shared,
             fencing_token: None,
             outcome: Outcome::Waiting,
-        };
-        let index = self.add(acquisition);
-        let journal = self;
-        Box::new(LineRef { journal, index })
+        })
     }
 
-    fn refused(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError) {
+    fn refuse(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError) {
         self.add(Acquisition {
             resource: resource.clone(),
             site,
@@ -95,38 +99,23 @@ impl record::Journal for Journal {
             outcome: Outcome::Refused(error.clone()),
         });
     }
-}
 
-/// The place of a line in its journal.
-struct LineRef {
-    journal: Arc<Journal>,
-    index: usize,
-}
-
-impl LineRef {
-    fn change(&self, change: impl FnOnce(&mut Line)) {
-        if let Some(line) = self.journal.lock().get_mut(self.index) {
-            change(line);
-        }
-        self.journal.changed.notify_waiters();
-    }
-}
-
-impl record::Line for LineRef {
-    fn refused(&self, error: &LockError) {
-        self.change(|line| line.acquisition.outcome = Outcome::Refused(error.clone()));
+    fn refused(&self, line: usize, error: &LockError) {
+        self.change(line, |line| {
+            line.acquisition.outcome = Outcome::Refused(error.clone());
+        });
     }
 
-    fn held(&self, lease: &LeaseHandle) {
-        self.change(|line| {
+    fn held(&self, line: usize, lease: &LeaseHandle) {
+        self.change(line, |line| {
             line.acquisition.outcome = Outcome::Held;
             line.acquisition.fencing_token = lease.fencing_token();
             line.lease = Some(lease.clone());
         });
     }
 
-    fn ends(&self, over: Option<LeaseEnd>, is_cut_off: bool) {
-        if let Some(line) = self.journal.lock().get_mut(self.index) {
+    fn ends(&self, line: usize, over: Option<LeaseEnd>, is_cut_off: bool) {
+        if let Some(line) = self.lock().get_mut(line) {
             line.ending = Some(match over {
                 Some(over) => Outcome::Lost(over),
                 None if is_cut_off => Outcome::CutOff,
@@ -134,13 +123,11 @@ impl record::Line for LineRef {
             });
         }
     }
-}
 
-impl Drop for LineRef {
-    fn drop(&mut self) {
+    fn close(&self, line: usize) {
         // Dropped outside of the lock: the last handle of a lease may send its release.
         let mut _lease = None;
-        self.change(|line| {
+        self.change(line, |line| {
             _lease = line.lease.take();
             let ending = line.ending.take();
             match line.acquisition.outcome {
