@@ -27,9 +27,9 @@ async fn init_names_the_pool_the_function_and_its_place() {
     let text = error.to_string();
     assert_eq!(error.problems().len(), 2, "{text}");
     for hint in [
-        "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:6:1) names the pool `typo`",
+        "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:7:1) names the pool `typo`",
         "configured: a, b",
-        "`unknown_pool::report` (tests/own_process/unknown_pool.rs:14:5): the ttl of 600 s is above `max_ttl`",
+        "`unknown_pool::report` (tests/own_process/unknown_pool.rs:15:5): the ttl of 600 s is above `max_ttl`",
     ] {
         assert!(text.contains(hint), "{hint}\nis not in\n{text}");
     }
