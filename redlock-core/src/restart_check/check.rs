@@ -20,6 +20,13 @@ pub struct CheckAnswer<'a> {
     pub answered: Moment,
 }
 
+impl<'a> CheckAnswer<'a> {
+    /// The first version of the marker, as the node has it.
+    pub(super) fn first_version(&self) -> Option<&'a [u8]> {
+        self.marker?.split(|byte| *byte == b'\n').next()
+    }
+}
+
 /// What a check comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {

@@ -176,7 +176,7 @@ impl NodeCheck {
         if action == Action::Vote && self.peers.restart_check() != RestartCheck::Off {
             self.voted_under = marker;
         }
-        self.last_marker = first(check).map(<[u8]>::to_vec);
+        self.last_marker = check.first_version().map(<[u8]>::to_vec);
         let (mut settings_write, mut disagreement) = (None, None);
         if self.peers.restart_check() != RestartCheck::Off {
             settings_write = self.settings_write(check, &action);
@@ -246,7 +246,7 @@ impl NodeCheck {
         }
         if let Some(step) = self
             .unwritten
-            .take_if(|it| it.marker.as_deref() == first(check))
+            .take_if(|it| it.marker.as_deref() == check.first_version())
         {
             let action = self.quarantine(check, step.cause);
             self.unwritten = Some(step);
@@ -338,7 +338,7 @@ impl NodeCheck {
         let quarantine = self.peers.quarantine();
         let cause = stepped(suspicion.by_us);
         self.hold_for(quarantine, cause, check.answered);
-        if first(check) != suspicion.marker.as_deref() {
+        if check.first_version() != suspicion.marker.as_deref() {
             // Since the check before, somebody has done something about this node, or it has not
             // been asked for long. What others do is theirs to judge; this client waits.
             return Action::Hold {
@@ -349,7 +349,7 @@ impl NodeCheck {
         }
         let action = self.quarantine(check, cause);
         self.unwritten = Some(Unwritten {
-            marker: first(check).map(<[u8]>::to_vec),
+            marker: check.first_version().map(<[u8]>::to_vec),
             cause,
         });
         action
@@ -386,11 +386,6 @@ impl NodeCheck {
                 && (marker.run_id == under.run_id || self.options.trust_aof)
         })
     }
-}
-
-/// The marker's first version, as it is on the node.
-fn first<'a>(check: &CheckAnswer<'a>) -> Option<&'a [u8]> {
-    check.marker?.split(|byte| *byte == b'\n').next()
 }
 
 fn millis(us: i128) -> i64 {
