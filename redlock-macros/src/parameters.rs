@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Flag,
     /// One of two words, each of which is a variant.
     Word([(&'static str, Variant); 2]),
-    /// A string.
+    /// A string, which the setter takes as a `&'static str`.
     Text,
     /// An array of the names of pools.
     Pools,
@@ -70,7 +70,7 @@ macro_rules! parameters {
 }
 
 // To add a parameter, add a row, and a row to `parameters/table.rs` of `redlock-runtime`: its setter
-// has the name that is given here. What the value may be beside other values is in `times.rs` and
+// has the name that is given here. Rules between parameters are in `times.rs` and
 // `check.rs`. `reference.md` has a section for each parameter.
 parameters! {
     Resource "resource": Kind::Own, r#"resource = "order:{id}""#;

@@ -80,7 +80,7 @@ impl LeaseHandle {
     }
 }
 
-/// When only a third is left of a validity.
-pub(crate) fn third_left(granted: Moment, deadline: Moment) -> Moment {
-    deadline.saturating_sub(deadline.saturating_since(granted) / 3)
+/// When only a third is left of a validity that began at `started`.
+pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
+    deadline.saturating_sub(deadline.saturating_since(started) / 3)
 }

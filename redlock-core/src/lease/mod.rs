@@ -299,9 +299,11 @@ impl LeaseHandle {
         self.shared.changed.notify_waiters();
     }
 
-    /// Moves the deadline on, never back. `Err` where the lease is over by now.
-    /// It counts from `granted` on.
-    pub(crate) fn prolong(&self, granted: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
+    /// Moves the deadline on, never back. The validity counts from `started`, when the extension was sent.
+    ///
+    /// # Errors
+    /// The reason, if the lease is over by now.
+    pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         {
             let mut state = self.shared.lock();
             if let Some(over) = self.over_in(&state) {
@@ -313,7 +315,7 @@ impl LeaseHandle {
             state.extensions = state.extensions.saturating_add(1);
             if deadline > state.deadline {
                 state.deadline = deadline;
-                state.expiring = third_left(granted, deadline);
+                state.expiring = third_left(started, deadline);
                 if let Some(line_ticket) = &state.line_ticket {
                     let lines = &self.shared.leases.lines;
                     lines.prolong(&self.shared.line_key(), line_ticket, deadline);

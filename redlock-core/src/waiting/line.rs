@@ -71,7 +71,7 @@ pub(super) struct PollTimes {
     pub(super) now: Moment,
     /// By when it has to have done something, if it is its turn.
     pub(super) due: Moment,
-    /// Deadline for a turn holder that was asked to retry now.
+    /// By when the one whose turn it is has to have asked the nodes, if it was told to ask now.
     pub(super) retry_due: Moment,
 }
 

@@ -10,10 +10,13 @@
 //!   two clears the other of the layers below.
 //!
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
-//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A type that no
-//! other parameter has needs its `impl Value`, and its name in the `prelude`. Tests ask for the
-//! documents: a section in the attribute's `reference.md`, and a word in the README's table of the
-//! configuration.
+//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`; a parameter that is
+//! only shown, in both spans of `telemetry/span.rs`. A type that no other parameter has needs its
+//! `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds
+//! it. A value is `Copy`, and a `static` can hold it: a text is a type of its own around a `&'static str`,
+//! whose `Debug` does not show what a configuration says. Tests ask for most of the documents: a section
+//! in the attribute's `reference.md`, and the README's tables. Each place that names the last parameter of
+//! this table wants the new one too, the tests' lists and `tests/ui/fail/parameter_unknown.stderr` included.
 //!
 //! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
 //! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the

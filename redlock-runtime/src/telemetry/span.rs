@@ -26,7 +26,7 @@ pub(crate) fn within<F: Future>(
     poll_fn(move |context| span.in_scope(|| work.as_mut().poll(context)))
 }
 
-/// An acquisition, from the call on.
+/// An acquisition, from the call on. A field that is added here belongs into [`refused`] as well.
 pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &NodeSet) -> Span {
     info_span!(
         "redlock.acquire",
@@ -48,7 +48,8 @@ pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &No
     )
 }
 
-/// One that was refused before any node was named.
+/// An acquisition that was refused before any node was named. Its fields are those of [`acquire`] that are
+/// known by then.
 pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Resource) -> Span {
     info_span!(
         "redlock.acquire",

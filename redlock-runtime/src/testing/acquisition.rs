@@ -36,7 +36,7 @@ pub enum Outcome {
     /// It has no answer yet.
     Waiting,
     /// Its caller dropped it before it had an answer.
-    GaveUp,
+    Dropped,
     /// It did not get the lock. A call with `if_locked = "skip"` was skipped where the error is
     /// [contended](LockError::is_contended).
     Refused(LockError),
@@ -97,7 +97,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Waiting => f.write_str("waits for it"),
-            Self::GaveUp => f.write_str("dropped while it waited"),
+            Self::Dropped => f.write_str("dropped while it waited"),
             Self::Refused(error) => write!(f, "refused, as {error}"),
             Self::Held => f.write_str("held now"),
             Self::Released => f.write_str("released"),

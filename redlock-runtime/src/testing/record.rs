@@ -134,7 +134,7 @@ impl record::Journal for Journal {
                 Outcome::Held => {
                     line.acquisition.outcome = ending.unwrap_or(Outcome::Released);
                 }
-                Outcome::Waiting => line.acquisition.outcome = Outcome::GaveUp,
+                Outcome::Waiting => line.acquisition.outcome = Outcome::Dropped,
                 _ => {}
             }
         });

@@ -39,7 +39,7 @@ async fn a_caller_that_goes_away_while_it_waits_is_seen_to() {
     let [call] = &locks.acquisitions()[..] else {
         panic!("{:?}", locks.acquisitions());
     };
-    assert!(matches!(call.outcome, Outcome::GaveUp), "{call}");
+    assert!(matches!(call.outcome, Outcome::Dropped), "{call}");
 }
 
 #[tokio::test]
