@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Fraction,
     /// `true` or `false`.
     Flag,
-    /// One of two words, each of which is a variant.
+    /// One of two words. Each word is a variant.
     Word([(&'static str, Variant); 2]),
     /// A string, which the setter takes as a `&'static str`.
     Text,

@@ -167,7 +167,7 @@ impl ClientShared {
         }
     }
 
-    /// Asks the nodes for so many rounds whether another process has come. If so, the nodes that can
+    /// Asks the nodes, `rounds` times, whether another process has come. If so, returns the nodes that can
     /// tell when it has gone.
     async fn comes_another(
         &self,

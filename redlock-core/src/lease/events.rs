@@ -57,7 +57,7 @@ impl LeaseHandle {
     }
 
     /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
-    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that nobody else gets
+    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller gets
     /// in while the body still runs.
     pub fn revoke(&self) {
         self.lose(LeaseEnd::Revoked);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Answer, NodeError, NodeErrorKind};
 
-/// Where a node's answer goes. Dropping it unanswered is an answer too: nobody knows.
+/// Where a node's answer goes. Dropping it unanswered is an answer too: the outcome is unknown.
 pub struct Reply {
     to: Option<Arc<dyn Answers>>,
     seat: usize,

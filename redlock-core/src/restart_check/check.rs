@@ -40,7 +40,7 @@ pub struct Verdict {
     pub disagreement: Option<String>,
     /// The node's clock moved by so many ms since the check before: forwards where positive.
     pub stepped_ms: Option<i64>,
-    /// The node's clock is so many ms ahead of what the clocks of the set show in the median, which is
+    /// How far the node's clock is ahead of the median of the set's clocks, in ms. Set only if that is
     /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
     pub outlier_ms: Option<i64>,
     /// When to check again, at the latest, if the node may vote.

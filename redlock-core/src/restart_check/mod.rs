@@ -111,7 +111,7 @@ pub enum RestartCheck {
 }
 
 impl RestartCheck {
-    /// The mode of so many pools where none is configured. A single node is for efficiency: there
+    /// The mode of `pools` pools if none is configured. A single node is for efficiency: there
     /// is no quorum that could do without it.
     pub const fn default_for(pools: usize) -> Self {
         if pools < 2 { Self::Off } else { Self::Standard }

@@ -39,7 +39,7 @@ pub(super) struct Pace {
     given_up: Option<(i128, Moment)>,
 }
 
-/// What a node's gain comes to.
+/// The conclusion from a node's gain.
 #[derive(Debug, Default)]
 pub(super) struct PaceVerdict {
     pub(super) action: Option<Action>,
@@ -49,7 +49,7 @@ pub(super) struct PaceVerdict {
 }
 
 impl Pace {
-    /// What a look at the clock of `seat` comes to.
+    /// The conclusion from a look at the clock of `seat`.
     pub(super) fn judge(
         &mut self,
         peers: &CheckedSet,
@@ -107,7 +107,7 @@ impl Pace {
         }
     }
 
-    /// Whether leases are to be given up as this host lost so many µs.
+    /// Whether leases are to be given up, because this host lost `lost` µs.
     fn has_lost(&mut self, lost: i128, peers: &CheckedSet, check: &CheckAnswer<'_>) -> bool {
         let lost = lost.max(0);
         let is_remembered = |(_, then): &(i128, Moment)| {

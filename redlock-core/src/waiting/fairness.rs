@@ -8,7 +8,7 @@ use crate::env::Moment;
 
 use super::handover::Handover;
 
-/// A break is so many questions to the nodes, one after the other: a caller of another process has to
+/// Number of questions to the nodes in a break, one after the other. A caller of another process has to
 /// be told of the release, to look, and to ask, which takes some round trips and the time to wake up.
 /// In round trips rather than in time, so that it is as long as the network makes it, and so that one
 /// sees when somebody has come.
@@ -18,7 +18,7 @@ const WHOLE_BREAK: u32 = 8;
 const SHORT_BREAK: u32 = 1;
 /// and each fourth is a whole one.
 const BREAKS: u8 = 4;
-/// For so many breaks a rival is remembered.
+/// Number of breaks for which a rival is remembered.
 const MEMORY: u8 = 8;
 
 /// Length, in questions, of the break for each process that had the lock longer ago than this one. Such a
@@ -29,7 +29,7 @@ const MOST_KNOWN: usize = 7;
 
 /// A shorter pause between the end of a release and the next call leaves other processes no chance.
 const SHORT_GAP: Duration = Duration::from_millis(10);
-/// A lock that was held for less leaves others so many gaps that nobody has to look after them.
+/// A lock that is held for less leaves other processes gaps enough, and needs no break.
 const BRIEF: Duration = Duration::from_millis(1);
 
 /// What a line knows of the hand-overs within this process, and of rivals in other processes.
@@ -147,8 +147,8 @@ impl Fairness {
         (rounds, next)
     }
 
-    /// The lock is released and nobody stands in line: the break for a caller who comes at once, and
-    /// the state that it belongs to. `None` where nobody need remember it.
+    /// The lock is released and the line is empty. Returns the break for a caller who comes at once, and
+    /// the state that it belongs to. `None` if neither has to be remembered.
     pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
         // A shorter time than usual is about hand-overs.
         let longest = limits.longest.max(Handover::default().longest);

@@ -30,7 +30,7 @@ pub(super) enum TurnStatus {
     Idle(Idle),
 }
 
-/// What is kept of a line that nobody uses.
+/// State of a line without callers.
 #[derive(Clone, Copy)]
 pub(super) struct Idle {
     pub(super) until: Moment,

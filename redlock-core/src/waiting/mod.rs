@@ -86,7 +86,7 @@ pub(crate) struct LineLimits {
     pub(crate) in_all: usize,
 }
 
-/// All lines of a client. A line that nobody uses is forgotten.
+/// All lines of a client. A line without callers is forgotten.
 pub(crate) struct Lines {
     context: Arc<Context>,
     handover: Handover,
@@ -101,7 +101,7 @@ struct LinesState {
     waiting: usize,
     /// Never used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
-    /// Lines that nobody uses, which are kept for a moment.
+    /// Lines without callers, which are kept for a moment.
     idle: VecDeque<(Moment, LineKey)>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct TurnHandoff {
     pub(crate) rounds: u32,
 }
 
-/// What becomes of a line in which nobody waits.
+/// What becomes of a line if no caller waits in it.
 #[derive(Clone, Copy)]
 enum IfNobodyWaits {
     /// The turn stays with whoever has it.
@@ -284,8 +284,8 @@ impl Lines {
         self.with_turn(line_key, line_ticket.ticket(), |line| line.prolong(until));
     }
 
-    /// Passes the turn on, with what `handoff` makes of it, where somebody stands in line. What becomes
-    /// of the line otherwise is up to `if_nobody_waits`. False where the turn stays where it is.
+    /// Passes the turn on, with what `handoff` makes of it, if a caller waits in line. If none waits,
+    /// `if_nobody_waits` decides what becomes of the line. Returns false if the turn stays where it is.
     fn pass(
         &self,
         line_key: &LineKey,
@@ -335,7 +335,7 @@ impl Lines {
 }
 
 impl LinesState {
-    /// Keeps a line that nobody uses for a moment. Returns another one that is forgotten for
+    /// Keeps a line without callers for a moment. Returns another one that is forgotten for
     /// it.
     fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Line)> {
         let forgotten = if self.idle.len() == MOST_IDLE {

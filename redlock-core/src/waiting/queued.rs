@@ -28,7 +28,7 @@ pub(crate) enum WaitEnd {
     GaveUp(Option<LastKnown>),
 }
 
-/// What a caller finds who comes to a line.
+/// What a caller finds on joining a line.
 pub(crate) enum Arrival {
     /// Its turn, behind a break of so many rounds.
     Turn(Turn, u32),

@@ -97,7 +97,7 @@ impl Turn {
         self.line_ticket.fairness.met_rivals(None);
     }
 
-    /// Says that nobody came in a break.
+    /// Says that no other process came in a break.
     pub(crate) fn nobody_came(&mut self) {
         self.line_ticket.fairness.nobody_came();
     }

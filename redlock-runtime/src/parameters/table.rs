@@ -33,7 +33,7 @@ macro_rules! for_each_parameter {
             ttl: Duration, default Duration::from_secs(60);
 
             /// How many retries follow the first attempt. Default: 2. This and [`wait`](Self::wait)
-            /// answer the same question: the one that is set last counts.
+            /// answer the same question: the last setter counts.
             retry_count: u32, default 2, instead of wait;
 
             /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the

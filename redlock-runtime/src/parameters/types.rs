@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_core::Invalid;
 
-/// What an acquisition has to leave of the validity; one that leaves less is given up and retried,
+/// The validity that an acquisition has to leave. If it leaves less, it is given up and retried,
 /// so that no lock is born nearly expired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

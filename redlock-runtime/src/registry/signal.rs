@@ -32,7 +32,7 @@ const NAMED: usize = 10;
 /// One that comes less than 100 ms after the first is taken for its echo.
 ///
 /// A signal that comes before the first poll ends the process, as without this; from then on the
-/// first one is kept for whoever awaits this next, also where the future is dropped.
+/// first one is kept for the next caller who awaits this, also where the future is dropped.
 ///
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.

@@ -83,7 +83,7 @@ fn stragglers_count_at_once_while_the_first_keys_cannot_be_gone() {
     holds(&model, 40_000, landmarks);
 }
 
-/// A node that restarts empty is no exception: under the restart check it grants to nobody meanwhile.
+/// A node that restarts empty is no exception: under the restart check it grants nothing meanwhile.
 #[test]
 fn stragglers_count_at_once_although_nodes_restart_empty() {
     let model = Exclusion {

@@ -20,7 +20,7 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// `a`, `b`, `c` as pools, all of which vote on a busy machine too. The restart check would keep a
+/// The pools `a`, `b` and `c`. They all vote, on a busy machine too. The restart check would keep a
 /// node away that was slow while its set was new. Its markers would be among the keys that are set.
 fn config(nodes: &Nodes) -> Config {
     let config = Config::new()

@@ -22,7 +22,7 @@ pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes,
     start_as(["a", "b", "c"], change).await
 }
 
-/// Three nodes as pools of these names, all of which vote. The restart check would keep one away that was
+/// Three nodes as pools of these names. They all vote. The restart check would keep one away that was
 /// slow while the set was new.
 pub(crate) async fn start_as(
     names: [&str; 3],

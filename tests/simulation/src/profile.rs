@@ -31,7 +31,7 @@ pub enum Profile {
     /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes run faster than
     /// the drift allows, from before the first lock on: the restart check has to keep them from
     /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
-    /// too long and nobody is excluded, but no node may be closed to it.
+    /// too long and no client is excluded, but no node may be closed to it.
     Slewed,
 }
 

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::cluster::Cluster;
 use crate::faults::{Toll, stop};
 
-/// What is answered, the command that brings it about, and the one that ends it.
+/// The answer, the command that causes it, and the command that ends it.
 type Refusal = (&'static str, &'static str, &'static str);
 
 /// The first takes releases too.

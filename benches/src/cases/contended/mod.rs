@@ -123,7 +123,7 @@ impl<'a> Team<'a> {
         Self::of(2, nodes, urls)
     }
 
-    /// Those of so many other ones.
+    /// The tasks of `processes` other processes.
     fn of(processes: usize, nodes: &'a Nodes, urls: &[String]) -> Self {
         let crew = Crew::start(processes, urls);
         Self::new(

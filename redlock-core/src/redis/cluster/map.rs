@@ -102,8 +102,9 @@ impl SlotMap {
         self.shards.get(index)
     }
 
-    /// The master with the id of `range`, where it is connected to under an address that it has not got
-    /// in `layout`, and nobody else has. Two links to one server would have two orders of what is sent.
+    /// The link of the master with the id of `range`, if the link goes to another address than `layout` gives
+    /// that master, and `layout` gives that address to no other master. Two links to one server would have
+    /// two orders of what is sent.
     ///
     /// The server may have moved, and another one have its address since. Then its connection broke.
     fn under_another_address(&self, range: &Range, layout: &Layout) -> Option<(Arc<Shard>, Names)> {

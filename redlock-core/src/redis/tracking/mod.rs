@@ -7,7 +7,7 @@
 //!
 //! The connection is made when somebody begins to wait, and closed when nobody has for a while. It
 //! carries no operation and no vote, so it needs no restart check, and nothing relies on it:
-//! whoever waits tries again now and then.
+//! a caller who waits tries again now and then.
 
 mod connection;
 mod keys;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Nodes of one set, each so many ms ahead, that were looked at twice.
+/// Nodes of one set, each `ahead` ms ahead, that were looked at twice.
 fn outlier<const N: usize>(ahead: [u64; N]) -> [Option<i64>; N] {
     let peers = peers(RestartCheck::Standard, N);
     let run_ids = ["run1", "run2", "run3", "run4"];

@@ -7,7 +7,7 @@ use super::*;
 /// How often nodes are looked at that vote.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Lets a node's clock run by so many parts of a thousand faster for a while.
+/// Lets a node's clock run faster for a while, in parts of a thousand.
 pub(super) fn slew(node: &mut Bench, span: Duration, per_mille: u64) {
     node.pass(span);
     node.time += span * u32::try_from(per_mille).unwrap() / 1000;

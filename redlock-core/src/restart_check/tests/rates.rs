@@ -32,7 +32,7 @@ impl Watched {
         }
     }
 
-    /// Passes a time in which the clocks run faster by so many parts of a thousand. Which node votes, after
+    /// Passes a time in which the clocks run faster, in parts of a thousand. Which node votes, after
     /// each look, and after what time.
     fn pass(&mut self, span: Duration, per_mille: [u64; 3]) -> Vec<(Duration, usize, bool)> {
         let mut seen = Vec::new();

@@ -10,6 +10,7 @@
 //! its first part. Two leases may then be valid at once and no quorum can help it; what is left to
 //! check is whether an extension notices: [`Promise::Unbroken`].
 
+mod ends;
 mod extension;
 mod handing;
 mod property;

@@ -42,7 +42,7 @@ pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mu
     }
 }
 
-/// Whether the holder that was named, if one was, is the one that the server knows of.
+/// Whether the server knows the named holder. True if no holder was named.
 fn is_named(by: Option<&[u8]>, named: Option<&str>) -> bool {
     named.is_none_or(|named| by.is_some_and(|by| by.starts_with(named.as_bytes())))
 }

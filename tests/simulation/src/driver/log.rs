@@ -19,7 +19,7 @@ pub(super) enum Kind {
 pub(super) enum Did {
     /// With what the counters stand at.
     Granted(Option<u64>),
-    /// By whom, where the answer says that.
+    /// The holder, if the answer names it.
     Held(Option<Vec<u8>>),
     Absent,
     /// `PTTL`'s answer.

@@ -196,7 +196,7 @@ async fn one_node(town: &Shared, io: &IoThread, random: &mut Random, found: &mut
     drop(desk);
     sleep(Duration::from_secs(12)).await;
     let mut town = town.lock().expect("no panic");
-    // What was asked last is answered to nobody.
+    // The last question has no one left to be answered to.
     let answered = &asked[..asked.len().saturating_sub(2)];
     // The oldest may have been sent once more behind others; and servers of a Cluster send each other
     // callers.

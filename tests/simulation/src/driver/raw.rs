@@ -264,7 +264,7 @@ impl Waiting {
 }
 
 /// The last words before the end: what was submitted is still sent. Nobody waits for the answers, and
-/// nobody keeps the node.
+/// no caller keeps the node.
 pub(super) async fn say_goodbye(desk: &Arc<Desk>, random: &mut Random) {
     let left = Hand::draw(random);
     for kind in [Kind::Acquire, Kind::Release] {

@@ -48,7 +48,7 @@ pub(super) struct Host {
     pub(super) hangs_until: u64,
     /// It answers so to operations, until then.
     pub(super) trouble: Option<(&'static str, u64)>,
-    /// Who is to be told of which key.
+    /// The connections to be told of a key.
     pub(super) readers: BTreeMap<Vec<u8>, BTreeSet<u64>>,
 }
 
@@ -184,7 +184,7 @@ impl Town {
         }
     }
 
-    /// Tells whoever has read `keys` on `host` that they have changed.
+    /// Tells each connection that has read `keys` on `host` that they have changed.
     pub(super) fn invalidate(&mut self, host: &str, keys: &[Vec<u8>]) {
         let mut told = Vec::new();
         let host = self.hosts.get_mut(host).expect("a host");

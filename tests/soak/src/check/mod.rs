@@ -44,7 +44,7 @@ pub(crate) enum Violation {
     Unfit(LeaseId, u64),
     /// The store took a write although it had taken one with a higher token.
     Store(Write),
-    /// It was given up as another's, or as gone, where nobody can have taken it.
+    /// The lease was given up as another's or as gone, and no other holder can have taken it.
     FalseLoss(LeaseId, How),
     /// A key that nobody holds any more, as the node describes it.
     Leak(String),
@@ -110,8 +110,8 @@ pub(crate) fn violations(history: &History, writes: &[Write]) -> Vec<Violation> 
     violations_among(history, writes, |_| true)
 }
 
-/// Where no server forgets anything, and nobody deletes a key: a lease that is still valid is on a
-/// majority of the nodes then, and nobody can have it.
+/// If no server forgets anything and no key is deleted, a lease that is still valid is on a
+/// majority of the nodes, and no other holder can have it.
 pub(crate) fn false_losses(history: &History) -> Vec<Violation> {
     let leases = history.leases.values();
     let lost = leases.filter_map(|held| match held.how {

@@ -39,8 +39,8 @@ use super::restart_check::ServerCheck;
 /// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
 /// node an operation or two behind.
 const QUIET: usize = 2;
-/// After so many quiet looks it is one caller at a time, and no pause between two bursts, which
-/// batches serve better than a system call each.
+/// Number of quiet looks after which callers are taken to come one at a time. A pause between two bursts is
+/// shorter; batches serve bursts better than a system call each.
 const CALM: u32 = 8;
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered.

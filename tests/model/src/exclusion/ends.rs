@@ -1,0 +1,143 @@
+//! The end of an attempt, and how its keys go: by a release, an expiry or a restart.
+
+use super::state::{Age, Awaited, Passed, Possession};
+use super::{
+    Acquire, Action, Column, Decision, Exclusion, Extend, Extension, Handing, Keys, Network, Owner,
+    Phase, Promise, Release, RestartCheck, Standing, State,
+};
+
+impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
+    /// The deadline, a failure, or the end of the body.
+    pub(super) fn end(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let failed = state.attempts[a].phase == Phase::Trying;
+        let answers = state.columns.iter().map(|column| column.cells[a].acquire);
+        if self.owner.is_cloned() && answers.clone().any(|one| one == Acquire::Underway) {
+            return;
+        }
+        let is_heeded = self.owner == Owner::Cloned;
+        let is_doubled = is_heeded && answers.clone().any(|one| one == Acquire::Doubled);
+        let mut next = self.ended(state, a);
+        if self.release_matters() {
+            for column in &mut next.columns {
+                let cell = &mut column.cells[a];
+                cell.release |= match self.release {
+                    _ if is_doubled => cell.acquire == Acquire::Granted,
+                    Release::NotAfterFailure => !failed,
+                    Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
+                    Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
+                };
+            }
+        }
+        self.release_predecessor(&mut next, a);
+        to(Action::End(a), next);
+    }
+
+    /// What `a` and its keys are once it is over.
+    pub(super) fn ended(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> State<NODES, ATTEMPTS> {
+        let mut next = *state;
+        let attempt = &mut next.attempts[a];
+        attempt.phase = Phase::Over;
+        attempt.extending = false;
+        attempt.is_late = false;
+        attempt.on_late_key = false;
+        attempt.passed = Passed::No;
+        attempt.between = 0;
+        attempt.possession = Possession::Whole;
+        for column in &mut next.columns {
+            if column.is_of(a) {
+                column.age = Age::Old;
+            }
+            let cell = &mut column.cells[a];
+            cell.awaited = Awaited::No;
+            cell.standing = Standing::Out;
+            // To prolong a key of an attempt that is over changes nothing.
+            if self.extension == Extension::Compare && self.network == Network::AnyOrder {
+                cell.extend = Extend::Unsent;
+            }
+        }
+        next
+    }
+
+    /// A release in time does what an expiry does, which may come as soon as the lease is over.
+    pub(super) fn release_matters(&self) -> bool {
+        self.promise == Promise::NothingLeft
+            || self.owner.is_shared()
+            || self.handing == Handing::DeletedBehind
+            || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
+    }
+
+    pub(super) fn release(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        a: usize,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        let same_token = self.holds_token_of(column, a);
+        let mut next = *state;
+        next.columns[n].cells[a].release = false;
+        let is_plain = self.release == Release::PlainDelete || self.is_deleted_behind(state, a);
+        if same_token || is_plain {
+            next.columns[n].clear();
+        }
+        to(Action::Release(a, n), next);
+    }
+
+    /// Whether the key at a node has the token of `a`.
+    pub(super) fn holds_token_of(&self, column: &Column<ATTEMPTS>, a: usize) -> bool {
+        let is_shared = self.owner.is_shared() && a < 2 && (column.is_of(0) || column.is_of(1));
+        is_shared || column.is_of(a)
+    }
+
+    pub(super) fn losses(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        n: usize,
+        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+    ) {
+        let column = &state.columns[n];
+        if column.key == 0 {
+            return;
+        }
+        let owner = usize::from(column.key) - 1;
+        let is_lost = match self.keys {
+            Keys::Timed => false,
+            Keys::Lost => true,
+            Keys::LostLater => state.attempts[owner].is_late,
+        };
+        let may_vanish = is_lost
+            || match state.attempts[owner].phase {
+                Phase::Over => true,
+                Phase::Trying => self.decision == Decision::AnyTime,
+                Phase::Valid => column.age == Age::Old,
+                Phase::Idle => false,
+            };
+        if may_vanish && self.promise != Promise::NothingLeft {
+            let mut next = *state;
+            next.columns[n].clear();
+            if self.owner.is_cloned() {
+                // A release is not under way for as long as its key lives.
+                next.columns[n].cells[owner].release = false;
+            }
+            to(Action::Vanish(owner, n), next);
+        }
+        if state.restarts < self.restarts {
+            let mut next = *state;
+            next.restarts += 1;
+            next.columns[n].clear();
+            for (cell, attempt) in next.columns[n].cells.iter_mut().zip(&state.attempts) {
+                let has_begun = matches!(attempt.phase, Phase::Trying | Phase::Valid);
+                if self.restart_check != RestartCheck::Off && has_begun {
+                    cell.awaited = Awaited::Yes;
+                }
+            }
+            to(Action::Restart(n), next);
+        }
+    }
+}
