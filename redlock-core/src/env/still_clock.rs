@@ -1,8 +1,10 @@
 //! A clock that a test owns.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{Clock, Moment, Sleep};
 
@@ -28,7 +30,7 @@ impl StillClock {
     /// Moves on, and wakes whoever sleeps.
     pub(crate) fn advance(&self, by: Duration) {
         let sleeping = {
-            let mut state = self.state.lock().unwrap();
+            let mut state = self.state.lock();
             state.now += by;
             std::mem::take(&mut state.sleeping)
         };
@@ -38,17 +40,17 @@ impl StillClock {
 
 impl Clock for StillClock {
     fn now(&self) -> Moment {
-        Moment::from_origin(self.state.lock().unwrap().now)
+        Moment::from_origin(self.state.lock().now)
     }
 
     fn wall(&self) -> Duration {
-        self.state.lock().unwrap().now
+        self.state.lock().now
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
         let state = Arc::clone(&self.state);
         Sleep::new(std::future::poll_fn(move |context| {
-            let mut state = state.lock().unwrap();
+            let mut state = state.lock();
             if Moment::from_origin(state.now) >= at {
                 return Poll::Ready(());
             }

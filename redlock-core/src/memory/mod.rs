@@ -7,10 +7,12 @@ mod trouble;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::caught::caught;
 use crate::env::timers::wake;
@@ -124,8 +126,7 @@ impl MemoryNode {
     /// what it holds.
     pub fn begin_epoch(&self) {
         self.shared.epoch.fetch_add(1, Ordering::Release);
-        let listeners = self.shared.listeners.lock();
-        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        let listeners = self.shared.listeners.lock().clone();
         for tell in listeners {
             caught("a listener to epochs", &*tell);
         }
@@ -251,10 +252,7 @@ impl MemoryNode {
 
     fn lock(&self) -> MutexGuard<'_, MemoryState> {
         // No code that can panic runs under this lock.
-        self.shared
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock()
     }
 }
 
@@ -318,12 +316,7 @@ impl Node for MemoryNode {
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {
-        let mut listeners = self
-            .shared
-            .listeners
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        listeners.push(listener);
+        self.shared.listeners.lock().push(listener);
     }
 }
 

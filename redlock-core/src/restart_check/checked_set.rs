@@ -1,10 +1,12 @@
 //! What the nodes of one client know of each other.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::timers::wake;
 use crate::env::{Moment, micros};
@@ -353,7 +355,7 @@ impl CheckedSet {
 
     fn lock(&self) -> MutexGuard<'_, SetState> {
         // No code that can panic runs under this lock: seats are never given up.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

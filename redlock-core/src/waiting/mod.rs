@@ -21,9 +21,11 @@ pub(crate) mod wakeup;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) use line::LastKnown;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
@@ -330,7 +332,7 @@ impl Lines {
 
     fn lock(&self) -> MutexGuard<'_, LinesState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -6,10 +6,11 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tracing::Instrument as _;
 
 use redlock_core::{BodyOutcome, NodeSet, OnLost, Released, Resource};
@@ -54,12 +55,7 @@ struct CoreLease {
 impl CoreLease {
     /// What is left to release, if anything.
     fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        // No code that can panic runs under this lock.
-        let core = self
-            .core
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()?;
+        let core = self.core.lock().take()?;
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);

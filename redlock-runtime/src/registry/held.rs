@@ -1,9 +1,10 @@
 //! Everything that is held right now, and the gate that closes at shutdown.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
@@ -236,7 +237,7 @@ impl HeldTable {
 
     fn lock(&self) -> MutexGuard<'_, HeldState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

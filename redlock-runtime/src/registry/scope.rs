@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::future::Future;
+use std::sync::Arc;
 #[cfg(feature = "testing")]
 use std::sync::OnceLock;
-use std::sync::{Arc, PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use super::Registry;
 
@@ -83,15 +85,12 @@ pub(crate) fn current() -> Option<Registry> {
     if let Some(registry) = RESOLVER.get().and_then(|resolver| resolver()) {
         return Some(registry);
     }
-    GLOBAL
-        .read()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone()
+    GLOBAL.read().clone()
 }
 
 /// Makes `registry` the global one. Gives it back where there is one that has not shut down.
 pub(crate) fn set_global(registry: Registry) -> Result<(), Registry> {
-    let mut global = GLOBAL.write().unwrap_or_else(PoisonError::into_inner);
+    let mut global = GLOBAL.write();
     if global
         .as_ref()
         .is_some_and(|current| !current.shared.held.is_closed())

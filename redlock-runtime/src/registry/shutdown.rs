@@ -2,11 +2,11 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
 use std::task::Poll;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
 use redlock_core::{Brief, Moment};
 use tokio::sync::Notify;
 
@@ -65,11 +65,8 @@ impl Shutdown {
         // Only the one task that `begin_shutdown` starts gets here.
         let _ = self.report.set(report);
         self.done.notify_waiters();
-        let blocked = self
-            .blocked
-            .lock()
-            .map(|mut blocked| std::mem::take(&mut *blocked));
-        for waiting in blocked.unwrap_or_default() {
+        let blocked = std::mem::take(&mut *self.blocked.lock());
+        for waiting in blocked {
             // It may have given up.
             let _ = waiting.send(());
         }
@@ -160,9 +157,7 @@ impl Registry {
     pub(crate) fn block_on_shutdown(&self) {
         let shutdown = &self.shared.shutdown;
         let (done, waiting) = std::sync::mpsc::channel();
-        if let Ok(mut blocked) = shutdown.blocked.lock() {
-            blocked.push(done);
-        }
+        shutdown.blocked.lock().push(done);
         if shutdown.report.get().is_none() {
             // The margin covers the library's own thread being late.
             let _ = waiting.recv_timeout(shutdown.deadline.saturating_add(Duration::from_secs(1)));

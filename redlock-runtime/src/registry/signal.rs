@@ -4,10 +4,11 @@
 //! included, and also while every thread of the application is busy.
 
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::{Registry, scope};
@@ -157,7 +158,7 @@ impl Listener {
 
     fn lock(&self) -> MutexGuard<'_, ListenerState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The kit's outside world: tokio's clock, which a test may pause, a seed, and the test's runtime.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use redlock_core::{Clock, Entropy, Moment, Sleep, Spawn, Task};
@@ -74,13 +74,12 @@ impl Seeded {
     }
 
     pub(super) fn reseed(&self, seed: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = StdRng::seed_from_u64(seed);
+        *self.0.lock() = StdRng::seed_from_u64(seed);
     }
 }
 
 impl Entropy for Seeded {
     fn fill(&self, bytes: &mut [u8]) {
-        let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rng.fill_bytes(bytes);
+        self.0.lock().fill_bytes(bytes);
     }
 }

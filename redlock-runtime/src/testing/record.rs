@@ -1,8 +1,8 @@
 //! The journal of what calls did.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
 use tokio::sync::Notify;
 
@@ -65,7 +65,7 @@ impl Journal {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
         // No code that can panic runs under this lock.
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock()
     }
 }
 

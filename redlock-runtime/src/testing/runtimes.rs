@@ -3,8 +3,9 @@
 //! told.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::runtime::{Handle, Id};
 
 use crate::registry::{Registry, scope};
@@ -14,14 +15,14 @@ static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
 
 /// The registry of the runtime that the calling code runs on.
 fn current() -> Option<Registry> {
-    let attached = ATTACHED.read().unwrap_or_else(PoisonError::into_inner);
+    let attached = ATTACHED.read();
     let runtime = Handle::try_current().ok()?.id();
     attached.as_ref()?.get(&runtime)?.last().cloned()
 }
 
 pub(super) fn attach(runtime: Id, registry: &Registry) {
     scope::set_resolver(current);
-    let mut attached = ATTACHED.write().unwrap_or_else(PoisonError::into_inner);
+    let mut attached = ATTACHED.write();
     let registries = attached.get_or_insert_default().entry(runtime).or_default();
     if !registries.iter().any(|other| is_same(other, registry)) {
         registries.push(registry.clone());
@@ -31,7 +32,7 @@ pub(super) fn attach(runtime: Id, registry: &Registry) {
 pub(super) fn detach(registry: &Registry) {
     let mut left = Vec::new();
     {
-        let mut attached = ATTACHED.write().unwrap_or_else(PoisonError::into_inner);
+        let mut attached = ATTACHED.write();
         if let Some(attached) = attached.as_mut() {
             attached.retain(|_, registries| {
                 left.extend(registries.extract_if(.., |other| is_same(other, registry)));

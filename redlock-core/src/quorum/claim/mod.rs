@@ -3,9 +3,11 @@
 mod acquisition;
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
@@ -351,7 +353,7 @@ impl Claim {
 
     fn lock(&self) -> MutexGuard<'_, ClaimState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

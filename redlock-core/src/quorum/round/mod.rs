@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::timeout::before;
 use crate::env::timers::wake;
@@ -311,7 +313,7 @@ impl Round {
 
     fn lock(&self) -> MutexGuard<'_, RoundState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

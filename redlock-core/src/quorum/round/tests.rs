@@ -14,8 +14,7 @@ impl Wake for Looks {
 
 impl Drop for Looks {
     fn drop(&mut self) {
-        self.1
-            .store(self.0.state.try_lock().is_ok(), Ordering::Relaxed);
+        self.1.store(!self.0.state.is_locked(), Ordering::Relaxed);
     }
 }
 

@@ -13,9 +13,10 @@ mod redirect;
 mod refresh;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -205,19 +206,16 @@ impl ClusterShared {
     }
 
     fn map(&self) -> Arc<SlotMap> {
-        let map = self.map.read();
-        // Nothing panics under this lock.
-        Arc::clone(&map.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.map.read())
     }
 
     fn replace_map(&self, map: SlotMap) -> Arc<SlotMap> {
-        let mut current = self.map.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut current, Arc::new(map))
+        std::mem::replace(&mut self.map.write(), Arc::new(map))
     }
 
     fn lock(&self) -> MutexGuard<'_, ClusterState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn health(&self) -> NodeHealth {

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncWrite as _, WriteHalf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -60,7 +61,7 @@ impl TlsWriter {
 
     fn lock(&self) -> MutexGuard<'_, WriteHalf<TlsStream<TcpStream>>> {
         // After a panic the driver gives the connection up.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -4,9 +4,9 @@
 //! lock.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::refusals::Refusals;
@@ -246,7 +246,7 @@ impl NodeMetrics {
 
     fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,9 +3,9 @@
 //! No vote depends on it: each acquisition is sent all the same. It shows whether the node votes.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::node::NodeError;
@@ -63,6 +63,6 @@ impl Refusals {
 
     fn lock(&self) -> MutexGuard<'_, Option<(NodeError, Instant)>> {
         // No code that can panic runs under this lock.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock()
     }
 }

@@ -1,8 +1,9 @@
 //! The certificates that TLS connections trust and show, as the files are at the moment.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
@@ -130,5 +131,5 @@ fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // The value behind it is replaced as a whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -14,11 +14,12 @@ mod keys;
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::env::caught::{log, unless_it_panics};
@@ -237,7 +238,7 @@ impl KeyTracking {
 
     fn lock(&self) -> MutexGuard<'_, TrackingState> {
         // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

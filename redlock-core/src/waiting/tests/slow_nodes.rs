@@ -1,6 +1,6 @@
 //! Lines over nodes that answer late, or not all alike.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::*;
 use crate::node::operation::{Operation, Want};
@@ -38,7 +38,7 @@ impl Slow {
     }
 
     fn serve(&self) {
-        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        let asked = std::mem::take(&mut *self.asked.lock());
         for (operation, reply) in asked {
             self.node.submit(operation, reply);
         }
@@ -63,7 +63,7 @@ impl Node for Slow {
             // As a node does that votes no: releases go out.
             drop(reply);
         } else if self.hesitates.load(Relaxed) {
-            self.asked.lock().unwrap().push((operation, reply));
+            self.asked.lock().push((operation, reply));
         } else {
             self.node.submit(operation, reply);
         }
@@ -247,7 +247,7 @@ fn no_waker_is_dropped_while_the_lines_are_locked() {
     }
     impl Drop for Last {
         fn drop(&mut self) {
-            let is_locked = self.client.shared.lines.state.try_lock().is_err();
+            let is_locked = self.client.shared.lines.state.is_locked();
             self.was_locked
                 .fetch_or(is_locked, std::sync::atomic::Ordering::Relaxed);
         }
@@ -313,7 +313,7 @@ fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
     drop(first);
     serve(&slow);
     assert!(is_waiting(&mut second));
-    let asked = std::mem::take(&mut *slow[0].asked.lock().unwrap());
+    let asked = std::mem::take(&mut *slow[0].asked.lock());
     let wants: Vec<_> = asked
         .iter()
         .map(|(operation, _)| operation.want())

@@ -1,6 +1,6 @@
 //! Whose turn it is among processes: who had the lock longest ago comes first.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::*;
 use crate::node::operation::{Operation, Want};
@@ -36,11 +36,11 @@ impl Shared {
     }
 
     fn comes(&self, who: &'static str) {
-        *self.comes.lock().unwrap() = Some(who);
+        *self.comes.lock() = Some(who);
     }
 
     fn asked(&self) -> Vec<&'static str> {
-        std::mem::take(&mut *self.asked.lock().unwrap())
+        std::mem::take(&mut *self.asked.lock())
     }
 }
 
@@ -56,9 +56,9 @@ impl Node for Told {
             _ => "release",
         };
         if self.seat == 0 {
-            self.shared.asked.lock().unwrap().push(want);
+            self.shared.asked.lock().push(want);
             if want == "PTTL"
-                && let Some(who) = self.shared.comes.lock().unwrap().take()
+                && let Some(who) = self.shared.comes.lock().take()
             {
                 self.shared.hold(who);
             }

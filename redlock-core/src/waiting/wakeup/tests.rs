@@ -17,13 +17,13 @@ struct Teller(Mutex<Vec<Watch>>);
 
 impl Teller {
     fn say(&self, key_report: KeyReport) {
-        for watch in &*self.0.lock().unwrap() {
+        for watch in &*self.0.lock() {
             watch.report(key_report);
         }
     }
 
     fn leave(&self) {
-        self.0.lock().unwrap().clear();
+        self.0.lock().clear();
     }
 }
 
@@ -41,7 +41,7 @@ impl Node for Teller {
     }
 
     fn watch(&self, watch: Watch) {
-        self.0.lock().unwrap().push(watch);
+        self.0.lock().push(watch);
     }
 }
 
@@ -142,7 +142,7 @@ fn it_is_the_majority_of_the_configured_nodes_and_other_seats_do_not_count() {
     let (_, clock) = still_clock();
     let (tellers, nodes) = tellers(5);
     let watch = QuorumWatch::begin(&clock, &nodes, &key(), 0b01110);
-    let asked = |teller: &Arc<Teller>| teller.0.lock().unwrap().len();
+    let asked = |teller: &Arc<Teller>| teller.0.lock().len();
     assert_eq!(
         tellers.iter().map(asked).collect::<Vec<_>>(),
         [0, 1, 1, 1, 0]
@@ -173,7 +173,7 @@ fn a_node_that_has_still_to_vote_is_watched_and_counts_once_it_has() {
     let refusal = refused(3);
     refusal.vote(2, failed());
     let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
-    assert!(tellers[2].0.lock().unwrap().is_empty(), "it is dead");
+    assert!(tellers[2].0.lock().is_empty(), "it is dead");
     let mut waiter = Waiter::of(&watch);
     tellers[0].say(KeyReport::Free);
     tellers[1].say(KeyReport::Free);
@@ -291,9 +291,9 @@ fn a_watch_that_is_dropped_wants_nothing_and_keeps_no_waker() {
         let waiter = Waiter::of(&watch);
         Arc::clone(&waiter.woken)
     };
-    assert!(tellers[0].0.lock().unwrap()[0].is_wanted());
+    assert!(tellers[0].0.lock()[0].is_wanted());
     drop(watch);
-    assert!(!tellers[0].0.lock().unwrap()[0].is_wanted());
+    assert!(!tellers[0].0.lock()[0].is_wanted());
     assert_eq!(Arc::strong_count(&woken), 1);
     tellers[0].say(KeyReport::Free);
 }

@@ -8,12 +8,13 @@ mod status;
 mod submission;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -151,9 +152,7 @@ impl Inbox {
     }
 
     pub(in crate::redis) fn on_new_epoch(&self, listener: EpochListener) {
-        let listeners = self.listeners.lock();
-        let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
-        listeners.push(listener);
+        self.listeners.lock().push(listener);
     }
 
     /// No more operations will come; the driver sends what is queued and ends.
@@ -249,8 +248,7 @@ impl Inbox {
     /// nothing is granted meanwhile.
     pub(super) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
-        let listeners = self.listeners.lock();
-        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        let listeners = self.listeners.lock().clone();
         for tell in listeners {
             caught("a listener to epochs", &*tell);
         }
@@ -356,7 +354,7 @@ impl Inbox {
 
     fn lock(&self) -> MutexGuard<'_, InboxState> {
         // Nothing under this lock panics. The longest is a lone caller's write to the socket.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -21,10 +21,7 @@ impl Writer for Socket {
         match &self.takes {
             Ok(takes) => {
                 let takes = bytes.len().min(*takes);
-                self.taken
-                    .lock()
-                    .unwrap()
-                    .extend_from_slice(&bytes[..takes]);
+                self.taken.lock().extend_from_slice(&bytes[..takes]);
                 Ok(takes)
             }
             Err(error) => Err(error.kind().into()),
@@ -87,11 +84,11 @@ fn what_a_lone_caller_wrote_is_heard_of_before_anything_else_is_taken() {
     let operation = release();
     submit(&inbox, &operation);
     let bytes = encoded(&operation, &ENCODING);
-    assert_eq!(*socket.taken.lock().unwrap(), bytes);
+    assert_eq!(*socket.taken.lock(), bytes);
 
     // One write between two looks: the next one is the driver's.
     submit(&inbox, &operation);
-    assert_eq!(socket.taken.lock().unwrap().len(), bytes.len());
+    assert_eq!(socket.taken.lock().len(), bytes.len());
     assert!(look(&inbox, true) == (Taken::Overtaken, 0));
     let (mut written, mut output) = (Vec::new(), BytesMut::new());
     inbox.take_written(&mut written, &mut output);
@@ -107,7 +104,7 @@ fn the_rest_of_a_short_write_goes_out_first() {
     let (mut written, mut output) = (Vec::new(), BytesMut::new());
     inbox.take_written(&mut written, &mut output);
     assert_eq!(written.len(), 1);
-    let sent = [&*socket.taken.lock().unwrap(), &output[..]].concat();
+    let sent = [&*socket.taken.lock(), &output[..]].concat();
     assert_eq!(sent, encoded(&operation, &ENCODING));
 }
 
@@ -129,7 +126,7 @@ fn a_driver_that_is_not_calm_writes_by_itself() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     look(&inbox, false);
     submit(&inbox, &release());
-    assert!(socket.taken.lock().unwrap().is_empty());
+    assert!(socket.taken.lock().is_empty());
     assert!(look(&inbox, false) == (Taken::Some, 1));
 }
 
@@ -137,7 +134,7 @@ fn a_driver_that_is_not_calm_writes_by_itself() {
 fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     let round = submit(&inbox, &release());
-    assert!(!socket.taken.lock().unwrap().is_empty());
+    assert!(!socket.taken.lock().is_empty());
     let error = NodeError::sent(NodeErrorKind::Disconnected, "broken");
     inbox.close(&error, Vec::new());
     assert_eq!(round.tally().failed, 1, "its caller is told");
@@ -148,7 +145,7 @@ fn a_release_that_was_written_into_a_breaking_connection_is_owed() {
 fn what_was_written_into_a_breaking_connection_may_have_been_served() {
     let (inbox, socket) = calm(Ok(usize::MAX));
     let written = submit(&inbox, &release());
-    assert!(!socket.taken.lock().unwrap().is_empty(), "it was written");
+    assert!(!socket.taken.lock().is_empty(), "it was written");
     let queued = submit(&inbox, &release());
     // As the driver says it that ends before it heard of either.
     let error = NodeError::unsent(NodeErrorKind::NotConnected, "the driver has ended");
@@ -212,7 +209,7 @@ fn a_lone_caller_writes_nothing_to_a_node_in_quarantine() {
     let error = NodeError::unsent(NodeErrorKind::Quarantined, "flushed");
     inbox.quarantine(Some(error), true);
     let release = submit(&inbox, &release());
-    assert!(socket.taken.lock().unwrap().is_empty());
+    assert!(socket.taken.lock().is_empty());
     assert_eq!(release.tally().failed, 0);
     assert!(look(&inbox, true) == (Taken::Some, 1), "releases go out");
 }

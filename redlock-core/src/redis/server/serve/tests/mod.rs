@@ -1,11 +1,11 @@
 //! A checked connection to a server that a test plays.
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, ReadBuf};
 
 use super::*;
@@ -26,7 +26,7 @@ struct Socket(Mutex<Vec<u8>>);
 
 impl Writer for Socket {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -37,7 +37,7 @@ impl Writer for Socket {
 
 impl Socket {
     fn take(&self) -> String {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        let bytes = std::mem::take(&mut *self.0.lock());
         String::from_utf8(bytes).unwrap()
     }
 }
@@ -199,7 +199,7 @@ impl Writer for Secured {
     }
 
     fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.taken.lock().unwrap().extend_from_slice(bytes);
+        self.taken.lock().extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -207,7 +207,7 @@ impl Writer for Secured {
         if self.is_full.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        let taken = std::mem::take(&mut *self.taken.lock().unwrap());
+        let taken = std::mem::take(&mut *self.taken.lock());
         Poll::Ready(self.socket.try_write(&taken).map(|_| ()))
     }
 }

@@ -44,7 +44,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
             "{reason}"
         );
         inbox.settled().await;
-        while socket.0.lock().unwrap().is_empty() {
+        while socket.0.lock().is_empty() {
             tokio::time::advance(Duration::from_millis(50)).await;
             look(&mut serve);
         }
