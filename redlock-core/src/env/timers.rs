@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::Moment;
@@ -57,7 +57,7 @@ impl Timekeeper {
         loop {
             let now = (self.now)();
             let (due, next) = {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 let later = state.sleepers.split_off(&(now, u64::MAX));
                 let due = std::mem::replace(&mut state.sleepers, later);
                 state.looks_at = state.sleepers.keys().next().map(|(at, _)| *at);
@@ -81,11 +81,6 @@ impl Timekeeper {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TimersState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 
@@ -123,7 +118,7 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
         // Dropped outside of the lock: it may be the last of its task.
         let mut replaced = None;
         let is_earlier = {
-            let mut state = keeper.lock();
+            let mut state = keeper.state.lock();
             let id = *this.id.get_or_insert_with(|| {
                 state.next_id += 1;
                 state.next_id
@@ -156,7 +151,8 @@ impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             // The waker is dropped outside of the lock: it may be the last of its task.
-            let _waker = self.keeper.as_ref().lock().sleepers.remove(&(self.at, id));
+            let keeper = self.keeper.as_ref();
+            let _waker = keeper.state.lock().sleepers.remove(&(self.at, id));
         }
     }
 }
@@ -205,8 +201,8 @@ mod tests {
         for _ in 0..3 {
             assert!(timer.as_mut().poll(&mut context).is_pending());
         }
-        assert_eq!(keeper.lock().sleepers.len(), 1);
+        assert_eq!(keeper.state.lock().sleepers.len(), 1);
         drop(timer);
-        assert!(keeper.lock().sleepers.is_empty());
+        assert!(keeper.state.lock().sleepers.is_empty());
     }
 }

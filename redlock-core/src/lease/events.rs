@@ -36,7 +36,7 @@ impl LeaseHandle {
         loop {
             let changed = self.shared.changed.notified();
             let expiring = {
-                let state = self.shared.lock();
+                let state = self.shared.state.lock();
                 if state.is_shutdown_announced || self.over_in(&state).is_some() {
                     return;
                 }
@@ -52,7 +52,7 @@ impl LeaseHandle {
     /// Tells whoever waits in [`expiring`](Self::expiring) that the process is about to end. The
     /// lease stays valid.
     pub fn announce_shutdown(&self) {
-        self.shared.lock().is_shutdown_announced = true;
+        self.shared.state.lock().is_shutdown_announced = true;
         self.shared.changed.notify_waiters();
     }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::context::Context;
@@ -183,7 +183,7 @@ impl LeaseHandle {
 
     /// For how much longer the lock is ours for certain; zero once the lease is over.
     pub fn validity(&self) -> Duration {
-        let state = self.shared.lock();
+        let state = self.shared.state.lock();
         match self.over_in(&state) {
             Some(_) => Duration::ZERO,
             None => state.deadline.saturating_since(self.shared.now()),
@@ -208,7 +208,7 @@ impl LeaseHandle {
 
     /// How often the lease was extended, renewals included.
     pub fn extensions(&self) -> u32 {
-        self.shared.lock().extensions
+        self.shared.state.lock().extensions
     }
 
     /// How many holders share the lock: one, and those that [joined](Self::join) it. Zero once all
@@ -257,7 +257,7 @@ impl LeaseHandle {
 
     /// Why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
-        let state = self.shared.lock();
+        let state = self.shared.state.lock();
         self.over_in(&state)
             .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
     }
@@ -290,7 +290,7 @@ impl LeaseHandle {
     /// ask the nodes.
     pub(crate) fn lose(&self, over: LeaseEnd) {
         let _turn = {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if self.over_in(&state).is_some() {
                 return;
             }
@@ -306,7 +306,7 @@ impl LeaseHandle {
     /// The reason, if the lease is over by now.
     pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if let Some(over) = self.over_in(&state) {
                 return Err(over);
             }
@@ -370,12 +370,7 @@ impl LeaseShared {
     }
 
     pub(crate) fn deadline(&self) -> Moment {
-        self.lock().deadline
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, LeaseState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
+        self.state.lock().deadline
     }
 }
 

@@ -58,7 +58,7 @@ impl Lease {
     /// # Cancellation
     /// As for [`release`](Self::release).
     pub async fn release_now(self) -> Released {
-        self.shared.lock().kept_until = self.shared.acquired_at;
+        self.shared.state.lock().kept_until = self.shared.acquired_at;
         self.release().await
     }
 
@@ -165,7 +165,7 @@ impl LeaseHandle {
     )]
     fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
         let turn = {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if state.generation != self.generation {
                 return None;
             }
@@ -183,14 +183,14 @@ impl LeaseShared {
     /// Has a release before the lock was held for `min_hold` from now on leave the keys until then.
     pub(crate) fn keep_for(&self, min_hold: Duration) {
         let until = self.now().saturating_add(min_hold);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.kept_until = state.kept_until.max(until);
     }
 
     /// What the lease leaves on the nodes.
     fn left_claim(&self) -> LeftClaim {
         let lease = {
-            let state = self.lock();
+            let state = self.state.lock();
             EndedLease {
                 deadline: state.deadline,
                 expiring: state.expiring,
@@ -204,7 +204,7 @@ impl LeaseShared {
 
     /// How long the keys are to stay behind a release now, in whole milliseconds.
     fn kept_for(&self) -> Duration {
-        let kept_until = self.lock().kept_until;
+        let kept_until = self.state.lock().kept_until;
         let left = kept_until.saturating_since(self.now());
         Duration::from_millis(u64::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
     }

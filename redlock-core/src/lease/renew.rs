@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::env::Moment;
@@ -70,7 +70,7 @@ pub(crate) struct Renewed {
 
 impl Drop for Renewed {
     fn drop(&mut self) {
-        let mut state = self.leases.renewals.lock();
+        let mut state = self.leases.renewals.state.lock();
         let entry = state.entries.remove(&self.id);
         if let Some(entry) = &entry {
             state.due.remove(&(entry.due, self.id));
@@ -125,13 +125,13 @@ struct InFlight {
 impl Renewals {
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().entries.is_empty()
+        self.state.lock().entries.is_empty()
     }
 
     fn add(leases: &Arc<Leases>, entry: RenewedLease) -> Renewed {
         let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {
-            let mut state = renewals.lock();
+            let mut state = renewals.state.lock();
             state.next_id += 1;
             let (id, due) = (state.next_id, entry.due);
             state.due.insert((due, id));
@@ -157,7 +157,7 @@ impl Renewals {
 
     /// Takes up to `room` leases that are due, and those that may go along with them.
     fn take_due(&self, now: Moment, room: usize) -> Vec<(u64, LeaseHandle, Duration, Moment)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.due.first().is_none_or(|(due, _)| *due > now) {
             return Vec::new();
         }
@@ -179,7 +179,7 @@ impl Renewals {
 
     /// Puts a lease back, unless its holder has left meanwhile.
     fn put_back(&self, id: u64, due: Moment) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(entry) = state.entries.get_mut(&id) {
             entry.due = due;
             state.due.insert((due, id));
@@ -188,7 +188,7 @@ impl Renewals {
 
     /// Has those leases looked at `again` whose extensions were given up.
     fn resume(&self, again: Moment) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let RenewalsState { entries, due, .. } = &mut *state;
         for (id, entry) in entries {
             if !due.contains(&(entry.due, *id)) {
@@ -200,12 +200,12 @@ impl Renewals {
 
     /// Forgets a lease that is renewed no more.
     fn forget(&self, id: u64) {
-        let _entry = self.lock().entries.remove(&id);
+        let _entry = self.state.lock().entries.remove(&id);
     }
 
     /// When the next lease is due. `Err` where there is none any more, and the task ends.
     fn next_due(&self, is_idle: bool, has_room: bool) -> Result<Option<Moment>, ()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let next = state.due.first().map(|(due, _)| *due);
         if next.is_none() && is_idle {
             state.is_running = false;
@@ -215,11 +215,6 @@ impl Renewals {
         let next = next.filter(|_| has_room);
         state.looks_at = next;
         Ok(next)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RenewalsState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 

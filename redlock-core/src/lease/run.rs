@@ -91,7 +91,7 @@ impl LeaseHandle {
 
     /// When the lease ends by itself, and why it is over already.
     fn watched(&self) -> (Moment, Option<LeaseEnd>) {
-        let state = self.shared.lock();
+        let state = self.shared.state.lock();
         (state.deadline, self.over_in(&state))
     }
 

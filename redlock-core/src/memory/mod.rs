@@ -188,7 +188,7 @@ impl MemoryNode {
             Arc::clone(&self.shared.name),
             Arc::clone(&self.shared.clock),
         );
-        copy.lock().store = self.current().store.clone();
+        copy.shared.state.lock().store = self.current().store.clone();
         copy
     }
 
@@ -204,7 +204,7 @@ impl MemoryNode {
     fn trouble(&self, trouble: Trouble) {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let (answers, woken) = {
-            let mut state = self.lock();
+            let mut state = self.shared.state.lock();
             state.store.expire(now);
             let is_hanging = matches!(trouble, Trouble::Hangs);
             let is_well = matches!(trouble, Trouble::None);
@@ -235,7 +235,7 @@ impl MemoryNode {
     fn change<T>(&self, change: impl FnOnce(&mut Store, Moment) -> T) -> T {
         let now = self.shared.clock.now();
         let (changed, woken) = {
-            let mut state = self.lock();
+            let mut state = self.shared.state.lock();
             state.store.expire(now);
             (change(&mut state.store, now), state.tell(now))
         };
@@ -245,14 +245,9 @@ impl MemoryNode {
 
     fn current(&self) -> MutexGuard<'_, MemoryState> {
         let now = self.shared.clock.now();
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         state.store.expire(now);
         state
-    }
-
-    fn lock(&self) -> MutexGuard<'_, MemoryState> {
-        // No code that can panic runs under this lock.
-        self.shared.state.lock()
     }
 }
 
@@ -264,7 +259,7 @@ impl Node for MemoryNode {
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let (answer, woken) = {
-            let mut state = self.lock();
+            let mut state = self.shared.state.lock();
             if matches!(state.store.trouble, Trouble::Hangs) {
                 state.unanswered.push_back((operation, reply));
                 return;
@@ -280,7 +275,7 @@ impl Node for MemoryNode {
     fn submit_on(&self, _lane: usize, barrier: Arc<Operation>, reply: Reply) {
         let now = self.shared.clock.now();
         let answer = {
-            let mut state = self.lock();
+            let mut state = self.shared.state.lock();
             match state.store.trouble.reason() {
                 Some(_) if matches!(state.store.trouble, Trouble::Hangs) => {
                     state.unanswered.push_back((barrier, reply));
@@ -294,7 +289,7 @@ impl Node for MemoryNode {
     }
 
     fn status(&self) -> NodeStatus {
-        match self.lock().store.trouble.reason() {
+        match self.shared.state.lock().store.trouble.reason() {
             Some(reason) => NodeStatus::Abstaining(reason),
             None => NodeStatus::Voting,
         }
@@ -303,7 +298,7 @@ impl Node for MemoryNode {
     fn watch(&self, watch: Watch) {
         let now = self.shared.clock.now();
         let woken = {
-            let mut state = self.lock();
+            let mut state = self.shared.state.lock();
             state.store.expire(now);
             state.watches.push(watch);
             state.tell(now)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::env::timers::wake;
 use crate::env::{Moment, micros};
@@ -33,6 +33,7 @@ pub struct CheckedSet {
     marker_key: Vec<u8>,
     /// How many steps of clocks were seen: each wants all nodes to be looked at.
     doubts: AtomicU64,
+    /// No seat is ever given up, so that indexing `seats` does not panic under the lock.
     state: Mutex<SetState>,
 }
 
@@ -142,13 +143,13 @@ impl CheckedSet {
 
     /// Records what processes say of themselves at `seat`.
     pub(super) fn record_settings(&self, seat: usize, settings: StrictestSettings) {
-        self.lock().seats[seat].settings = settings;
+        self.state.lock().seats[seat].settings = settings;
     }
 
     /// Whether a set without markers has to wait, for this client or another one.
     pub(super) fn is_strict(&self) -> bool {
         let is_strict = |seat: &Seat| seat.settings.is_strict();
-        self.restart_check == RestartCheck::Strict || self.lock().seats.iter().any(is_strict)
+        self.restart_check == RestartCheck::Strict || self.state.lock().seats.iter().any(is_strict)
     }
 
     /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
@@ -157,7 +158,7 @@ impl CheckedSet {
     /// hint at the other end.
     pub fn quarantine(&self) -> Duration {
         let others = {
-            let state = self.lock();
+            let state = self.state.lock();
             let said = state.seats.iter().map(|seat| seat.settings.max_ttl());
             said.max().unwrap_or_default()
         };
@@ -168,7 +169,7 @@ impl CheckedSet {
 
     /// A seat for the node `name`.
     pub(super) fn join(&self, name: Arc<str>) -> usize {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.seats.push(Seat {
             name,
             finding: Finding::Unknown,
@@ -187,7 +188,7 @@ impl CheckedSet {
     /// The connected node that is the same process, if there is one; otherwise records which one
     /// this node is.
     pub(super) fn twin(&self, seat: usize, run_id: Option<&str>) -> Option<Arc<str>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_twin = |(index, other): &(usize, &Seat)| {
             *index != seat && run_id.is_some() && other.run_id.as_deref() == run_id
         };
@@ -209,7 +210,7 @@ impl CheckedSet {
     pub(super) fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::Relaxed);
         let wakers: Vec<Waker> = {
-            let seats = &self.lock().seats;
+            let seats = &self.state.lock().seats;
             seats.iter().filter_map(|seat| seat.waker.clone()).collect()
         };
         wakers.into_iter().for_each(wake);
@@ -217,7 +218,7 @@ impl CheckedSet {
 
     /// Wakes the task that asks `seat` whenever [`doubts`](Self::doubts) goes up.
     pub(super) fn wake(&self, seat: usize, waker: Waker) {
-        let before = self.lock().seats[seat].waker.replace(waker);
+        let before = self.state.lock().seats[seat].waker.replace(waker);
         drop(before);
     }
 
@@ -228,7 +229,7 @@ impl CheckedSet {
         }
         let longest = self.quarantine();
         {
-            let seat = &mut self.lock().seats[seat];
+            let seat = &mut self.state.lock().seats[seat];
             seat.gain = Some(look.gain);
             if look.stepped.is_some() {
                 seat.track = Track::default();
@@ -245,14 +246,14 @@ impl CheckedSet {
 
     /// The clock of `seat` is another one now.
     pub(super) fn forget_clock(&self, seat: usize) {
-        self.lock().seats[seat].track = Track::default();
+        self.state.lock().seats[seat].track = Track::default();
     }
 
     /// Compares what the clock of `seat` gained by `now` with how the clocks of the other connected nodes
     /// moved.
     pub(super) fn compare(&self, seat: usize, now: Moment) -> Comparison {
         let longest = self.quarantine();
-        let state = self.lock();
+        let state = self.state.lock();
         let others = state.seats.iter().enumerate();
         let others = others.filter(|(index, it)| *index != seat && it.gain.is_some());
         let others: Vec<&Seat> = others.map(|(_, other)| other).collect();
@@ -285,7 +286,7 @@ impl CheckedSet {
     /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
     /// the median, where these are a majority and that is further than a hint may be off.
     pub(super) fn outlier(&self, seat: usize) -> Option<i128> {
-        let state = self.lock();
+        let state = self.state.lock();
         let ours = state.seats[seat].offset_us?;
         let known = state.seats.iter().filter_map(|it| it.offset_us);
         let mut offsets: Vec<i128> = known.collect();
@@ -296,7 +297,7 @@ impl CheckedSet {
 
     /// Whose clock the last step that was seen at `seat` was of.
     pub(super) fn whose_step(&self, seat: usize) -> SteppedClock {
-        let state = self.lock();
+        let state = self.state.lock();
         let is_connected =
             |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
         let others = state.seats.iter().enumerate();
@@ -306,13 +307,13 @@ impl CheckedSet {
     }
 
     pub(super) fn is_marked(&self, seat: usize) {
-        let seat = &mut self.lock().seats[seat];
+        let seat = &mut self.state.lock().seats[seat];
         seat.finding = Finding::Marked;
         seat.was_marked = true;
     }
 
     pub(super) fn is_unreachable(&self, seat: usize) {
-        let seat = &mut self.lock().seats[seat];
+        let seat = &mut self.state.lock().seats[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
         seat.offset_us = None;
@@ -321,7 +322,7 @@ impl CheckedSet {
 
     /// Records that `seat` is blank at `now`, and says what its set makes of that.
     pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.seats[seat].finding = Finding::Blank(now);
         if state.seats.iter().any(|seat| seat.was_marked) {
             return SetView::InUse;
@@ -342,7 +343,7 @@ impl CheckedSet {
     /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether
     /// it may be opened: all that are reached are marked, and they are a majority.
     pub(super) fn is_opening(&self, seat: usize, now: Moment) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.seats[seat].finding = Finding::Opening(now);
         let is = |wanted: fn(&Finding) -> bool| {
             let seats = state.seats.iter();
@@ -351,11 +352,6 @@ impl CheckedSet {
         let marked = is(|it| matches!(it, Finding::Opening(_) | Finding::Marked));
         let blank = is(|it| matches!(it, Finding::Blank(_)));
         state.is_known(self.size) && blank == 0 && marked >= majority(self.size)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SetState> {
-        // No code that can panic runs under this lock: seats are never given up.
-        self.state.lock()
     }
 }
 

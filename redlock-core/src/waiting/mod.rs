@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 pub(crate) use line::LastKnown;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
@@ -171,12 +171,13 @@ impl Lines {
 
     /// How many callers stand in all lines.
     pub(crate) fn waiting(&self) -> usize {
-        self.lock().waiting
+        self.state.lock().waiting
     }
 
     /// How many callers wait in the line of `line_key`.
     pub(crate) fn waiting_at(&self, line_key: &LineKey) -> usize {
-        self.lock().lines.get(line_key).map_or(0, Line::waiting)
+        let state = self.state.lock();
+        state.lines.get(line_key).map_or(0, Line::waiting)
     }
 
     /// Joins the line of `line_key`. `due` is by when a caller whose turn it is has to have done
@@ -184,7 +185,7 @@ impl Lines {
     fn enter(&self, line_key: &LineKey, now: Moment, due: Moment) -> Admission {
         // Dropped outside of the lock: it may hold the last of a node, or of a task.
         let _forgotten;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         _forgotten = state.forget_idle(now);
         state.last_ticket += 1;
         let ticket = state.last_ticket;
@@ -225,7 +226,7 @@ impl Lines {
         // No waker is cloned or dropped under the lock: that is foreign code.
         let mut own = Some(waker.clone());
         let (look, [head, next_waker]) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(line_key) else {
                 // It had the turn once and did not take it; who took it from there has left.
@@ -255,7 +256,7 @@ impl Lines {
     /// for it to be passed on.
     fn leave(&self, line_key: &LineKey, ticket: u64) -> Option<TurnHandoff> {
         let _waker = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
             let line = lines.get_mut(line_key)?;
             if line.turn == ticket {
@@ -276,7 +277,7 @@ impl Lines {
         ticket: u64,
         change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let line = state.lines.get_mut(line_key)?;
         (line.turn == ticket).then(|| change(line))
     }
@@ -298,7 +299,7 @@ impl Lines {
     ) -> bool {
         // What is forgotten is dropped outside of the lock.
         let ([next, _head], _waiters, _forgotten) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(line_key).filter(|line| line.turn == ticket) else {
                 return false;
@@ -327,12 +328,7 @@ impl Lines {
     /// How many lines are known.
     #[cfg(test)]
     fn known(&self) -> usize {
-        self.lock().lines.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LinesState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
+        self.state.lock().lines.len()
     }
 }
 

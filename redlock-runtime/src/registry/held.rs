@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use redlock_core::{FencingToken, LeaseHandle, Resource};
 use tokio::sync::Notify;
 
@@ -101,7 +101,7 @@ impl HeldTable {
     /// Counts an acquisition that begins, unless the gate has closed; `is_below` as for
     /// [`enter`](Self::enter). The shutdown waits until it has ended, whichever way.
     pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_closed && !is_below {
             return None;
         }
@@ -117,7 +117,7 @@ impl HeldTable {
         lease: LeaseHandle,
         is_below: bool,
     ) -> Option<HeldPlace> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_closed && !is_below {
             return None;
         }
@@ -145,12 +145,12 @@ impl HeldTable {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().is_closed
+        self.state.lock().is_closed
     }
 
     /// Lets no further acquisition in, and tells those who hold something to wind down.
     pub(crate) fn close(&self) {
-        self.lock().is_closed = true;
+        self.state.lock().is_closed = true;
         self.closing.notify_waiters();
         for entry in self.entries() {
             entry.lease.announce_shutdown();
@@ -162,7 +162,7 @@ impl HeldTable {
         loop {
             let changed = self.changed.notified();
             {
-                let state = self.lock();
+                let state = self.state.lock();
                 if state.entries.is_empty() && state.under_way == 0 {
                     return;
                 }
@@ -192,7 +192,7 @@ impl HeldTable {
     /// The leases without a body, and none above them that they share the lock with. From here on
     /// no body begins under them: they are about to be released.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
         let bodies: BTreeSet<usize> = bodies.map(|entry| entry.lease.lock_id()).collect();
         let bare = state.entries.values_mut();
@@ -208,15 +208,15 @@ impl HeldTable {
 
     /// How many acquisitions have begun and not ended.
     pub(crate) fn under_way(&self) -> usize {
-        self.lock().under_way
+        self.state.lock().under_way
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().entries.len()
+        self.state.lock().entries.len()
     }
 
     pub(crate) fn entries(&self) -> Vec<HeldEntry> {
-        self.lock().entries.values().cloned().collect()
+        self.state.lock().entries.values().cloned().collect()
     }
 
     /// How many leases do not rest on a node that they were asked for on, by the node.
@@ -232,12 +232,7 @@ impl HeldTable {
 
     /// What left since the gate closed, or since this was last asked for.
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
-        std::mem::take(&mut self.lock().departed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HeldState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
+        std::mem::take(&mut self.state.lock().departed)
     }
 }
 
@@ -269,7 +264,7 @@ impl HeldPlace {
             // Such a lease is never about to be released while its holder is there.
             return true;
         }
-        match self.table.lock().entries.get_mut(&self.id) {
+        match self.table.state.lock().entries.get_mut(&self.id) {
             Some(entry) if entry.is_revoked => false,
             Some(entry) => {
                 entry.has_body = true;
@@ -283,7 +278,7 @@ impl HeldPlace {
 impl Drop for HeldPlace {
     fn drop(&mut self) {
         let _entry = {
-            let mut state = self.table.lock();
+            let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
                 let departed = Departed {
@@ -305,7 +300,7 @@ pub(crate) struct UnderWay(Arc<HeldTable>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.lock().under_way -= 1;
+        self.0.state.lock().under_way -= 1;
         self.0.changed.notify_waiters();
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::{Registry, scope};
@@ -100,7 +100,7 @@ struct Waiting<'a> {
 impl Listener {
     /// `None` where a signal is there already.
     fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if std::mem::take(&mut state.is_unclaimed) {
             let registry = registry.or_else(scope::current);
             state.ending.extend(registry.clone());
@@ -117,7 +117,7 @@ impl Listener {
     }
 
     fn take(&self, now: Instant) -> Meaning {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let waiting = std::mem::take(&mut state.waiting);
         if !waiting.is_empty() {
             let registries = waiting.into_iter().map(|(_, registry)| registry);
@@ -155,16 +155,11 @@ impl Listener {
             Meaning::Enough(registries) => end(signal, &registries),
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, ListenerState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
-    }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut state = self.listener.lock();
+        let mut state = self.listener.state.lock();
         let ours = state.waiting.iter().position(|(id, _)| *id == self.id);
         let left = ours.map(|ours| state.waiting.swap_remove(ours));
         // A registry's end may run anything.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
 use tokio::sync::Notify;
 
@@ -29,14 +29,14 @@ struct Line {
 
 impl Journal {
     pub(super) fn acquisitions(&self) -> Vec<Acquisition> {
-        let lines = self.lock();
+        let lines = self.lines.lock();
         let acquisitions = lines.iter().map(|line| &line.acquisition);
         acquisitions.cloned().collect()
     }
 
     /// The leases that are held now.
     pub(super) fn leases(&self) -> Vec<LeaseHandle> {
-        let lines = self.lock();
+        let lines = self.lines.lock();
         let leases = lines.iter().filter_map(|line| line.lease.as_ref());
         leases.cloned().collect()
     }
@@ -44,7 +44,7 @@ impl Journal {
     /// Returns its index.
     fn add(&self, acquisition: Acquisition) -> usize {
         let index = {
-            let mut lines = self.lock();
+            let mut lines = self.lines.lock();
             lines.push(Line {
                 acquisition,
                 lease: None,
@@ -57,15 +57,10 @@ impl Journal {
     }
 
     fn change(&self, line: usize, change: impl FnOnce(&mut Line)) {
-        if let Some(line) = self.lock().get_mut(line) {
+        if let Some(line) = self.lines.lock().get_mut(line) {
             change(line);
         }
         self.changed.notify_waiters();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
-        // No code that can panic runs under this lock.
-        self.lines.lock()
     }
 }
 
@@ -115,7 +110,7 @@ impl record::Journal for Journal {
     }
 
     fn ends(&self, line: usize, over: Option<LeaseEnd>, is_cut_off: bool) {
-        if let Some(line) = self.lock().get_mut(line) {
+        if let Some(line) = self.lines.lock().get_mut(line) {
             line.ending = Some(match over {
                 Some(over) => Outcome::Lost(over),
                 None if is_cut_off => Outcome::CutOff,

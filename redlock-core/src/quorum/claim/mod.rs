@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
@@ -81,7 +81,7 @@ enum ClaimEnd {
 impl Claim {
     /// How many nodes granted the acquisition so far.
     pub(crate) fn votes(&self) -> usize {
-        seats_in(self.lock().acquisition.seats().granted)
+        seats_in(self.state.lock().acquisition.seats().granted)
     }
 
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
@@ -149,7 +149,7 @@ impl Claim {
     pub(crate) fn extend(&self, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let voters = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let acquisition = state.acquisition.seats();
             state.extending += 1;
             state.extension_proof.voters(acquisition)
@@ -158,7 +158,7 @@ impl Claim {
         let goal = Goal::MajorityOf(voters.continuous);
         let round = Round::start(&self.nodes, &operation, goal, |_| true);
         let undone = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.extending -= 1;
             state.shortened.filter(|_| state.extending == 0)
         };
@@ -174,7 +174,7 @@ impl Claim {
         let round = &extension.round;
         let granted = round.vouching_seats(&self.nodes);
         let voters = extension.voters;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let acquisition = state.acquisition.seats();
         let extension_proof = &mut state.extension_proof;
         let (outcome, counted) =
@@ -193,7 +193,7 @@ impl Claim {
     pub(crate) fn restore(&self, extension: &Extension, ttl: Duration) {
         let round = Round::new(self.nodes.len(), Goal::All);
         let seats = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let proof = &extension.round;
             let seats = state
                 .extension_proof
@@ -210,7 +210,7 @@ impl Claim {
         // Nobody waits for it: it counts from a later extension on, if it is there by then.
         round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
         let is_late = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.restoring -= 1;
             state.ending == Some(ClaimEnd::Released) && state.restoring == 0
         };
@@ -228,7 +228,7 @@ impl Claim {
     /// The seats of the last proof that still vouch for it.
     pub(crate) fn vouching(&self) -> u64 {
         let (proof, acquisition) = {
-            let state = self.lock();
+            let state = self.state.lock();
             (state.proof.clone(), state.acquisition.clone())
         };
         match (&proof, &acquisition) {
@@ -272,7 +272,7 @@ impl Claim {
     /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
         self.end(ClaimEnd::LeftToExpire).then(|| {
-            self.lock().shortened = NonZeroU64::new(millis(ttl));
+            self.state.lock().shortened = NonZeroU64::new(millis(ttl));
             self.send_end(Want::Shorten { ttl }, Goal::Majority, 0)
         })
     }
@@ -285,12 +285,12 @@ impl Claim {
     /// From here on the acquisition goes to no other server of a Redis Cluster: what undoes it, or
     /// takes its place, is about to be sent.
     pub(crate) fn retract(&self) {
-        self.lock().acquisition.retract();
+        self.state.lock().acquisition.retract();
     }
 
     /// Whether it had not ended before.
     fn end(&self, ending: ClaimEnd) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.acquisition.retract();
         let is_first = state.ending.is_none();
         state.ending.get_or_insert(ending);
@@ -306,7 +306,7 @@ impl Claim {
 
     fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
         let (seats, anothers) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.is_doubled |= state.acquisition.names(&self.token);
             let acquisition = state.acquisition.seats();
             let seats = state.restored | acquisition.reached;
@@ -349,11 +349,6 @@ impl Claim {
             _ => None,
         };
         Operation::new(self.keys.clone(), self.token.clone(), want).with_counters(counters)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ClaimState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::env::timeout::before;
 use crate::env::timers::wake;
@@ -150,7 +150,7 @@ impl Round {
 
     /// Counts what was granted so far as in time, whenever it came: the lease is made of it.
     pub(crate) fn admit_late(&self) {
-        self.lock().votes.late = 0;
+        self.state.lock().votes.late = 0;
     }
 
     /// Sends `operation` for a round that was made before. Once only.
@@ -196,7 +196,7 @@ impl Round {
                 .as_ref()
                 .is_some_and(|(clock, until)| clock.now() > *until);
         let waiting = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if !state.votes.record(seat, answer, is_late) {
                 return;
             }
@@ -225,36 +225,36 @@ impl Round {
 
     /// Waits for more than was first asked for.
     pub(crate) fn set_goal(&self, goal: Goal) {
-        self.lock().goal = goal;
+        self.state.lock().goal = goal;
     }
 
     pub(crate) fn tally(&self) -> Tally {
-        self.lock().votes.tally()
+        self.state.lock().votes.tally()
     }
 
     /// The votes so far, by seat.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
-        self.lock().votes.answers()
+        self.state.lock().votes.answers()
     }
 
     /// The seats that answered so far.
     pub(crate) fn answered_seats(&self) -> u64 {
-        self.lock().votes.answered()
+        self.state.lock().votes.answered()
     }
 
     /// The seats that granted so far.
     pub(crate) fn granted_seats(&self) -> u64 {
-        self.lock().votes.granted
+        self.state.lock().votes.granted
     }
 
     /// The seats that voted so far: those that answered, and did not fail.
     pub(crate) fn voted_seats(&self) -> u64 {
-        self.lock().votes.voted()
+        self.state.lock().votes.voted()
     }
 
     /// The same, for a caller who waits for more of them.
     pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let voted = state.votes.voted();
         state.goal = Goal::OtherThan(voted);
         let _replaced = state.keep(context.waker());
@@ -264,17 +264,17 @@ impl Round {
 
     /// Nobody waits any more.
     pub(crate) fn forget_caller(&self) {
-        let _waiting = self.lock().waiting.take();
+        let _waiting = self.state.lock().waiting.take();
     }
 
     /// The seats that failed so far.
     pub(crate) fn failed_seats(&self) -> u64 {
-        self.lock().votes.failed
+        self.state.lock().votes.failed
     }
 
     /// What the seats said so far; unsaid is whatever comes later.
     pub(crate) fn seats(&self) -> Seats {
-        let votes = &self.lock().votes;
+        let votes = &self.state.lock().votes;
         Seats {
             answered: votes.answered(),
             granted: votes.granted,
@@ -285,7 +285,7 @@ impl Round {
 
     /// Whether a seat said that the key is held under `token`.
     pub(crate) fn names(&self, token: &OwnerToken) -> bool {
-        self.lock().votes.names(token.as_bytes())
+        self.state.lock().votes.names(token.as_bytes())
     }
 
     /// Whether every seat has answered.
@@ -295,12 +295,12 @@ impl Round {
 
     /// The seats of `nodes` that granted, and may not have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
-        self.lock().votes.vouching(nodes)
+        self.state.lock().votes.vouching(nodes)
     }
 
     /// The seats that said that our key is gone, and those that said that another's is there.
     pub(crate) fn gone_seats(&self) -> (u64, u64) {
-        let votes = &self.lock().votes;
+        let votes = &self.state.lock().votes;
         (votes.absent, votes.held)
     }
 
@@ -309,11 +309,6 @@ impl Round {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
         answers
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RoundState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 
@@ -377,7 +372,7 @@ impl Future for Decided<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         // Dropped outside of the lock: it may be the last of its task.
         let mut _replaced = None;
-        let mut state = self.round.lock();
+        let mut state = self.round.state.lock();
         if state.goal.is_met(&state.votes) {
             return Poll::Ready(());
         }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -103,7 +103,7 @@ impl Cluster {
     pub(super) async fn settled(&self) {
         loop {
             let settled = self.shared.settled.notified();
-            if self.shared.lock().is_settled {
+            if self.shared.state.lock().is_settled {
                 break;
             }
             settled.await;
@@ -119,7 +119,7 @@ impl Cluster {
     }
 
     pub(super) fn lanes(&self) -> usize {
-        let guests = self.shared.lock().guests.len();
+        let guests = self.shared.state.lock().guests.len();
         (self.shared.map().shards.len() + guests).max(1)
     }
 
@@ -127,7 +127,7 @@ impl Cluster {
         let submission = Submission::barrier(operation, reply);
         let map = self.shared.map();
         let shard = {
-            let state = self.shared.lock();
+            let state = self.shared.state.lock();
             let guest = lane.checked_sub(map.shards.len());
             let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
             if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
@@ -176,7 +176,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.refresh.abort();
-        let guests = std::mem::take(&mut self.shared.lock().guests);
+        let guests = std::mem::take(&mut self.shared.state.lock().guests);
         let map = self.shared.replace_map(SlotMap::default());
         // Outside of the locks: that ends the drivers.
         drop((guests, map));
@@ -213,14 +213,9 @@ impl ClusterShared {
         std::mem::replace(&mut self.map.write(), Arc::new(map))
     }
 
-    fn lock(&self) -> MutexGuard<'_, ClusterState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
-    }
-
     fn health(&self) -> NodeHealth {
         // Held, so that no master goes from one sum to the other meanwhile.
-        let state = self.lock();
+        let state = self.state.lock();
         let map = self.map();
         let guests = state.guests.iter().map(|(guest, _)| guest);
         let present = map.shards.iter().chain(guests);
@@ -258,7 +253,7 @@ impl ClusterShared {
             return;
         }
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             for owed in owed {
                 if state.parked.len() == MOST_PARKED {
                     state.parked.pop_front();
@@ -271,7 +266,7 @@ impl ClusterShared {
 
     /// Sends what is parked to the masters of its slots. False where nothing was.
     fn unpark(&self) -> bool {
-        let parked = std::mem::take(&mut self.lock().parked);
+        let parked = std::mem::take(&mut self.state.lock().parked);
         let is_any = !parked.is_empty();
         self.deliver_all_owed(parked);
         is_any
@@ -294,7 +289,7 @@ impl ClusterShared {
     /// Why no master is known for a slot.
     fn unmapped(&self) -> NodeError {
         if self.map().shards.is_empty() {
-            let why = self.lock().why.clone();
+            let why = self.state.lock().why.clone();
             why.unwrap_or_else(|| not_connected("the Cluster's slots are not known yet"))
         } else {
             not_connected("no master of the Cluster has the key's slot")
@@ -320,7 +315,7 @@ impl ClusterShared {
             return Some(Arc::clone(shard));
         }
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut guests = state.guests.iter_mut();
         if let Some((guest, since)) = guests.find(|(guest, _)| guest.server == *server) {
             *since = now;

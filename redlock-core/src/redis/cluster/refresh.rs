@@ -69,10 +69,10 @@ async fn learn_always(cluster: &Arc<ClusterShared>) {
                     logged = text;
                 }
                 cluster.metrics.record_error(&reason);
-                cluster.lock().why = Some(reason);
+                cluster.state.lock().why = Some(reason);
             }
         }
-        cluster.lock().is_settled = true;
+        cluster.state.lock().is_settled = true;
         cluster.settled.notify_waiters();
         let had_parked = cluster.unpark();
         let is_quiet = is_learned && !had_parked && cluster.is_whole();
@@ -169,7 +169,7 @@ impl ClusterShared {
     /// more are retired, and what they owe goes to whoever has the slot now.
     pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
-        let mut guests = self.lock().guests.clone();
+        let mut guests = self.state.lock().guests.clone();
         let new = SlotMap::of(layout, &old, |server| {
             let known = old.shards.iter().find(|it| it.server == *server);
             let guest = guests.iter().position(|(guest, _)| guest.server == *server);
@@ -192,7 +192,7 @@ impl ClusterShared {
         let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
         {
             // At once: whoever reads the sums finds each master in one of them.
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.guests = staying;
             for shard in &gone {
                 self.metrics.add_retired(shard.link.health());

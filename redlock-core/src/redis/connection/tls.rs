@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::io::{AsyncWrite as _, WriteHalf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -51,17 +51,12 @@ pub(super) async fn shake_hands(
 
 /// The half of a TLS connection that the driver writes to. A caller does not write to it: bytes
 /// that are encrypted and that the socket did not take have to be sent later, and a caller does not
-/// stay for that.
+/// stay for that. After a panic under the lock the driver gives the connection up.
 pub(super) struct TlsWriter(Mutex<WriteHalf<TlsStream<TcpStream>>>);
 
 impl TlsWriter {
     pub(super) fn new(half: WriteHalf<TlsStream<TcpStream>>) -> Self {
         Self(Mutex::new(half))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WriteHalf<TlsStream<TcpStream>>> {
-        // After a panic the driver gives the connection up.
-        self.0.lock()
     }
 }
 
@@ -71,10 +66,10 @@ impl Writer for TlsWriter {
     }
 
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *self.lock()).poll_write(context, bytes)
+        Pin::new(&mut *self.0.lock()).poll_write(context, bytes)
     }
 
     fn poll_flush(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.lock()).poll_flush(context)
+        Pin::new(&mut *self.0.lock()).poll_flush(context)
     }
 }

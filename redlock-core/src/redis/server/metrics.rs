@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::refusals::Refusals;
@@ -87,7 +87,7 @@ impl NodeMetrics {
 
     pub(super) fn connected(&self, now: Instant) {
         self.refusals.voted();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_connected = true;
         state.since = now;
         state.connections += 1;
@@ -99,7 +99,7 @@ impl NodeMetrics {
     /// There is no connection, for this reason.
     pub(super) fn disconnected(&self, error: &NodeError) {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if std::mem::replace(&mut state.is_connected, false) {
             state.since = now;
         }
@@ -110,7 +110,7 @@ impl NodeMetrics {
 
     /// Something is wrong with the connection or on the server.
     pub(in crate::redis) fn record_error(&self, error: &NodeError) {
-        self.lock().last_error = Some((error.clone(), Instant::now()));
+        self.state.lock().last_error = Some((error.clone(), Instant::now()));
     }
 
     /// So many operations were not served.
@@ -167,7 +167,7 @@ impl NodeMetrics {
         it.total.fetch_add(total.unwrap_or(0), Relaxed);
         it.answers.fetch_add(gone.answers, Relaxed);
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.connections += gone.connections;
         let last = gone.last_error;
         let last = last.and_then(|it| Some((it.error, now.checked_sub(it.ago)?)));
@@ -181,7 +181,7 @@ impl NodeMetrics {
         if reading.within <= VAGUE || self.clock_ahead_us().is_none() {
             self.clock_ahead_us.store(reading.ahead_of_ours_us, Relaxed);
         }
-        self.lock().clock = Some(reading);
+        self.state.lock().clock = Some(reading);
     }
 
     /// By how much the node's clock is ahead of this host's monotonic one, in µs.
@@ -192,14 +192,15 @@ impl NodeMetrics {
 
     /// Whether it is known that the node's clock is apart from the others'.
     pub(super) fn is_clock_outlier(&self) -> bool {
-        self.lock().clock.is_some_and(|reading| reading.is_outlier)
+        let clock = self.state.lock().clock;
+        clock.is_some_and(|reading| reading.is_outlier)
     }
 
     /// What is known by now; what only others know is left blank.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
         let now = Instant::now();
         let answers = self.answers();
-        let state = self.lock();
+        let state = self.state.lock();
         let last_error = state.last_error.as_ref();
         NodeHealth {
             is_connected: state.is_connected,
@@ -242,11 +243,6 @@ impl NodeMetrics {
 
     fn nanos(&self, at: Instant) -> u64 {
         nanos(at.saturating_duration_since(self.began))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::node::NodeError;
@@ -28,7 +28,7 @@ impl Refusals {
     /// An error was the answer to what should have been a vote. Whether the server refuses from here
     /// on.
     pub(super) fn refused(&self, error: &NodeError, now: Instant) -> bool {
-        let mut last = self.lock();
+        let mut last = self.last.lock();
         let in_a_row = match &*last {
             Some((_, at)) if now.duration_since(*at) < REMEMBERED => self.in_a_row.load(Relaxed),
             _ => 0,
@@ -44,7 +44,7 @@ impl Refusals {
         let in_a_row = self.in_a_row.load(Relaxed);
         if in_a_row > 0 {
             self.in_a_row.store(0, Relaxed);
-            *self.lock() = None;
+            *self.last.lock() = None;
         }
         in_a_row >= IN_A_ROW
     }
@@ -54,15 +54,10 @@ impl Refusals {
         if self.in_a_row.load(Relaxed) < IN_A_ROW {
             return None;
         }
-        let last = self.lock();
+        let last = self.last.lock();
         let recent = last
             .as_ref()
             .filter(|(_, at)| now.duration_since(*at) < REMEMBERED);
         recent.map(|(error, _)| error.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(NodeError, Instant)>> {
-        // No code that can panic runs under this lock.
-        self.last.lock()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
@@ -16,6 +16,7 @@ use super::options::TlsOptions;
 /// How the connections to a node's servers are made.
 pub(in crate::redis) struct Tls {
     options: TlsOptions,
+    /// `Trust::last` is replaced as a whole: a panic of rustls under the lock leaves it as it was.
     trust: Mutex<Trust>,
     /// A handshake began and came to no end: the server may not speak TLS, and wait for more.
     is_unanswered: AtomicBool,
@@ -82,7 +83,7 @@ impl Tls {
     /// that is just being replaced must not take a node away.
     pub(in crate::redis) fn trusted(&self) -> Result<Arc<ClientConfig>, Invalid> {
         let read = Files::read(&self.options);
-        let mut trust = lock(&self.trust);
+        let mut trust = self.trust.lock();
         let built = read.and_then(|files| match &trust.last {
             Some((last, config)) if *last == files => Ok(Arc::clone(config)),
             _ => {
@@ -127,9 +128,4 @@ fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
              name or an IP address",
         )
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The value behind it is replaced as a whole.
-    mutex.lock()
 }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::env::caught::{log, unless_it_panics};
@@ -111,7 +111,7 @@ impl KeyTracking {
     pub(super) fn watch(self: &Arc<Self>, watch: Watch) {
         let now = Instant::now();
         let (task, is_first) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let is_refused = state.refused_until.is_some_and(|until| now < until);
             if is_refused || state.has_ended || state.new.len() >= MOST_NEW {
                 drop(state);
@@ -136,13 +136,13 @@ impl KeyTracking {
 
     /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
     pub(super) fn is_running(&self) -> bool {
-        self.lock().is_running
+        self.state.lock().is_running
     }
 
     /// Nobody waits for this node any more.
     pub(super) fn end(&self) {
         let task = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.has_ended = true;
             state.task.take()
         };
@@ -154,7 +154,7 @@ impl KeyTracking {
     /// The node has left its server: a connection that tells of keys there is made anew.
     pub(super) fn node_has_left(&self) {
         let task = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.node_at = None;
             self.has_moved.store(true, Ordering::Release);
             state.task.take()
@@ -167,7 +167,7 @@ impl KeyTracking {
     /// The node is connected to `server`: a connection that tells of keys elsewhere is made anew.
     pub(super) fn node_is_at(&self, server: &Server) {
         let task = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.node_at = Some(server.clone());
             if state.goes_to.as_ref() == Some(&server.endpoint) {
                 return;
@@ -184,7 +184,7 @@ impl KeyTracking {
 
     /// Moves new watches into `taken`, which is empty. Leaves the waker.
     fn take(&self, taken: &mut Vec<Watch>, context: &Context<'_>) -> HasEnded {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         std::mem::swap(&mut state.new, taken);
         state.task = Some(context.waker().clone());
         HasEnded(state.has_ended)
@@ -207,7 +207,7 @@ impl KeyTracking {
     /// connected to: whoever is told of a released lock by another server, or sooner than the node is
     /// there, tries for it in vain.
     fn aim(&self) -> Result<Server, NodeError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.has_moved.store(false, Ordering::Release);
         let server = match &self.address.target {
             Target::Server(server) => Some(server.clone()),
@@ -221,7 +221,7 @@ impl KeyTracking {
     /// within the next while.
     fn refuse(&self, reason: &str) {
         let is_news = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.refused_until = Some(Instant::now() + self.times.idle);
             let is_news = state.logged != reason;
             reason.clone_into(&mut state.logged);
@@ -234,11 +234,6 @@ impl KeyTracking {
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
             );
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TrackingState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 
@@ -258,7 +253,7 @@ impl TrackingTask {
             .await
             .is_none()
         {
-            tracking.lock().refused_until = Some(Instant::now() + LONGEST_PAUSE);
+            tracking.state.lock().refused_until = Some(Instant::now() + LONGEST_PAUSE);
         }
     }
 
@@ -309,7 +304,7 @@ impl TrackingTask {
 
     /// Whether nobody came meanwhile.
     fn may_leave(&mut self) -> bool {
-        let mut state = self.tracking.lock();
+        let mut state = self.tracking.state.lock();
         self.has_left = state.new.is_empty();
         state.is_running = !self.has_left;
         self.has_left
@@ -342,7 +337,7 @@ impl Drop for TrackingTask {
             return;
         }
         let (left, _task) = {
-            let mut state = self.tracking.lock();
+            let mut state = self.tracking.state.lock();
             state.is_running = false;
             (std::mem::take(&mut state.new), state.task.take())
         };

@@ -105,7 +105,7 @@ fn one_who_lost_its_turn_gets_the_lock_when_nobody_is_there_any_more() {
             false
         });
         assert!(has_got_it, "5 s in front of a free lock");
-        assert_eq!(scene.client.shared.lines.lock().waiting, 0);
+        assert_eq!(scene.client.shared.lines.state.lock().waiting, 0);
     }
 }
 

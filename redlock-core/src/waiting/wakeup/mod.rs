@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::env::{Clock, Moment, Sleep};
 use crate::model::resource::Resource;
@@ -58,7 +58,7 @@ impl Sightings for Reports {
 
     fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
         let (now, counted) = (self.clock.now(), self.counted());
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let known = state.free_from.get_mut(seat)?;
         *known = match key_report {
             KeyReport::Free => Some(now),
@@ -82,11 +82,6 @@ impl Reports {
     fn counted(&self) -> u64 {
         let refusal = self.refusal.as_ref();
         refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WatchState> {
-        // No code that can panic runs under this lock.
-        self.state.lock()
     }
 }
 
@@ -161,7 +156,7 @@ impl QuorumWatch {
     /// When [`free`](Self::free) completes, by what the nodes have said so far.
     pub fn due(&self) -> Option<Moment> {
         let counted = self.reports.counted();
-        self.reports.lock().due(counted)
+        self.reports.state.lock().due(counted)
     }
 }
 
@@ -169,7 +164,7 @@ impl Drop for QuorumWatch {
     fn drop(&mut self) {
         self.reports.is_wanted.store(false, Ordering::Release);
         // Dropped outside of the lock, and here, not when the last node forgets the watch.
-        let _waiting = self.reports.lock().waiting.take();
+        let _waiting = self.reports.state.lock().waiting.take();
         if let Some(refusal) = &self.reports.refusal {
             refusal.forget_caller();
         }
@@ -203,7 +198,7 @@ impl Future for Free<'_> {
             // Dropped outside of the lock: it may be the last of its task.
             let mut _replaced = None;
             let due = {
-                let mut state = this.reports.lock();
+                let mut state = this.reports.state.lock();
                 let due = state.due(counted);
                 state.looks_at = due;
                 _replaced = state.waiting.replace(context.waker().clone());

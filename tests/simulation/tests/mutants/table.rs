@@ -65,7 +65,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             Patch {
                 file: CLAIM,
                 find: "seats_in(self.vouching()) >= majority(self.nodes.len())",
-                replace: "let failed = match &self.lock().acquisition {
+                replace: "let failed = match &self.state.lock().acquisition {
             Acquisition::Open(round) => round.tally().failed,
             Acquisition::Settled(_) => 0,
         };

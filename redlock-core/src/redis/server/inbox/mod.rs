@@ -14,7 +14,7 @@ use std::task::Context;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -34,6 +34,7 @@ use super::metrics::NodeMetrics;
 pub(in crate::redis) struct Inbox {
     /// The pool's name, for the log.
     pub(in crate::redis) name: Arc<str>,
+    /// It is held longest while a lone caller writes to the socket.
     state: Mutex<InboxState>,
     /// Tells `settled` that the first attempt to connect is over.
     settled: Notify,
@@ -94,7 +95,7 @@ impl Inbox {
     pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
         let (operation, route) = (&submission.operation, submission.route);
         let is_release = matches!(operation.want(), Want::Release { .. });
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_retired() {
             return Err(submission);
         }
@@ -158,7 +159,7 @@ impl Inbox {
     /// No more operations will come; the driver sends what is queued and ends.
     pub(in crate::redis) fn end(&self) {
         let driver = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.end.get_or_insert(InboxEnd::Dropped);
             state.driver.take()
         };
@@ -180,7 +181,7 @@ impl Inbox {
         let now = Instant::now();
         self.metrics.connected(now);
         let owed = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.is_connected = true;
             // Whoever waits for it to settle wants to hear how the quarantine turns out.
             state.is_settled |= quarantine.is_none();
@@ -208,7 +209,7 @@ impl Inbox {
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.suspicion = Some(error);
             state.is_settled = true;
             state.set_gate();
@@ -225,7 +226,7 @@ impl Inbox {
 
     /// The overdue answer came.
     pub(in crate::redis) fn trust(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.suspicion = None;
         state.set_gate();
     }
@@ -234,7 +235,7 @@ impl Inbox {
     /// [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.quarantine = reason;
             state.is_settled |= is_settled;
             state.set_gate();
@@ -258,7 +259,7 @@ impl Inbox {
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         self.metrics.disconnected(error);
         let (written, queue) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if !state.is_retired() {
                 state.gate = Gate::Closed(error.clone());
             }
@@ -307,7 +308,7 @@ impl Inbox {
         is_calm: bool,
         context: &Context<'_>,
     ) -> Taken {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         if state.is_retired() {
             return Taken::Retired;
@@ -336,7 +337,7 @@ impl Inbox {
     /// socket did not take to the end of `output`. From here on callers leave the writing to the
     /// driver, until it says that it is calm again.
     pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(direct) = &mut state.direct {
             direct.is_calm = false;
         }
@@ -347,14 +348,9 @@ impl Inbox {
 
     /// Whether the node was dropped; otherwise leaves the waker.
     pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.driver = Some(context.waker().clone());
         HasEnded(state.end.is_some())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
-        // Nothing under this lock panics. The longest is a lone caller's write to the socket.
-        self.state.lock()
     }
 }
 

@@ -7,17 +7,17 @@ use super::{Inbox, Owed};
 impl Inbox {
     /// The server answered this release with an error.
     pub(in crate::redis) fn owe(&self, owed: Owed) {
-        self.lock().owe(owed);
+        self.state.lock().owe(owed);
     }
 
     /// Whether a release is owed that is of any use yet.
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
-        self.lock().owed.iter().any(|owed| owed.until > now)
+        self.state.lock().owed.iter().any(|owed| owed.until > now)
     }
 
     /// Takes out at most `most` of the releases that are owed, the oldest first.
     pub(in crate::redis) fn take_owed_batch(&self, most: usize, now: Instant) -> Vec<Owed> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let most = most.min(state.owed.len());
         let taken = state.owed.drain(..most);
         taken.filter(|owed| owed.until > now).collect()

@@ -18,7 +18,7 @@ impl Inbox {
     /// Cluster when it closes.
     pub(in crate::redis) fn retire(&self, error: NodeError) -> Vec<Owed> {
         let (driver, owed) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.end = Some(InboxEnd::Retired);
             state.gate = Gate::Closed(error);
             state.is_settled = true;
@@ -34,12 +34,12 @@ impl Inbox {
     /// Whether [`retire`](Self::retire) was called.
     pub(in crate::redis) fn is_retired(&self) -> bool {
         // Without the lock for all servers that are no such part.
-        self.part.is_some() && self.lock().is_retired()
+        self.part.is_some() && self.state.lock().is_retired()
     }
 
     /// Whether nothing is under way, and nothing owed.
     pub(in crate::redis) fn is_idle(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.outstanding == 0 && state.owed.is_empty()
     }
 
@@ -48,7 +48,7 @@ impl Inbox {
         &self,
         is_misplaced: impl Fn(&Operation) -> bool,
     ) -> Vec<Owed> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed);
         let owed = owed.into_iter();
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.operation));

@@ -10,7 +10,7 @@ use super::state::Gate;
 impl Inbox {
     /// Whether it would vote: neither kept from it here, nor known to answer with errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
-        match &self.lock().gate {
+        match &self.state.lock().gate {
             Gate::Open => match self.metrics.refusals.reason(Instant::now()) {
                 None => NodeStatus::Voting,
                 Some(error) => NodeStatus::Abstaining(error),
@@ -24,14 +24,14 @@ impl Inbox {
     /// What is known here of how the node has been doing.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
         let mut health = self.metrics.health();
-        health.in_flight = self.lock().outstanding;
+        health.in_flight = self.state.lock().outstanding;
         health
     }
 
     pub(in crate::redis) async fn settled(&self) {
         loop {
             let settled = self.settled.notified();
-            if self.lock().is_settled {
+            if self.state.lock().is_settled {
                 return;
             }
             settled.await;

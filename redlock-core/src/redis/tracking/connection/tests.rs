@@ -50,7 +50,7 @@ impl Scene {
         let address = Arc::new(RedisAddress::parse(url).unwrap());
         let options = RedisOptions::default();
         let tracking = Arc::new(KeyTracking::new("a".into(), address, &options, io));
-        tracking.lock().is_running = true;
+        tracking.state.lock().is_running = true;
         let (still, clock) = still_clock();
         Self {
             nodes: Arc::new([Arc::new(Spot(Arc::clone(&tracking))) as Arc<dyn Node>]),
@@ -363,6 +363,6 @@ async fn the_end_of_the_node_is_the_end_of_it() {
     scene.tracking.end();
     assert!(matches!(line.look(), Some(TrackingEnd::Dropped)));
     let watch = scene.watch("r");
-    assert_eq!(scene.tracking.lock().new.len(), 0);
+    assert_eq!(scene.tracking.state.lock().new.len(), 0);
     assert_eq!(due(&watch), None);
 }
