@@ -62,7 +62,7 @@ pub use memory::MemoryNode;
 pub use model::brief::Brief;
 pub use model::invalid::Invalid;
 pub use model::request::{
-    MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl,
+    MAX_TTL, MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl,
 };
 pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
 pub use model::token::OwnerToken;

@@ -10,10 +10,11 @@ use crate::parameters::Key;
 use crate::plan::{Setting, Settings, Value};
 use crate::value::TTL_TOO_SHORT;
 
+// The figures are `redlock-core`'s, which this crate does not depend on. A test compares the two.
 /// The shortest ttl that leaves anything once drift is taken off.
 const MIN_TTL: Duration = Duration::from_millis(10);
 /// The runtime allows no more.
-const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// What drift is beyond `ttl × clock_drift_factor`.
 const DRIFT_BASE: Duration = Duration::from_millis(2);
 /// The factor where the attribute gives none.
@@ -70,7 +71,7 @@ fn check_ttl(value: &Expr, ttl: Duration, factor: Option<&Setting>, errors: &mut
         errors.under(value, TTL_TOO_SHORT);
         return;
     }
-    if ttl > LONGEST_TTL {
+    if ttl > MAX_TTL {
         errors.under(value, "`ttl` is above a year; a lock that long is no lease");
         return;
     }
@@ -91,5 +92,48 @@ fn check_ttl(value: &Expr, ttl: Duration, factor: Option<&Setting>, errors: &mut
              give a longer `ttl` or a smaller `clock_drift_factor`"
         );
         errors.under(value, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redlock_core::Request;
+    use syn::parse_quote;
+
+    use super::*;
+
+    fn is_refused(ttl: Duration, factor: Option<f64>) -> bool {
+        let factor = factor.map(|factor| Setting::Literal(Value::Fraction(factor)));
+        let mut errors = Errors::default();
+        check_ttl(&parse_quote!(ttl), ttl, factor.as_ref(), &mut errors);
+        !errors.messages().is_empty()
+    }
+
+    /// Each limit has a ttl on either side.
+    #[test]
+    fn a_ttl_is_refused_here_if_core_refuses_it() {
+        assert_eq!(MIN_TTL, redlock_core::MIN_TTL);
+        assert_eq!(MAX_TTL, redlock_core::MAX_TTL);
+        let ms = Duration::from_millis;
+        let table = [
+            (MIN_TTL - ms(1), None, true),
+            (MIN_TTL, None, false),
+            (MAX_TTL, None, false),
+            (MAX_TTL + ms(1), None, true),
+            (ms(11), None, false),
+            (Duration::from_micros(10_500), None, true),
+            (MIN_TTL, Some(0.79), false),
+            (MIN_TTL, Some(0.81), true),
+            (ms(199), Some(0.99), true),
+            (ms(201), Some(0.99), false),
+            (MAX_TTL, Some(0.999_999), false),
+        ];
+        let usual = Request::new("r").clock_drift_factor;
+        assert!((DRIFT_FACTOR - usual).abs() < f64::EPSILON);
+        for (ttl, factor, expected) in table {
+            let by_core = redlock_core::check_ttl(ttl, factor.unwrap_or(usual)).is_err();
+            assert_eq!(by_core, expected, "core: {ttl:?}, {factor:?}");
+            assert_eq!(is_refused(ttl, factor), expected, "{ttl:?}, {factor:?}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::resource::Resource;
 pub const MIN_TTL: Duration = Duration::from_millis(10);
 
 /// The longest ttl, whatever a client's own limit: what a node can count in its clock.
-const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// One acquisition, with everything decided.
 #[derive(Clone, Debug)]
@@ -181,16 +181,17 @@ pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
 /// Checks a ttl, given a drift factor that is in order.
 ///
 /// # Errors
-/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above a year, or with a fraction of a
+/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above [`MAX_TTL`], or with a fraction of a
 /// millisecond, which a node cannot count.
 pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     if ttl < MIN_TTL {
         return Err(Invalid::new(format!(
-            "the ttl of {} is below the 10 ms that a lock needs at least",
-            Brief(ttl)
+            "the ttl of {} is below the {} that a lock needs at least",
+            Brief(ttl),
+            Brief(MIN_TTL),
         )));
     }
-    if ttl > LONGEST_TTL {
+    if ttl > MAX_TTL {
         return Err(Invalid::new(
             "the ttl is above a year; a lock that long is no lease",
         ));

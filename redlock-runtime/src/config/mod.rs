@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redlock_core::{DEFAULT_NODE_TIMEOUT, Handover};
+use redlock_core::{Handover, Settings};
 
 pub use redlock_core::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
@@ -32,9 +32,6 @@ use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";
-
-const MOST_WAITING_PER_LOCK: usize = 10_000;
-const MOST_WAITING: usize = 100_000;
 
 /// What [`init`](crate::init) needs to know. `Debug` shows no password.
 ///
@@ -79,6 +76,7 @@ impl Config {
     /// The defaults, without any pool. `init` refuses it until it has one: no lock is ever kept
     /// in memory because somebody forgot to configure Redis.
     pub fn new() -> Self {
+        let client = Settings::default();
         Self {
             pools: BTreeMap::new(),
             pool_settings: BTreeMap::new(),
@@ -88,10 +86,10 @@ impl Config {
             sites: SiteConfigs::default(),
             key_prefix: String::new(),
             max_ttl: Duration::from_secs(5 * 60),
-            node_timeout: DEFAULT_NODE_TIMEOUT,
+            node_timeout: client.node_timeout,
             connect_timeout: Duration::from_secs(1),
-            handover: Handover::default(),
-            max_waiting: (MOST_WAITING_PER_LOCK, MOST_WAITING),
+            handover: client.handover,
+            max_waiting: (client.max_waiters_per_lock, client.max_waiters),
             shutdown_grace: Duration::from_secs(10),
             shutdown_deadline: Duration::from_secs(15),
             http: HttpSettings::default(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redlock_core::Brief;
+use redlock_core::{Brief, MAX_TTL, MIN_TTL};
 
 use crate::config::{Config, PoolAddress, no_pools};
 use crate::registry::limits::check_max_ttl;
@@ -17,10 +17,6 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// In bytes. It is in every error and log line about a node.
 const LONGEST_POOL_NAME: usize = 64;
-
-/// What a lock may have, whatever is configured.
-const MIN_TTL: Duration = Duration::from_millis(10);
-const LONGEST_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Everything about a configuration that needs neither network nor functions.
 pub(crate) fn check_config(
@@ -64,9 +60,11 @@ pub(crate) fn check_config(
     }
     check_settings(config, &addresses, problems);
     check_default_pools(config, problems);
-    if config.max_ttl < MIN_TTL || config.max_ttl > LONGEST_TTL {
-        problems
-            .push("`max_ttl` is not from 10 ms to a year; no lock could have such a ttl".into());
+    if !(MIN_TTL..=MAX_TTL).contains(&config.max_ttl) {
+        problems.push(format!(
+            "`max_ttl` is not from {} to a year; no lock could have such a ttl",
+            Brief(MIN_TTL),
+        ));
     }
     if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
         problems.push("`key_prefix` is longer than 1024 bytes".into());
