@@ -71,7 +71,7 @@ pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use node::watch::{KeyReport, Watch};
 pub use node::{
     Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeHealth, NodeSet, NodeStatus, NodeTime, Remaining, Reply,
+    NodeErrorKind, NodeHealth, NodeSet, NodeStatus, NodeTime, Remaining, Reply, seat_of,
 };
 pub use quorum::fencing::FencingToken;
 pub use quorum::majority;

@@ -95,6 +95,17 @@ pub trait Node: Send + Sync + 'static {
 /// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
 pub type NodeSet = Arc<[Arc<dyn Node>]>;
 
+/// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
+pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
+    nodes.iter().position(|it| identity(it) == identity(node))
+}
+
+/// What tells a node from all others: where it is in memory, without its vtable, of which one type
+/// may have several.
+pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
+    Arc::as_ptr(node).cast::<()>().addr()
+}
+
 /// See [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::env::{Clock, Moment};
 use crate::model::request::{Request, drift};
 use crate::model::token::OwnerToken;
-use crate::node::{Node, NodeSet};
+use crate::node::{Node, NodeSet, seat_of};
 use crate::quorum::claim::Claim;
 use crate::quorum::round::{Round, bit};
 use crate::quorum::terms::Terms;
@@ -128,8 +128,7 @@ impl LeftClaim {
             superseded
         } else {
             let gave_way = |of: &Arc<dyn Node>| {
-                let seat = nodes.iter().position(|node| Arc::ptr_eq(node, of));
-                seat.is_some_and(|seat| superseded & bit(seat) != 0)
+                seat_of(nodes, of).is_some_and(|seat| superseded & bit(seat) != 0)
             };
             let own = own.iter().enumerate();
             own.filter(|(_, node)| gave_way(node))

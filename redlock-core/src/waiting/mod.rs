@@ -35,7 +35,7 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timers::wake;
 use crate::model::resource::Resource;
-use crate::node::{Node, NodeSet};
+use crate::node::{NodeSet, identity, seat_of};
 use fairness::Fairness;
 use handover::{Handover, LeftClaim};
 use line::{Idle, Line, PollTimes, TurnStatus};
@@ -51,20 +51,11 @@ pub(crate) struct LineKey {
     pub(crate) nodes: NodeSet,
 }
 
-fn address(node: &Arc<dyn Node>) -> usize {
-    Arc::as_ptr(node).cast::<()>().addr()
-}
-
 impl PartialEq for LineKey {
     /// The same nodes in another order are the same line.
     fn eq(&self, other: &Self) -> bool {
         let is_same_set = || {
-            let has = |node| {
-                other
-                    .nodes
-                    .iter()
-                    .any(|known| address(known) == address(node))
-            };
+            let has = |node| seat_of(&other.nodes, node).is_some();
             self.nodes.len() == other.nodes.len() && self.nodes.iter().all(has)
         };
         self.keys == other.keys && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())
@@ -76,7 +67,7 @@ impl Eq for LineKey {}
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.keys.hash(state);
-        let sum = |sum: usize, node| sum.wrapping_add(address(node));
+        let sum = |sum: usize, node| sum.wrapping_add(identity(node));
         state.write_usize(self.nodes.iter().fold(0, sum));
     }
 }

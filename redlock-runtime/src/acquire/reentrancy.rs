@@ -6,9 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::{Invalid, Node, NodeSet, Request};
+use redlock_core::{Invalid, Node, NodeSet, Request, seat_of};
 
 use crate::lease::chain::Link;
+use crate::registry::pools::names_of;
 use crate::site::Site;
 
 /// Who takes a lock, as errors about two callers name them.
@@ -45,7 +46,8 @@ pub(crate) fn holder_above(
         let held = link.lease.resource();
         let is_held = |name: &[u8]| held.names().any(|other| other == name);
         let theirs = link.lease.nodes();
-        let shared = count_among(nodes, theirs);
+        let is_theirs = |node: &&Arc<dyn Node>| seat_of(theirs, node).is_some();
+        let shared = nodes.iter().filter(is_theirs).count();
         // On other nodes it is another lock.
         if shared == 0 || !request.resource.names().any(is_held) {
             continue;
@@ -101,8 +103,8 @@ impl Mismatch {
             Self::Pools => format!(
                 "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \
                  same pools in both",
-                Names(nodes),
-                Names(link.lease.nodes()),
+                quoted(nodes),
+                quoted(link.lease.nodes()),
             ),
             Self::Names => format!(
                 "{inner} runs below {outer}, which holds a part of it, `{held}`, and would wait for \
@@ -113,24 +115,6 @@ impl Mismatch {
 }
 
 /// The pools of a set, for a person.
-struct Names<'a>(&'a NodeSet);
-
-impl fmt::Display for Names<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, node) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}`{}`", node.name())?;
-        }
-        Ok(())
-    }
-}
-
-/// How many of `nodes` are among `others`.
-fn count_among(nodes: &NodeSet, others: &NodeSet) -> usize {
-    let is_same = |a: &Arc<dyn Node>, b: &Arc<dyn Node>| {
-        // Without the vtables, of which one type may have several.
-        std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
-    };
-    let is_shared = |node: &&Arc<dyn Node>| others.iter().any(|other| is_same(node, other));
-    nodes.iter().filter(is_shared).count()
+fn quoted(nodes: &NodeSet) -> String {
+    format!("`{}`", names_of(nodes).join("`, `"))
 }

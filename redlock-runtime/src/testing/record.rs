@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
+use crate::registry::pools::names_of;
 use crate::registry::record;
 use crate::site::Site;
 
@@ -75,7 +76,7 @@ impl record::Journal for Journal {
         self.add(Acquisition {
             resource: request.resource.clone(),
             site,
-            pools: nodes.iter().map(|node| node.name().to_owned()).collect(),
+            pools: names_of(nodes),
             ttl: request.ttl,
             is_shared,
             fencing_token: None,
