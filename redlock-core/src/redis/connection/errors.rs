@@ -1,8 +1,10 @@
-//! Why there is no connection, in words for the log and for callers.
+//! Why there is no connection any more, or none yet, in words for the log and for callers.
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 
 #[cfg(feature = "tls")]
@@ -10,6 +12,9 @@ use crate::redis::tls::explain;
 
 /// The detail if the server closed the connection.
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
+
+/// The detail if bytes are no reply.
+pub(super) const GARBLED: &str = "what answered does not speak the Redis protocol";
 
 /// An error for an operation that was never sent.
 pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
@@ -19,6 +24,21 @@ pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError 
 /// The same for an error of the socket.
 pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
     not_connected(describe(error))
+}
+
+/// An error for operations that may have been sent, on a connection that is over.
+pub(in crate::redis) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
+    NodeError::sent(NodeErrorKind::Disconnected, detail)
+}
+
+/// The same if the oldest answer has been out for `waited`, which is too long.
+pub(in crate::redis) fn overdue(waited: Duration) -> NodeError {
+    lost(format!("no answer for {}", Brief(waited)))
+}
+
+/// An error for bytes that are no reply.
+pub(in crate::redis) fn garbled() -> NodeError {
+    NodeError::sent(NodeErrorKind::Protocol, GARBLED)
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.

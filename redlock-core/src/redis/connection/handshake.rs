@@ -12,7 +12,7 @@ use crate::redis::protocol::command::Dialect;
 use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
-use super::errors::{CLOSED, broken, not_connected};
+use super::errors::{CLOSED, GARBLED, broken, not_connected};
 use super::socket::{Reader, Socket, Stream};
 use super::vetting::Facts;
 use super::writer::Writer;
@@ -262,7 +262,7 @@ fn not_redis(answer: &[u8]) -> NodeError {
     if answer.starts_with(b"\x15\x03") {
         return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
     }
-    not_connected("what answered does not speak the Redis protocol")
+    not_connected(GARBLED)
 }
 
 /// Of a server that hung up at the first word.

@@ -7,5 +7,6 @@ pub(super) mod handshake;
 pub(super) mod socket;
 #[cfg(feature = "tls")]
 mod tls;
+pub(super) mod transfer;
 pub(super) mod vetting;
 pub(super) mod writer;

@@ -1,8 +1,10 @@
 //! The half of a connection that driver and callers write to.
 
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use tokio::io::AsyncWrite;
 use tokio::net::tcp;
 #[cfg(unix)]
 use tokio::net::unix;
@@ -20,6 +22,25 @@ pub(in crate::redis) trait Writer: Send + Sync {
     /// Sends the bytes that were taken and not yet sent. If the socket does not take all of them, the
     /// driver is woken when it may.
     fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// As the driver writes. It never shuts a connection down, but drops it.
+impl AsyncWrite for &(dyn Writer + '_) {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Writer::poll_write(*self, context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Writer::poll_flush(*self, context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }

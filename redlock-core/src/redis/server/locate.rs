@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::node::{NodeError, NodeErrorKind};
+use crate::node::NodeError;
 use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::connection::backoff::jittered;
-use crate::redis::connection::errors::not_connected;
+use crate::redis::connection::errors::{lost, not_connected};
 use crate::redis::options::RedisOptions;
 use crate::redis::sentinel::{Listening, Named, ask};
 
@@ -80,7 +80,7 @@ pub(super) async fn moved(
         match ask(sentinel, options.connect_timeout / 2).await {
             Ok(now) if now.endpoint != from.endpoint && now.epoch > from.epoch => {
                 let detail = format!("the sentinels name another master, {}", now.endpoint);
-                return NodeError::sent(NodeErrorKind::Disconnected, detail);
+                return lost(detail);
             }
             // What is there goes on, be the sentinels as they may.
             _ => {}

@@ -139,11 +139,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-callers-write-is-heard-of-behind-its-answer",
         patches: &[Patch {
             file: ANSWERS,
-            find: "                    // An answer may be to what a caller wrote by itself.
-                    self.hear_of_written();
-                    self.answer_all()?;
+            find: "            // An answer may be to what a caller wrote by itself.
+            self.hear_of_written();
+            self.answer_all()?;
 ",
-            replace: "                    self.answer_all()?;
+            replace: "            self.answer_all()?;
 ",
         }],
     },

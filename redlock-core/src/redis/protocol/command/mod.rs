@@ -30,6 +30,10 @@ pub(in crate::redis) struct Encoding {
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
 }
 
+/// Asks a connection for a sign of life. Any command that every user may run would do; this one is
+/// needed anyway.
+pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
+
 /// The bytes of `operation`, encoded once for all nodes that understand the same.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
     // Only acquisitions differ: a single one by dialect, a fenced one by the marker.

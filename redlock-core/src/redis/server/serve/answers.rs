@@ -1,15 +1,13 @@
 //! What the server says.
 
-use std::future::Future as _;
-use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::Context;
 
-use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
-use crate::node::{Answer, NodeError, NodeErrorKind};
-use crate::redis::connection::errors::{CLOSED, describe};
+use crate::node::{Answer, NodeError};
+use crate::redis::connection::errors::{garbled, lost};
+use crate::redis::connection::transfer;
 use crate::redis::protocol::command::{
     encode_with_text, interpret, is_clock_outlier, is_marker_gone, is_noscript, is_of_replica,
 };
@@ -17,28 +15,20 @@ use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::Owed;
 use super::overtaken::Overtaken;
-use super::{InFlight, Purpose, Serve, lost};
+use super::{InFlight, Purpose, Serve};
 
 impl Serve<'_> {
     /// Reads and answers until nothing more is there.
     pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        loop {
-            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
-            let read = pin!(self.reader.read_buf(self.input.room())).poll(context);
-            match read {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost(CLOSED)),
-                Poll::Ready(Ok(count)) => {
-                    self.input.arrived(count);
-                    self.heard = Instant::now();
-                    self.inbox.metrics.heard(self.heard);
-                    // An answer may be to what a caller wrote by itself.
-                    self.hear_of_written();
-                    self.answer_all()?;
-                }
-                Poll::Ready(Err(error)) => return Err(lost(describe(&error))),
-            }
+        while let Some(count) = transfer::read(&mut self.reader, self.input.room(), context)? {
+            self.input.arrived(count);
+            self.heard = Instant::now();
+            self.inbox.metrics.heard(self.heard);
+            // An answer may be to what a caller wrote by itself.
+            self.hear_of_written();
+            self.answer_all()?;
         }
+        Ok(())
     }
 
     fn answer_all(&mut self) -> Result<(), NodeError> {
@@ -171,11 +161,4 @@ impl Serve<'_> {
             caught("an observer of answers", || observer.answered(after));
         }
     }
-}
-
-fn garbled() -> NodeError {
-    NodeError::sent(
-        NodeErrorKind::Protocol,
-        "what answered does not speak the Redis protocol",
-    )
 }

@@ -12,19 +12,19 @@ mod watchdog;
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf as _, BytesMut};
+use bytes::BytesMut;
 use tokio::time::{Instant, Sleep};
 
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, NodeErrorKind, Reply};
-use crate::redis::connection::errors::describe;
+use crate::redis::connection::errors::lost;
 use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::Reader;
+use crate::redis::connection::transfer;
 use crate::redis::connection::writer::Writer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encoded};
@@ -257,21 +257,6 @@ impl<'a> Serve<'a> {
         found
     }
 
-    fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        while !self.output.is_empty() {
-            match self.writer.poll_write(context, &self.output)? {
-                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Poll::Ready(written) => self.output.advance(written),
-                Poll::Pending => return Ok(()),
-            }
-        }
-        // What is pending wakes the driver, and comes by here again.
-        match self.writer.poll_flush(context) {
-            Poll::Ready(flushed) => flushed,
-            Poll::Pending => Ok(()),
-        }
-    }
-
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             if self.inbox.is_retired() {
@@ -284,8 +269,7 @@ impl<'a> Serve<'a> {
             if found == Taken::Overtaken {
                 self.hear_of_written();
             }
-            self.write(context)
-                .map_err(|error| lost(describe(&error)))?;
+            transfer::write(&mut &*self.writer, &mut self.output, context)?;
             match found {
                 Taken::Some | Taken::Overtaken => {}
                 Taken::Retired => return Err(slots::replaced()),
@@ -323,10 +307,6 @@ impl Drop for Serve<'_> {
             self.give_up(&lost("the node's driver has ended"));
         }
     }
-}
-
-fn lost(detail: impl Into<std::sync::Arc<str>>) -> NodeError {
-    NodeError::sent(NodeErrorKind::Disconnected, detail)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use tokio::time::Instant;
 
 use crate::node::NodeError;
+use crate::redis::connection::errors::lost;
 
 use super::super::inbox::Redirected;
-use super::{Purpose, Serve, lost};
+use super::{Purpose, Serve};
 
 impl Serve<'_> {
     /// The next operation is on a slot that the server is just being given.

@@ -9,8 +9,10 @@ use tokio::time::Instant;
 use crate::env::caught::log;
 use crate::model::brief::Brief;
 use crate::node::NodeError;
+use crate::redis::connection::errors::overdue;
+use crate::redis::protocol::command::HEARTBEAT;
 
-use super::{Purpose, Serve, lost};
+use super::{Purpose, Serve};
 
 impl Serve<'_> {
     /// True where something is to be written.
@@ -46,7 +48,7 @@ impl Serve<'_> {
                     self.options.suspect_after
                 }),
                 Some(waited) if waited >= self.options.dead_after => {
-                    return Err(lost(format!("no answer for {}", Brief(waited))));
+                    return Err(overdue(waited));
                 }
                 Some(waited) if waited >= self.options.suspect_after => {
                     if !std::mem::replace(&mut self.is_suspect, true) {
@@ -93,8 +95,7 @@ impl Serve<'_> {
         if self.server_check.is_some() {
             return Some(self.options.heartbeat);
         }
-        // Any command that every user may run does; this one is needed anyway.
-        self.output.extend_from_slice(b"*1\r\n$4\r\nTIME\r\n");
+        self.output.extend_from_slice(HEARTBEAT);
         self.push(now, Purpose::Heartbeat);
         None
     }

@@ -2,24 +2,23 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
-use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, Sleep};
 
-use crate::model::brief::Brief;
+use crate::node::NodeError;
 use crate::node::watch::Watch;
-use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::Login;
 use crate::redis::connection::backoff::HasEnded;
-use crate::redis::connection::errors::{CLOSED, describe};
+use crate::redis::connection::errors::{garbled, lost, overdue};
 use crate::redis::connection::socket::Stream;
+use crate::redis::connection::transfer;
+use crate::redis::protocol::command::HEARTBEAT;
 use crate::redis::protocol::read_buffer::make_room;
 use crate::redis::protocol::wire::{Value, decode_resp3, pack};
 
@@ -117,20 +116,13 @@ impl<'a> TrackingConnection<'a> {
 
     /// Reads until nothing more is there.
     fn read(&mut self, context: &mut Context<'_>) -> Result<(), TrackingEnd> {
-        loop {
+        make_room(&mut self.input);
+        while transfer::read(&mut self.stream, &mut self.input, context)?.is_some() {
+            self.heard = Instant::now();
+            self.hear_all()?;
             make_room(&mut self.input);
-            // Dropping this future half-way loses nothing: it reads into the buffer or not at all.
-            let read = pin!(self.stream.read_buf(&mut self.input)).poll(context);
-            match read {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(lost(CLOSED).into()),
-                Poll::Ready(Ok(_)) => {
-                    self.heard = Instant::now();
-                    self.hear_all()?;
-                }
-                Poll::Ready(Err(error)) => return Err(lost(describe(&error)).into()),
-            }
         }
+        Ok(())
     }
 
     fn hear_all(&mut self) -> Result<(), TrackingEnd> {
@@ -211,21 +203,6 @@ impl<'a> TrackingConnection<'a> {
         Ok(())
     }
 
-    fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        while !self.output.is_empty() {
-            match Pin::new(&mut *self.stream).poll_write(context, &self.output) {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
-                Poll::Ready(Ok(written)) => self.output.advance(written),
-                Poll::Ready(Err(error)) => return Err(error),
-            }
-        }
-        match Pin::new(&mut *self.stream).poll_flush(context) {
-            Poll::Ready(flushed) => flushed,
-            Poll::Pending => Ok(()),
-        }
-    }
-
     /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where
     /// something is to be written.
     fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, TrackingEnd> {
@@ -243,12 +220,11 @@ impl<'a> TrackingConnection<'a> {
             let next = match self.asked.front() {
                 Some(oldest) if now >= oldest.since + times.dead_after => {
                     let waited = now.duration_since(oldest.since);
-                    return Err(lost(format!("no answer for {}", Brief(waited))).into());
+                    return Err(overdue(waited).into());
                 }
                 Some(oldest) => oldest.since + times.dead_after,
                 None if now >= self.heard + times.heartbeat => {
-                    // Any command that every user may run does; this one is needed anyway.
-                    self.ask(Question::Heartbeat, b"*1\r\n$4\r\nTIME\r\n");
+                    self.ask(Question::Heartbeat, HEARTBEAT);
                     return Ok(true);
                 }
                 None => self.heard + times.heartbeat,
@@ -267,8 +243,7 @@ impl<'a> TrackingConnection<'a> {
         loop {
             self.read(context)?;
             self.take(context)?;
-            self.write(context)
-                .map_err(|error| lost(describe(&error)))?;
+            transfer::write(&mut self.stream, &mut self.output, context)?;
             if !self.watch(context)? {
                 return Ok(());
             }
@@ -311,17 +286,6 @@ fn greeting(login: &Login) -> Vec<Vec<u8>> {
 /// nobody does.
 fn look_every(idle: Duration) -> Duration {
     (idle / 4).max(Duration::from_millis(1))
-}
-
-fn lost(detail: impl Into<Arc<str>>) -> NodeError {
-    NodeError::sent(NodeErrorKind::Disconnected, detail)
-}
-
-fn garbled() -> NodeError {
-    NodeError::sent(
-        NodeErrorKind::Protocol,
-        "what answered does not speak the Redis protocol",
-    )
 }
 
 #[cfg(test)]
