@@ -18,6 +18,7 @@
 //! * **Names.** Nodes are alike, so states that differ in the nodes' order only are searched once.
 //!   So are attempts; they are named in the order in which they begin.
 
+mod attempts;
 pub mod exclusion;
 pub mod fencing;
 pub mod search;

@@ -22,7 +22,7 @@ pub trait Model {
     fn initial(&self) -> Self::State;
 
     /// Calls `to` with every step that can be taken from `state`.
-    fn steps(&self, state: &Self::State, to: &mut impl FnMut(Self::Action, Self::State));
+    fn steps(&self, state: &Self::State, to: &mut impl Take<Self>);
 
     /// One state for all that differ in names only.
     fn canonical(&self, state: &Self::State) -> Self::State;
@@ -34,6 +34,11 @@ pub trait Model {
     /// was no check of nothing.
     fn landmarks(&self, state: &Self::State) -> u32;
 }
+
+/// What is called with every step of a model `M`.
+pub trait Take<M: Model + ?Sized>: FnMut(M::Action, M::State) {}
+
+impl<M: Model + ?Sized, F: FnMut(M::Action, M::State)> Take<M> for F {}
 
 /// What a search saw.
 #[derive(Clone, Debug)]
@@ -189,7 +194,7 @@ mod tests {
             (0, 0)
         }
 
-        fn steps(&self, &(left, right): &(u8, u8), to: &mut impl FnMut(&'static str, (u8, u8))) {
+        fn steps(&self, &(left, right): &(u8, u8), to: &mut impl Take<Self>) {
             if left < 9 {
                 to("left", (left + 1, right));
             }

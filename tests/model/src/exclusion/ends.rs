@@ -1,5 +1,8 @@
 //! The end of an attempt, and how its keys go: by a release, an expiry or a restart.
 
+use crate::attempts::owner_of;
+use crate::search::Take;
+
 use super::state::{Age, Awaited, Passed, Possession};
 use super::{
     Acquire, Action, Column, Decision, Exclusion, Extend, Extension, Handing, Keys, Network, Owner,
@@ -8,12 +11,7 @@ use super::{
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// The deadline, a failure, or the end of the body.
-    pub(super) fn end(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    pub(super) fn end(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let failed = state.attempts[a].phase == Phase::Trying;
         let answers = state.columns.iter().map(|column| column.cells[a].acquire);
         if self.owner.is_cloned() && answers.clone().any(|one| one == Acquire::Underway) {
@@ -76,7 +74,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let same_token = self.holds_token_of(column, a);
@@ -99,13 +97,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
-        if column.key == 0 {
+        let Some(owner) = owner_of(column.key) else {
             return;
-        }
-        let owner = usize::from(column.key) - 1;
+        };
         let is_lost = match self.keys {
             Keys::Timed => false,
             Keys::Lost => true,

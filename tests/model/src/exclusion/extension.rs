@@ -1,6 +1,9 @@
 //! Extension, and the restoring of keys that are missing.
 
-use super::state::{Age, Awaited, Possession};
+use crate::attempts::{bits, has};
+use crate::search::Take;
+
+use super::state::{Age, Attempt, Awaited, Possession};
 use super::{
     Acquire, Action, Counting, Exclusion, Extend, Extension, Network, Phase, Promise, RestartCheck,
     Restoring, Standing, State,
@@ -11,7 +14,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let attempt = &state.attempts[a];
         if attempt.rounds < self.rounds && self.is_watched(a) {
@@ -25,12 +28,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     }
 
     /// A round that is still open is given up for it.
-    fn begin_round(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn begin_round(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let mut next = *state;
         next.attempts[a].rounds += 1;
         next.attempts[a].extending = true;
@@ -38,9 +36,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             next.attempts[a].possession = Possession::BrokenBeforeRound;
         }
         if self.promise == Promise::NobodyBetween {
-            next.attempts[a].between = (0..ATTEMPTS)
-                .filter(|b| state.attempts[*b].succeeded && state.attempts[*b].after >> a & 1 == 1)
-                .fold(0, |between, b| between | 1 << b);
+            let is_between = |one: &Attempt| one.succeeded && has(one.after, a);
+            next.attempts[a].between = bits(ATTEMPTS, |b| is_between(&state.attempts[b]));
         }
         for column in next.keys_of(a) {
             column.age = column.age.min(Age::Current);
@@ -63,7 +60,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let attempt = &state.attempts[a];
@@ -92,12 +89,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    fn win(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn win(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let is_continuous =
             |standing| self.counting == Counting::EveryYes || standing == Standing::Firm;
         let counted = state.columns.iter().filter(|column| {
@@ -134,12 +126,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     }
 
     /// To nodes that said no in the round that was won.
-    fn send_restores(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn send_restores(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         for n in 0..NODES {
             let cell = &state.columns[n].cells[a];
             let unanswered = cell.acquire == Acquire::Underway
@@ -167,7 +154,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let attempt = &state.attempts[a];

@@ -1,5 +1,8 @@
 //! How a lock goes from one holder to the next without being free in between.
 
+use crate::attempts::{key_of, owner_of};
+use crate::search::Take;
+
 use super::state::{Age, Passed};
 use super::{Acquire, Action, Exclusion, Extend, Handing, Phase, State};
 
@@ -11,7 +14,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         b: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         if self.handing == Handing::Never || self.release_matters() {
             return;
@@ -35,7 +38,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         if self.handing == Handing::Never || !self.release_matters() {
             return;
@@ -57,7 +60,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let mut next = *state;
         let attempt = &mut next.attempts[b];
         attempt.phase = Phase::Trying;
-        attempt.predecessor = number(a);
+        attempt.predecessor = key_of(a);
         attempt.after = self.had_a_lease(state);
         for column in &mut next.columns {
             column.cells[b].acquire = Acquire::Underway;
@@ -76,7 +79,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn has_granted(&self, state: &State<NODES, ATTEMPTS>, b: usize, n: usize) -> bool {
         let granted = |a: usize| state.columns[n].cells[a].acquire == Acquire::Granted;
         let inherited = || {
-            let before = place(state.attempts[b].predecessor);
+            let before = owner_of(state.attempts[b].predecessor);
             self.handing == Handing::GrantsInherited && before.is_some_and(granted)
         };
         granted(b) || inherited()
@@ -84,7 +87,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
 
     /// `b` is decided: whom it succeeds is released, where it was left to that.
     pub(super) fn release_predecessor(&self, next: &mut State<NODES, ATTEMPTS>, b: usize) {
-        let Some(a) = place(next.attempts[b].predecessor) else {
+        let Some(a) = owner_of(next.attempts[b].predecessor) else {
             return;
         };
         if next.attempts[a].passed != Passed::ToSuccessor {
@@ -104,7 +107,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn is_deleted_behind(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         let mut attempts = state.attempts.iter();
         self.handing == Handing::DeletedBehind
-            && attempts.any(|attempt| attempt.predecessor == number(a))
+            && attempts.any(|attempt| attempt.predecessor == key_of(a))
     }
 
     /// Whether what is under way between `a` and `n` comes behind what another attempt of the same
@@ -123,13 +126,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 || cell.extend == Extend::Underway
                 || cell.restores != 0
         };
-        if let Some(before) = place(state.attempts[a].predecessor)
+        if let Some(before) = owner_of(state.attempts[a].predecessor)
             && cells[a].acquire == Acquire::Underway
             && is_before(before)
         {
             return self.handing != Handing::Overtaking;
         }
-        let succeeds = |b: &usize| state.attempts[*b].predecessor == number(a);
+        let succeeds = |b: &usize| state.attempts[*b].predecessor == key_of(a);
         let successor = (0..ATTEMPTS).find(succeeds);
         cells[a].release
             && !is_before(a)
@@ -141,7 +144,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         if self.handing == Handing::Never || state.attempts[a].passed == Passed::AsItIs {
             return;
@@ -165,7 +168,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let attempt = &state.attempts[a];
         if self.handing != Handing::TakenOverLate
@@ -179,12 +182,4 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         next.attempts[a].phase = Phase::Valid;
         to(Action::TakeOver(a), next);
     }
-}
-
-fn number(attempt: usize) -> u8 {
-    u8::try_from(attempt + 1).unwrap_or(u8::MAX)
-}
-
-fn place(number: u8) -> Option<usize> {
-    usize::from(number).checked_sub(1)
 }

@@ -22,7 +22,7 @@ pub use state::{
     Standing, State,
 };
 
-use crate::search::Model;
+use crate::search::{Model, Take};
 
 /// The nodes, the attempts, and the rules.
 #[derive(Clone, Copy, Debug)]
@@ -300,7 +300,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Model for Exclusion<NODES, ATTEM
         State::default()
     }
 
-    fn steps(&self, state: &Self::State, to: &mut impl FnMut(Action, Self::State)) {
+    fn steps(&self, state: &Self::State, to: &mut impl Take<Self>) {
         let to = &mut |action, next: Self::State| to(action, self.with_gaps(next));
         for attempt in 0..ATTEMPTS {
             self.client_steps(state, attempt, to);

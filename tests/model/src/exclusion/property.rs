@@ -1,6 +1,8 @@
 //! What is to hold, and what has to be reached.
 
-use super::state::{Age, Awaited, Cell, Passed, Possession, name};
+use crate::attempts::{name, owner_of};
+
+use super::state::{Age, Awaited, Cell, Passed, Possession};
 use super::{Acquire, Exclusion, Extend, Phase, Promise, State, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -35,11 +37,10 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 ))
             }
             Promise::NothingLeft => {
-                let left = state.columns.iter().find(|column| column.key != 0)?;
-                is_all_over(state).then(|| {
-                    let owner = usize::from(left.key) - 1;
-                    format!("nothing is under way, and {}'s key is left", name(owner))
-                })
+                let mut keys = state.columns.iter().map(|column| column.key);
+                let owner = keys.find_map(owner_of)?;
+                is_all_over(state)
+                    .then(|| format!("nothing is under way, and {}'s key is left", name(owner)))
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::attempts::{bits, key_of, name};
+
 /// All nodes and all attempts; one column a node, as in [`crate::fencing::State`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State<const NODES: usize, const ATTEMPTS: usize> {
@@ -207,9 +209,7 @@ pub enum Phase {
 impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
     /// The attempts that have had a lease. A bit for each.
     pub(super) fn succeeded(&self) -> u8 {
-        (0..ATTEMPTS)
-            .filter(|a| self.attempts[*a].succeeded)
-            .fold(0, |succeeded, a| succeeded | 1 << a)
+        bits(ATTEMPTS, |a| self.attempts[a].succeeded)
     }
 
     /// The columns with a key of attempt `a`.
@@ -223,11 +223,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
 impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
     /// Whether the key is attempt `a`'s.
     pub(super) fn is_of(&self, a: usize) -> bool {
-        usize::from(self.key) == a + 1
+        self.key == key_of(a)
     }
 
     pub(super) fn set(&mut self, a: usize, age: Age) {
-        self.key = u8::try_from(a + 1).unwrap_or(u8::MAX);
+        self.key = key_of(a);
         self.age = age;
         self.restored = false;
         self.gave_way = false;
@@ -271,11 +271,6 @@ pub enum Action {
     DoNotRestore(usize, usize),
     Vanish(usize, usize),
     Restart(usize),
-}
-
-/// A, B, C, …
-pub(super) fn name(attempt: usize) -> char {
-    ('A'..='Z').nth(attempt).unwrap_or('?')
 }
 
 impl fmt::Display for Action {

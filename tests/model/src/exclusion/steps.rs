@@ -1,5 +1,7 @@
 //! Attempts: how they begin, ask, and win or not; what arrives at the nodes.
 
+use crate::search::Take;
+
 use super::state::{Age, Possession};
 use super::{
     Acquire, Action, Counting, Exclusion, Extend, Handing, Keys, Network, Owner, Phase, Promise,
@@ -11,7 +13,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         match state.attempts[a].phase {
             Phase::Idle => self.start(state, a, to),
@@ -39,12 +41,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     }
 
     /// Kept only where it matters.
-    fn grow_late(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn grow_late(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let matters = self.keys == Keys::LostLater || self.counting == Counting::FirmOrEarly;
         if matters && !state.attempts[a].is_late {
             let mut next = *state;
@@ -84,7 +81,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let cell = &state.columns[n].cells[a];
         let in_order = self.network == Network::InOrder;
@@ -115,12 +112,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     }
 
     /// Attempts are alike, so they may as well start in the order of their names.
-    fn start(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn start(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         if a > 0 {
             let one_before = state.attempts[a - 1].phase;
             let is_retry = self.owner == Owner::EachClient && a == 1;
@@ -159,7 +151,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let mut next = *state;
@@ -234,12 +226,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    fn establish(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn establish(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let acquires = || state.columns.iter().map(|column| column.cells[a].acquire);
         let counts = |n: &usize| self.has_granted(state, a, *n);
         let granted = (0..NODES).filter(counts).count();

@@ -1,5 +1,8 @@
 //! Clocks that are wrong until they are mended, and counters that idle away.
 
+use crate::attempts::bits;
+use crate::search::Take;
+
 use super::{Action, Clocks, Expiry, Fencing, Hints, Most, Phase, Say, State};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
@@ -10,9 +13,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 
     /// The attempts that have begun. A bit for each.
     pub(super) fn begun(state: &State<NODES, ATTEMPTS>) -> u8 {
-        (0..ATTEMPTS)
-            .filter(|a| state.attempts[*a].phase != Phase::Idle)
-            .fold(0, |begun, a| begun | 1 << a)
+        bits(ATTEMPTS, |a| state.attempts[a].phase != Phase::Idle)
     }
 
     /// What most clocks show.
@@ -45,11 +46,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         has_say.then_some(if is_ahead { by } else { 0 })
     }
 
-    pub(super) fn mend(
-        state: &State<NODES, ATTEMPTS>,
-        n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    pub(super) fn mend(state: &State<NODES, ATTEMPTS>, n: usize, to: &mut impl Take<Self>) {
         if state.columns[n].is_ahead {
             let mut next = *state;
             next.columns[n].is_ahead = false;
@@ -61,7 +58,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let (column, begun) = (&state.columns[n], Self::begun(state));
         let (Hints::Clock(apart), Clocks::Ahead { by, .. }) = (self.hints, self.clocks) else {

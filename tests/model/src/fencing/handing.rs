@@ -1,12 +1,15 @@
 //! How a lock goes from one holder to the next without being free in between.
 
+use crate::attempts::{has, owner_of};
+use crate::search::Take;
+
 use super::{Action, Fencing, Handing, Phase, State, Vote};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     /// The attempt that `n` has the key of, where that gives way to `a`: it has had its lease. That it
     /// is over by then is a promise of the quorum, and the order of tokens needs none.
     fn predecessor(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> Option<usize> {
-        let before = usize::from(state.columns[n].key).checked_sub(1)?;
+        let before = owner_of(state.columns[n].key)?;
         let is_held = state.attempts[before].phase == Phase::Held;
         (self.handing != Handing::Never && before != a && is_held).then_some(before)
     }
@@ -26,7 +29,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         self.handing == Handing::ConfirmedByTheOneBefore
             && self
                 .predecessor(state, a, n)
-                .is_some_and(|before| state.attempts[a].before >> before & 1 == 1)
+                .is_some_and(|before| has(state.attempts[a].before, before))
     }
 
     pub(super) fn inherit(
@@ -34,7 +37,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let is_asked = state.columns[n].cells[a].vote == Vote::Underway;
         if self.handing != Handing::GrantsInherited || !is_asked {
@@ -53,7 +56,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         &self,
         state: &State<NODES, ATTEMPTS>,
         b: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         if self.handing != Handing::AsItIs {
             return;

@@ -22,7 +22,7 @@ mod steps;
 
 pub use state::{Action, Attempt, Cell, Column, Most, Phase, Standing, State, Vote};
 
-use crate::search::Model;
+use crate::search::{Model, Take};
 
 /// What a majority is, and the rules for taking a token.
 #[derive(Clone, Copy, Debug)]
@@ -259,7 +259,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Model for Fencing<NODES, ATTEMPT
         state
     }
 
-    fn steps(&self, state: &Self::State, to: &mut impl FnMut(Action, Self::State)) {
+    fn steps(&self, state: &Self::State, to: &mut impl Take<Self>) {
         self.all_steps(state, to);
     }
 

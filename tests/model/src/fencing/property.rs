@@ -1,7 +1,8 @@
 //! What is to hold, and what has to be reached.
 
-use super::state::name;
-use super::steps::{key_of, was_granted};
+use crate::attempts::{has, key_of, name};
+
+use super::steps::was_granted;
 use super::{Fencing, Phase, Promise, Standing, State, Vote, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
@@ -38,12 +39,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         a: usize,
         b: usize,
     ) -> Option<&'static str> {
-        let began_after = state.attempts[b].before >> a & 1 == 1;
+        let began_after = has(state.attempts[b].before, a);
         let counts = |n: usize, attempt: usize| {
             let vote = state.columns[n].cells[attempt].vote;
             vote == Vote::Counted
         };
-        let granted_after = |n: usize| state.columns[n].cells[b].earlier >> a & 1 == 1;
+        let granted_after = |n: usize| has(state.columns[n].cells[b].earlier, a);
         match self.promise {
             Promise::Users => began_after.then_some("was held before the first grant of"),
             Promise::StartOrder => began_after.then_some("was held before the start of"),
@@ -53,11 +54,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 (began_after || shared).then_some("was granted earlier, at a shared node, than")
             }
             Promise::HeldOrder => {
-                let held_after = state.attempts[b].held_before >> a & 1 == 1;
+                let held_after = has(state.attempts[b].held_before, a);
                 held_after.then_some("was held before")
             }
             Promise::SomeGrantAfter => {
-                let after = |n: usize| state.columns[n].cells[b].after >> a & 1 == 1;
+                let after = |n: usize| has(state.columns[n].cells[b].after, a);
                 let some = (0..NODES).any(|n| counts(n, b) && after(n));
                 some.then_some("was held before some grant of")
             }

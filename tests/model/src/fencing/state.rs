@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::attempts::{bits, name};
+
 /// All nodes and all attempts. What concerns one node stands in one column, so that sorting the
 /// columns is all that it takes to tell two states that differ in the nodes' names only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,9 +139,7 @@ pub enum Phase {
 impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
     /// The attempts that hold a lease. A bit for each.
     pub(super) fn held(&self) -> u8 {
-        (0..ATTEMPTS)
-            .filter(|attempt| self.attempts[*attempt].phase == Phase::Held)
-            .fold(0, |held, attempt| held | 1 << attempt)
+        bits(ATTEMPTS, |a| self.attempts[a].phase == Phase::Held)
     }
 
     /// Whether any node has granted `attempt`.
@@ -172,11 +172,6 @@ pub enum Action {
     Restart(usize),
     Mend(usize),
     Expire(usize),
-}
-
-/// A, B, C, …
-pub(super) fn name(attempt: usize) -> char {
-    ('A'..='Z').nth(attempt).unwrap_or('?')
 }
 
 impl fmt::Display for Action {

@@ -1,5 +1,8 @@
 //! What can happen next.
 
+use crate::attempts::{bits, has, key_of, owner_of};
+use crate::search::Take;
+
 use super::{
     Acquisition, Action, Confirm, Counters, Fencing, Handing, Hints, Messages, Phase, Promise,
     Restoring, Standing, State, Vote,
@@ -20,11 +23,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             || matches!(self.hints, Hints::Clock(_))
     }
 
-    pub(super) fn all_steps(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    pub(super) fn all_steps(&self, state: &State<NODES, ATTEMPTS>, to: &mut impl Take<Self>) {
         for a in 0..ATTEMPTS {
             match state.attempts[a].phase {
                 Phase::Idle => {
@@ -54,12 +53,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     }
 
     /// Attempts are alike, so they may as well start in the order of their names.
-    fn start(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn start(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         if a > 0 && state.attempts[a - 1].phase == Phase::Idle {
             return;
         }
@@ -77,7 +71,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let again = column.cells[a].vote != Vote::Underway;
@@ -86,7 +80,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let gives_way = !again && self.gives_way(state, a, n);
         let shift = self.shift(state, a, n);
-        let has_no_say = column.refuses >> a & 1 == 1 || shift.is_none();
+        let has_no_say = has(column.refuses, a) || shift.is_none();
         if column.key != 0 && !gives_way || has_no_say {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
@@ -137,11 +131,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     ) {
         let attempt = state.attempts[a];
         let counter = next.columns[n].counter;
-        let earlier = (0..ATTEMPTS)
-            .filter(|other| *other != a && was_granted(state.columns[n].cells[*other].vote))
-            .fold(0, |earlier, other| earlier | 1 << other);
+        let cells = &state.columns[n].cells;
         let cell = &mut next.columns[n].cells[a];
-        cell.earlier = earlier;
+        cell.earlier = bits(ATTEMPTS, |b| b != a && was_granted(cells[b].vote));
         if self.promise == Promise::SomeGrantAfter {
             cell.after = state.held();
         }
@@ -169,13 +161,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
     }
 
-    fn hear(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn hear(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize, to: &mut impl Take<Self>) {
         let cell = state.columns[n].cells[a];
         if cell.vote == Vote::Granted {
             let mut next = *state;
@@ -190,12 +176,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     }
 
     /// Any majority of the grants may be the first that the attempt knows of.
-    fn choose(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn choose(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let cell = |n: usize| state.columns[n].cells[a];
         let mut chosen = 0_u64;
         for majority in 0_usize..1 << NODES {
@@ -231,7 +212,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         if column.cells[a].standing != Standing::Underway {
@@ -271,12 +252,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
     }
 
-    fn hold(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        a: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn hold(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let counted = (0..NODES).filter(|n| self.counts(state, a, *n)).count();
         if counted < Self::MAJORITY {
             return;
@@ -316,7 +292,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         state: &State<NODES, ATTEMPTS>,
         a: usize,
         n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
+        to: &mut impl Take<Self>,
     ) {
         let column = &state.columns[n];
         let phase = state.attempts[a].phase;
@@ -339,17 +315,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         to(Action::Restore(a, n), next);
     }
 
-    fn lose(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        n: usize,
-        to: &mut impl FnMut(Action, State<NODES, ATTEMPTS>),
-    ) {
+    fn lose(&self, state: &State<NODES, ATTEMPTS>, n: usize, to: &mut impl Take<Self>) {
         let column = &state.columns[n];
-        if column.key != 0 {
+        if let Some(owner) = owner_of(column.key) {
             let mut next = *state;
             next.columns[n].key = 0;
-            to(Action::Vanish(usize::from(column.key) - 1, n), next);
+            to(Action::Vanish(owner, n), next);
         }
         if self.counters != Counters::Kept && column.counter != 0 {
             let mut next = *state;
@@ -361,10 +332,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             to(Action::Restart(n), next);
         }
     }
-}
-
-pub(super) fn key_of(attempt: usize) -> u8 {
-    u8::try_from(attempt + 1).unwrap_or(u8::MAX)
 }
 
 pub(super) fn was_granted(vote: Vote) -> bool {
