@@ -9,9 +9,9 @@
 //! * They come in blocks. A process owns a block as long as it listens on the block's first port, so
 //!   that test processes that run side by side never use the same one.
 
+use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Mutex, PoisonError};
 
 const FIRST: u16 = 10_240;
 const BLOCK: u16 = 100;
@@ -29,7 +29,7 @@ struct Block {
 /// A port that no other test uses. A stranger may: whoever binds it tries the next one when the
 /// kernel says so, instead of asking beforehand, which would be a race.
 pub(crate) fn next() -> u16 {
-    let mut owned = BLOCKS_OWNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut owned = BLOCKS_OWNED.lock();
     let exhausted = owned
         .last()
         .is_none_or(|block| block.given_out + 1 == BLOCK);

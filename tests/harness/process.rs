@@ -1,12 +1,13 @@
 //! A child process: its output, its signals, its end.
 
 use crate::spawner;
+use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -79,12 +80,12 @@ impl Process {
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.shared.lock().status.is_none()
+        self.shared.state.lock().status.is_none()
     }
 
     /// Sends a signal, unless the process has already ended.
     pub(crate) fn signal(&self, signal: Signal) {
-        let state = self.shared.lock();
+        let state = self.shared.state.lock();
         if state.status.is_none() {
             kill_process(self.pid, signal).expect("a child that is not reaped takes signals");
         }
@@ -106,21 +107,21 @@ impl Process {
     /// Kills the process, also a stopped one, and returns once it is gone.
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         while state.status.is_none() {
-            state = self.shared.wait(state, None);
+            self.shared.changed.wait(&mut state);
         }
     }
 
     /// Waits for the end of the process; `None` when it still runs after `within`.
     pub(crate) fn wait(&self, within: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + within;
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         loop {
             if state.status.is_some() || Instant::now() >= deadline {
                 return state.status;
             }
-            state = self.shared.wait(state, Some(deadline));
+            self.shared.changed.wait_until(&mut state, deadline);
         }
     }
 
@@ -132,7 +133,7 @@ impl Process {
     ) -> Result<String, NoLine> {
         let deadline = Instant::now() + within;
         let mut seen = 0_usize;
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         loop {
             let unseen = seen.saturating_sub(state.forgotten);
             if let Some(line) = state.lines.iter().skip(unseen).find(|line| wanted(line)) {
@@ -145,13 +146,13 @@ impl Process {
             if Instant::now() >= deadline {
                 return Err(NoLine::TimedOut);
             }
-            state = self.shared.wait(state, Some(deadline));
+            self.shared.changed.wait_until(&mut state, deadline);
         }
     }
 
     /// What the process wrote so far, both streams, for failure messages.
     pub(crate) fn output(&self) -> String {
-        let state = self.shared.lock();
+        let state = self.shared.state.lock();
         let mut output = String::new();
         if state.forgotten > 0 {
             output = format!("({} earlier lines)\n", state.forgotten);
@@ -164,31 +165,6 @@ impl Process {
     }
 }
 
-impl Shared {
-    /// A panic of one test must not hide behind "poisoned" in another.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(
-        &self,
-        state: MutexGuard<'a, State>,
-        deadline: Option<Instant>,
-    ) -> MutexGuard<'a, State> {
-        match deadline {
-            None => self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner),
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                let woken = self.changed.wait_timeout(state, left);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            }
-        }
-    }
-}
-
 /// Reads a stream to its end, so that the child never blocks on a full pipe.
 fn drain(stream: impl Read + Send + 'static, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
@@ -198,7 +174,7 @@ fn drain(stream: impl Read + Send + 'static, shared: &Arc<Shared>) {
         while stream.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
             let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
             bytes.clear();
-            let mut state = shared.lock();
+            let mut state = shared.state.lock();
             if state.lines.len() == KEPT_LINES {
                 state.lines.pop_front();
                 state.forgotten += 1;
@@ -206,7 +182,7 @@ fn drain(stream: impl Read + Send + 'static, shared: &Arc<Shared>) {
             state.lines.push_back(line);
             shared.changed.notify_all();
         }
-        shared.lock().open_streams -= 1;
+        shared.state.lock().open_streams -= 1;
         shared.changed.notify_all();
     });
 }
@@ -220,7 +196,7 @@ fn reap(pid: Pid, shared: &Arc<Shared>) {
     thread::spawn(move || {
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(pid), end).is_err_and(|error| error == Errno::INTR) {}
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         spawner::ended(&state.child);
         state.status = state.child.wait().ok();
         shared.changed.notify_all();

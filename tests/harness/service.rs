@@ -1,13 +1,14 @@
 //! A program of this workspace as a process of its own.
 
 use crate::process::{NoLine, Process};
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// How long a service may take until its ready line.
@@ -42,7 +43,7 @@ impl Service {
     pub async fn build_example(name: &str) -> PathBuf {
         let name = name.to_owned();
         tokio::task::spawn_blocking(move || {
-            let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut built = BUILT.lock();
             let path = built
                 .entry(name)
                 .or_insert_with_key(|name| build_example(name));

@@ -6,9 +6,10 @@
 //! left, stopped ones too. It takes a POSIX shell and nothing else, so it works wherever the tests
 //! do.
 
+use parking_lot::Mutex;
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// The signals are those that a terminal sends to all processes of a group: the undertaker has to
 /// outlive them.
@@ -49,7 +50,7 @@ pub(crate) fn ended(child: &Child) {
 }
 
 fn tell(event: &str, id: u32) {
-    let mut undertaker = UNDERTAKER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut undertaker = UNDERTAKER.lock();
     if let Some(input) = &mut undertaker.stdin {
         // One write a line: half a line is no line. Without an undertaker all children still end
         // with their handles.

@@ -13,12 +13,12 @@ use crate::eventually::eventually;
 use crate::ports;
 use crate::process::{NoLine, Process};
 use crate::temp_dir::TempDir;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// How long a server may take to load its data and open its port, or to shut down.
@@ -228,7 +228,7 @@ impl RedisNode {
     fn clock(&self) -> MutexGuard<'_, MovableClock> {
         let clock = self.clock.as_ref();
         let clock = clock.expect("the node was started with `movable_clock()`");
-        clock.lock().unwrap_or_else(PoisonError::into_inner)
+        clock.lock()
     }
 
     /// Whether the process exists; a frozen one does.
@@ -247,7 +247,7 @@ impl RedisNode {
     }
 
     fn process(&self) -> MutexGuard<'_, Process> {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+        self.process.lock()
     }
 }
 

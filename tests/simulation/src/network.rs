@@ -1,7 +1,8 @@
 //! How long messages take, and what becomes of those whose connection breaks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::random::Random;
 
@@ -44,7 +45,7 @@ impl Network {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Changes the weather.

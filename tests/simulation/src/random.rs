@@ -1,8 +1,8 @@
 //! Seeded randomness: the only source of it in a run.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redlock_core::Entropy;
 
 /// A generator whose numbers depend on its seed alone (`SplitMix64`), on every platform and with
@@ -91,7 +91,7 @@ impl SeededEntropy {
 
 impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        let mut random = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut random = self.0.lock();
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);
         }

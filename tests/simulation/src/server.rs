@@ -1,10 +1,11 @@
 //! A simulated Redis server: core's in-process store, which is held against a real server by a
 //! test, with a clock of its own and a way to die.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::restart_check::marker_key;
 use redlock_core::{
     Answer, Clock as _, KeyReport, MemoryNode, Moment, NodeError, Operation, Remaining, Resource,
@@ -138,7 +139,7 @@ impl Server {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The store, to look into.

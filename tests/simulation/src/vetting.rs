@@ -2,7 +2,7 @@
 //! [`NodeCheck`](redlock_core::restart_check::NodeCheck), fed with what the server answers.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::Wake;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Link {
 
     pub(crate) fn unreachable(&self) {
         if let Some(node_check) = &self.node_check {
-            let mut node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut node_check = node_check.lock();
             node_check.unreachable();
         }
     }
@@ -55,7 +55,7 @@ impl Link {
         self.clock_ahead.store(ahead, Ordering::Relaxed);
         let run_id = format!("run{}of{}", wire.start, self.server.seat);
         let verdict = {
-            let mut node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut node_check = node_check.lock();
             node_check.check(&CheckAnswer {
                 run_id: Some(&run_id),
                 marker: marked.marker.as_deref(),
@@ -123,7 +123,7 @@ impl Link {
     /// Has the fleet's doubts wake this link.
     pub(crate) fn heed_doubts(&self, me: &Weak<Self>) {
         if let Some(node_check) = &self.node_check {
-            let node_check = node_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let node_check = node_check.lock();
             node_check.wake_on_doubt(Arc::new(Doubts(Weak::clone(me))).into());
         }
     }

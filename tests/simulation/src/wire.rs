@@ -1,10 +1,11 @@
 //! One connection: what is under way on it, in order, in both directions.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::{Answer, Moment, Operation};
 
 use crate::network::Network;
@@ -57,7 +58,7 @@ impl Wire {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 
     pub(crate) fn asked_at(&self, now: Moment) {

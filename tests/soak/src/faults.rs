@@ -1,9 +1,10 @@
 //! Which fault comes when.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -56,20 +57,17 @@ pub(crate) struct Toll(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
 impl Toll {
     pub(crate) fn add(&self, fault: &'static str) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         *counts.entry(fault).or_default() += 1;
     }
 
     pub(crate) fn add_all(&self, fault: &'static str, times: u64) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         *counts.entry(fault).or_default() += times;
     }
 
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().clone()
     }
 }
 
@@ -111,7 +109,7 @@ pub(crate) fn trouble_nodes(
                 let may_forget = !is_checked || !is_trusted(seat);
                 let fits = |fault: &NodeFault| may_forget || *fault != NodeFault::RestartEmpty;
                 let fault = {
-                    let mut deck = deck.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut deck = deck.lock();
                     deck.deal_one(fits)
                 };
                 let mut alone = None;

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -65,7 +66,7 @@ impl Fleet {
             .journal
             .set_file_name(format!("worker-{worker}"));
         {
-            let mut journals = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut journals = self.journals.lock();
             journals.add(self.orders.journal.clone());
         }
         let words = self.orders.to_words();

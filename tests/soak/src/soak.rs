@@ -1,9 +1,10 @@
 //! One soak, from the first server to the report.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -39,7 +40,7 @@ struct Reading {
 
 impl Reading {
     fn catch_up(&mut self) -> io::Result<&History> {
-        let mut journals = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut journals = self.journals.lock();
         journals.read_into(&mut self.history)?;
         Ok(&self.history)
     }
@@ -104,10 +105,7 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     }
     workdir.is_kept = !found.is_empty();
     let kept = workdir.is_kept.then(|| workdir.path().to_owned());
-    let journals = reading
-        .journals
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let journals = reading.journals.lock();
     Ok(Report {
         options: options.clone(),
         faulty,

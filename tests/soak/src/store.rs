@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -66,7 +67,7 @@ impl Store {
 
     /// Takes the write, or says which token is higher.
     fn write(&self, resource: &str, token: u64) -> Result<(), u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let highest = state.highest.entry(resource.to_owned()).or_default();
         let before = *highest;
         *highest = before.max(token);
@@ -80,12 +81,12 @@ impl Store {
     }
 
     pub(crate) fn writes(&self) -> Vec<Write> {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock();
         state.writes.clone()
     }
 
     pub(crate) fn refused(&self) -> usize {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock();
         let refused = state.writes.iter().filter(|write| !write.is_accepted);
         refused.count()
     }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use crate::diagnostic::{Diagnostic, messages};
 
@@ -127,7 +129,7 @@ impl Project {
 
     fn cargo(&self, arguments: &[&str]) -> Output {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.running.lock();
         Command::new(cargo)
             .args(arguments)
             .current_dir(&self.directory)

@@ -6,11 +6,12 @@ mod hold;
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redlock_core::{
     Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, LeaseEnd, NodeSet, Request, Retry, RetryLimit,
 };
@@ -94,7 +95,7 @@ impl SimulatedClient {
     }
 
     fn recheck(&self) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         let held = held.clone();
         for lease in held {
             self.world.observing(|| lease.recheck());
@@ -112,7 +113,7 @@ impl SimulatedClient {
 
     /// Forgets all leases, so that nothing keeps anything alive in a circle.
     pub fn forget(&self) {
-        let held = self.held.lock().map(|mut held| std::mem::take(&mut *held));
+        let held = std::mem::take(&mut *self.held.lock());
         drop(held);
     }
 

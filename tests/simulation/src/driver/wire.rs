@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::simulation::Wire;
 use tokio::io::ReadBuf;
 use tokio::sync::Notify;
@@ -59,7 +60,7 @@ impl Pipe {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Some of the bytes that the client wrote, once there are any; `None` when it has gone.

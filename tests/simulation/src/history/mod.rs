@@ -8,9 +8,10 @@ mod invariant;
 mod record;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::{LeaseEnd, LeaseHandle, Operation, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
@@ -146,7 +147,7 @@ impl History {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Writes down what happened.

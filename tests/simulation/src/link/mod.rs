@@ -11,9 +11,10 @@ mod watch;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::restart_check::NodeCheck;
 use redlock_core::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
 
@@ -140,7 +141,7 @@ impl Link {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn world(&self) -> &Arc<World> {
@@ -357,8 +358,7 @@ impl Link {
     /// Begins a new epoch, and tells whoever listens.
     pub(crate) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
-        let listeners = self.listeners.lock();
-        let listeners = listeners.unwrap_or_else(PoisonError::into_inner).clone();
+        let listeners = self.listeners.lock().clone();
         for tell in listeners {
             tell();
         }

@@ -1,7 +1,7 @@
 //! A link as core sees it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use redlock_core::{
@@ -127,9 +127,6 @@ impl Node for Link {
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {
-        let listeners = self.listeners.lock();
-        listeners
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(listener);
+        self.listeners.lock().push(listener);
     }
 }

@@ -2,9 +2,10 @@
 //! what goes over the other one, late, in part, or not at all. Nothing may depend on it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::MutexGuard;
 use redlock_core::{KeyReport, Watch};
 
 use super::Link;
@@ -26,7 +27,7 @@ pub(super) struct Watches {
 
 impl Link {
     fn watches(&self) -> MutexGuard<'_, Watches> {
-        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watches.lock()
     }
 
     /// Asks the server to tell what becomes of the keys of `watch`.

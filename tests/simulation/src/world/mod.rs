@@ -11,10 +11,11 @@ mod pauses;
 mod polled;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use redlock_core::{Spawn, Task};
 
 pub use pauses::Pauses;
@@ -141,7 +142,7 @@ impl World {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The common clock.
