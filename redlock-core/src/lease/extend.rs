@@ -105,7 +105,7 @@ impl LeaseHandle {
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
                 self.prolong(started, deadline)
                     .map_err(ExtendError::Ended)?;
-                shared.claim.restore(extension, ttl);
+                shared.claim.restore(ttl);
                 return Ok(());
             }
             ProofState::Lost => self.lose(LeaseEnd::Taken),

@@ -93,14 +93,14 @@ fn a_key_restored_at_a_node_that_must_not_vote_yet_lets_two_in() {
         ..TWO
     };
     breaks(&model, 21);
-    // Not to count it before another round was won does not help, it only takes longer.
+    // Not to count it before two more rounds does not help, it only takes longer.
     let model = Exclusion {
         counting: Counting::FirmOnly,
         restoring: Restoring::OneAtATime,
-        rounds: 3,
+        rounds: 4,
         ..model
     };
-    breaks(&model, 26);
+    breaks(&model, 28);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn an_extension_of_what_was_handed_over_proves_possession() {
         let model = Exclusion {
             counting: Counting::FirmOnly,
             keys: Keys::Lost,
-            rounds: 2,
+            rounds: 3,
             promise,
             ..TWO
         };

@@ -53,8 +53,8 @@ struct ClaimState {
     is_doubled: bool,
     /// Which nodes an extension may count.
     extension_proof: ExtensionProof,
-    /// The last round in which a majority proved that the lock is ours, and the seats that counted
-    /// in it: an extension, where there was one since the acquisition.
+    /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
+    /// on by it: an extension, if there was one since the acquisition.
     proof: Option<(Arc<Round>, u64)>,
 }
 
@@ -187,17 +187,15 @@ impl Claim {
         outcome
     }
 
-    /// Puts the keys back where `extension` found them gone: the node restarted, or was not there
-    /// when the lock was acquired. Only to be called once the extension is a proof, so that the
+    /// Puts the keys back where the last extensions found them gone: the node restarted, or was not
+    /// there when the lock was acquired. Only to be called once an extension is a proof, so that the
     /// lock is known to be nobody else's.
-    pub(crate) fn restore(&self, extension: &Extension, ttl: Duration) {
+    pub(crate) fn restore(&self, ttl: Duration) {
         let round = Round::new(self.nodes.len(), Goal::All);
         let seats = {
             let mut state = self.state.lock();
-            let proof = &extension.round;
-            let seats = state
-                .extension_proof
-                .restorable(state.acquisition.seats(), proof);
+            let acquisition = state.acquisition.seats();
+            let seats = state.extension_proof.restorable(acquisition);
             if state.ending.is_some() || seats == 0 {
                 return;
             }

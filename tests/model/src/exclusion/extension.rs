@@ -44,9 +44,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
         for column in &mut next.columns {
             let cell = &mut column.cells[a];
-            cell.extend = Extend::Underway;
-            if cell.standing == Standing::Landed {
-                cell.standing = Standing::Waiting;
+            let is_found = std::mem::replace(&mut cell.extend, Extend::Underway) == Extend::Yes;
+            if is_found && cell.standing != Standing::Firm && self.is_about_answers() {
+                cell.standing = match self.counting {
+                    Counting::FoundOnce => Standing::Firm,
+                    _ => Standing::Waiting,
+                };
             }
             if cell.awaited == Awaited::Yes {
                 cell.awaited = Awaited::Extending;
@@ -174,9 +177,10 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 next.columns[n].cells[a].standing = match self.counting {
                     Counting::EveryYes => Standing::Out,
                     Counting::NoStragglers => Standing::Firm,
-                    Counting::FirmOnly | Counting::FirmOrEarly | Counting::AnyStraggler => {
-                        Standing::Landed
-                    }
+                    Counting::FirmOnly
+                    | Counting::FirmOrEarly
+                    | Counting::FoundOnce
+                    | Counting::AnyStraggler => Standing::Out,
                 };
             }
             to(Action::Restore(a, n), next);

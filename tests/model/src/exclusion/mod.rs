@@ -191,13 +191,15 @@ pub enum Counting {
     EveryYes,
     /// Those of nodes whose grants made the lease, and of those where the key was restored.
     NoStragglers,
-    /// Those of nodes that are *continuous*: whose grants made the lease, or where the key was set later,
-    /// by a late acquisition or a restoring, the client has heard of that, and a round that began
-    /// afterwards was won by continuous nodes.
+    /// Those of nodes that are *continuous*: whose grants made the lease, or where a round found the key,
+    /// which was set late or restored, and a round that began when that was known was won by continuous
+    /// nodes.
     FirmOnly,
     /// The rule. The same, and a node is continuous at once by a late grant that the client hears of in
     /// the attempt's first part: see [`Keys::LostLater`].
     FirmOrEarly,
+    /// Unsafe: the same, and a node is continuous once a round has found the key there.
+    FoundOnce,
     /// Unsafe: a late grant makes a node continuous whenever the client hears of it.
     AnyStraggler,
 }

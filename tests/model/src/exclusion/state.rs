@@ -111,11 +111,9 @@ pub enum Standing {
     /// Nothing: whatever key we have there may have come at any time.
     #[default]
     Out,
-    /// Nothing, and never will: a `SET` may have run whose answer is lost.
+    /// Nothing: a `SET` may have run whose answer is lost.
     Unanswered,
-    /// Our key was set there after the lease was made, and we know.
-    Landed,
-    /// A round has begun since.
+    /// A round found our key there, and another one has begun since.
     Waiting,
     /// Our key has been there all the time, or since before a round that was won without it.
     Firm,

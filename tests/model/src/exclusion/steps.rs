@@ -188,7 +188,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         cell.acquire = Acquire::Granted;
         let standing = cell.standing;
         if attempt.phase == Phase::Valid {
-            cell.standing = self.standing(Standing::Landed);
+            cell.standing = Standing::Out;
         }
         to(Action::Grant(a, n), next);
         if attempt.phase == Phase::Valid && self.counts_at_once(state, a) {
@@ -204,17 +204,20 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// Whether a grant that the client hears of now makes the node continuous.
     fn counts_at_once(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         match self.counting {
-            Counting::FirmOrEarly => !state.attempts[a].is_late,
+            Counting::FirmOrEarly | Counting::FoundOnce => !state.attempts[a].is_late,
             Counting::AnyStraggler => true,
             Counting::EveryYes | Counting::NoStragglers | Counting::FirmOnly => false,
         }
     }
 
-    /// Whether it matters that the client has heard of a late `SET`.
+    /// Whether it matters what the client has heard of a key that was set late.
     pub(super) fn is_about_answers(&self) -> bool {
         match self.counting {
             Counting::EveryYes | Counting::NoStragglers => false,
-            Counting::FirmOnly | Counting::FirmOrEarly | Counting::AnyStraggler => true,
+            Counting::FirmOnly
+            | Counting::FirmOrEarly
+            | Counting::FoundOnce
+            | Counting::AnyStraggler => true,
         }
     }
 
