@@ -96,7 +96,7 @@ pub(super) enum SetView {
     Undecided,
     /// Less than a majority is reachable.
     OutOfReach,
-    /// A node has a marker, so the set is in use, or somebody is just opening it.
+    /// A node has a marker under which it may vote, so the set is in use.
     InUse,
 }
 

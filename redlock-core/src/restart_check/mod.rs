@@ -30,9 +30,9 @@
 //!   this at the same time, one of them loses the compare-and-set, finds the nodes marked, and goes on
 //!   with them. So if a node votes, a majority was marked before. If the only nodes are blank or being
 //!   opened, the set was not in use. If a client stands still between the steps, another one goes on.
-//! * A blank node beside a node that is in use looks like a restarted node. Another client may be
-//!   opening the set at this moment. So the client waits for a [grace](GRACE) before it takes the node
-//!   for restarted.
+//! * A blank node beside a node that is in use counts as restarted. Another client that is opening the set
+//!   has marked all nodes that it reaches before it opened any, and a write against a blank node does
+//!   nothing to a marked one.
 //! * A node that is first reached after its set was opened counts as restarted. It may have been
 //!   opened, have granted and have forgotten before this client reached it.
 //! * A client that saw a node in use never takes it for new, even if another client does. It waits for
@@ -90,9 +90,6 @@ pub use node_check::{NodeCheck, NodeCheckOptions};
 /// A node's clock that moves against the client's by more than this between two checks, and by more
 /// than a slew moves it, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
-
-/// How long a blank node beside marked ones may be one that another process is about to open.
-pub const GRACE: Duration = Duration::from_secs(3);
 
 /// For how long, by the node's clock, a marker may still be written after its check.
 const WRITES_WITHIN: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use crate::env::Moment;
 
 use super::clock::NodeClock;
 use super::details::{Cause, FoundMarker, MarkerDetails, held};
-use super::opening::{AT_ONCE, SOON};
+use super::opening::AT_ONCE;
 use super::pace::{Pace, PaceVerdict};
 use super::quarantine::OperatorIdle;
 use super::settings::StrictestSettings;
@@ -18,6 +18,10 @@ use super::{Action, CheckAnswer, CheckedSet, Marker, RestartCheck, Verdict, WRIT
 /// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
 /// any case. Whose it was is then taken to be the node's.
 const UNDECIDED: Duration = Duration::from_secs(30);
+
+/// When to look again at a node whose step is undecided.
+const SOON: Duration = Duration::from_millis(250);
+
 /// How a [`NodeCheck`] behaves.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -49,8 +53,6 @@ pub struct NodeCheck {
     seen_under: Option<Marker>,
     /// The marker under which the node last voted, in this epoch.
     voted_under: Option<Marker>,
-    /// Since when the node has been blank beside marked ones, on this connection.
-    pub(super) blank_since: Option<Moment>,
     /// The last marker that was seen, as it is on the node, in its first version.
     last_marker: Option<Vec<u8>>,
     /// A step of which it is not known yet whose clock it was.
@@ -107,7 +109,6 @@ impl NodeCheck {
             has_seen_marker: false,
             seen_under: None,
             voted_under: None,
-            blank_since: None,
             last_marker: None,
             suspicion: None,
             unwritten: None,
@@ -121,7 +122,6 @@ impl NodeCheck {
     /// attempt to connect fails, the first one too: the others wait for it.
     pub fn unreachable(&mut self) {
         self.peers.is_unreachable(self.seat);
-        self.blank_since = None;
     }
 
     /// Wakes a task whenever [`CheckedSet::doubts`] goes up.
@@ -226,7 +226,6 @@ impl NodeCheck {
         let had_marker = self.has_seen_marker;
         if is_marked {
             self.has_seen_marker = true;
-            self.blank_since = None;
         }
         let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
         if is_marked && !is_opening {

@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use super::checked_set::SetView;
 use super::details::Cause;
-use super::{Action, CheckAnswer, GRACE, NodeCheck};
+use super::{Action, CheckAnswer, NodeCheck};
 
 /// When to look again at what changes within milliseconds.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(25);
-/// When to look again at a node that another process may be opening.
-pub(super) const SOON: Duration = Duration::from_millis(250);
 /// When to look again if no majority of the set is reachable.
 const LATER: Duration = Duration::from_millis(500);
 /// How long a node that is being opened is in quarantine for clients that do not know better. A
@@ -42,18 +40,9 @@ impl NodeCheck {
                 look_again: LATER,
                 is_settled: true,
             },
-            SetView::InUse => {
-                let since = *self.blank_since.get_or_insert(check.answered);
-                if check.answered.saturating_since(since) >= GRACE {
-                    // If another process opens it in this very moment, that one saw a new set.
-                    return self.quarantine(check, Cause::Late);
-                }
-                Action::Hold {
-                    reason: "it is blank; another process may be opening the set".into(),
-                    look_again: SOON,
-                    is_settled: false,
-                }
-            }
+            // Who opens a set marks all nodes that it reaches before. So this one has forgotten its marker,
+            // or was not reached. If it is being marked at this moment, the write finds the marker.
+            SetView::InUse => self.quarantine(check, Cause::Late),
         }
     }
 
