@@ -1,4 +1,7 @@
 //! Clients of different settings: the strictest counts.
+//!
+//! While a fleet is rolled out with a longer `max_ttl`, the old processes would otherwise open a node before
+//! the new ones' locks are over: `the_longest_max_ttl_is_how_long_a_node_waits` fails.
 
 use super::details::{Cause, FoundMarker, MarkerDetails};
 use super::settings::StrictestSettings;

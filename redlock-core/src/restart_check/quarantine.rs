@@ -1,4 +1,12 @@
 //! A node's quarantine, as its marker and as this client's own clock have it, and what ends it.
+//!
+//! The client's own clock counts too, since a marker is whatever was written last: by a client that did not
+//! see the set in use and took it for new, or before a node's clock jumped ahead. Without it
+//! `who_saw_a_set_in_use_waits_although_another_took_it_for_new` fails.
+//!
+//! An operator's word is the only thing that ends it early. It opens a set that is known to be idle, say
+//! after all nodes were restarted empty, at the next check, which is 5 s later at most. Without it the set
+//! would wait for 306.5 s with the default `max_ttl`, in each process that saw it in use.
 
 use std::time::Duration;
 
