@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(MAX_TTL, redlock_core::MAX_TTL);
         let ms = Duration::from_millis;
         let table = [
-            (MIN_TTL - ms(1), None, true),
+            (MIN_TTL.saturating_sub(ms(1)), None, true),
             (MIN_TTL, None, false),
             (MAX_TTL, None, false),
             (MAX_TTL + ms(1), None, true),

@@ -103,8 +103,8 @@ impl ExtensionProof {
         let before = before.map_or(0, |before| before.gone_seats().0);
         self.absent = absent | before & !round.answered_seats();
         // What another extension has put back meanwhile may have come behind the beginning of this one.
-        let promotes = outcome == ProofState::Proved && voters.restorations == self.restorations;
-        let promoted = if promotes {
+        let is_undisturbed = voters.restorations == self.restorations;
+        let promoted = if is_undisturbed && outcome == ProofState::Proved {
             voters.found & !(absent | held)
         } else {
             0

@@ -175,9 +175,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             let standing = state.columns[n].cells[a].standing;
             if attempt.phase == Phase::Valid {
                 next.columns[n].cells[a].standing = match self.counting {
-                    Counting::EveryYes => Standing::Out,
                     Counting::NoStragglers => Standing::Firm,
-                    Counting::FirmOnly
+                    Counting::EveryYes
+                    | Counting::FirmOnly
                     | Counting::FirmOrEarly
                     | Counting::FoundOnce
                     | Counting::AnyStraggler => Standing::Out,

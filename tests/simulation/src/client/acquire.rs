@@ -169,16 +169,13 @@ impl SimulatedClient {
                 });
             }
             Some(Ok(lease)) => {
-                if let Ok(mut held) = self.held.lock() {
-                    held.push(lease.handle());
-                }
+                self.held.lock().push(lease.handle());
                 lease.observe_extensions(self.observer(number));
                 // A node may have begun a new epoch before anybody could be told.
                 self.world.observing(|| lease.recheck());
                 self.hold(lease, number, &request, random).await;
-                if let Ok(mut held) = self.held.lock() {
-                    held.retain(|lease| lease.over().is_none());
-                }
+                let mut held = self.held.lock();
+                held.retain(|lease| lease.over().is_none());
             }
         }
     }

@@ -1,8 +1,9 @@
 //! A connection to a server that a test plays, with tokio's clock and the client's in its hands.
 
+use std::pin::pin;
 use std::task::Waker;
 
-use tokio::io::{AsyncWriteExt as _, DuplexStream};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use super::*;
 use crate::env::Clock;
