@@ -1,6 +1,7 @@
 //! Configuration: from code, a TOML file, and the environment. [`Config`] is all of it, and the other
 //! types are values in it.
 
+mod debug;
 mod env;
 mod file;
 mod keys;
@@ -11,7 +12,6 @@ mod site;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) use site::SiteConfigs;
 
 use crate::error::{ConfigError, HttpSettings};
 use crate::parameters::LockOptions;
-use crate::text::{Name, NamedMap, Names};
+use crate::text::Name;
 use file::File;
 
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
@@ -290,46 +290,6 @@ impl Config {
     pub fn contended_status(mut self, status: u16) -> Self {
         self.http.contended_status = status;
         self
-    }
-}
-
-/// Names are shown like those in errors: they may be URLs in the wrong place.
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            pools,
-            pool_settings,
-            restart_check,
-            default_pools,
-            defaults,
-            sites,
-            key_prefix,
-            max_ttl,
-            node_timeout,
-            connect_timeout,
-            handover,
-            max_waiting,
-            shutdown_grace,
-            shutdown_deadline,
-            http,
-        } = self;
-        f.debug_struct("Config")
-            .field("pools", &NamedMap(pools))
-            .field("pool_settings", &NamedMap(pool_settings))
-            .field("restart_check", restart_check)
-            .field("default_pools", &default_pools.as_deref().map(Names))
-            .field("defaults", defaults)
-            .field("sites", sites)
-            .field("key_prefix", &Name(key_prefix))
-            .field("max_ttl", max_ttl)
-            .field("node_timeout", node_timeout)
-            .field("connect_timeout", connect_timeout)
-            .field("handover", handover)
-            .field("max_waiting", max_waiting)
-            .field("shutdown_grace", shutdown_grace)
-            .field("shutdown_deadline", shutdown_deadline)
-            .field("http", http)
-            .finish()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The lease as applications see it: [`Lease`] holds the lock, and a [`LeaseHandle`] only looks at it.
 
 pub(crate) mod chain;
+mod handle;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -8,19 +9,20 @@ use std::ops::Deref;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::{BodyOutcome, NodeSet, OnLost, Released, Resource};
+use redlock_core::{BodyOutcome, OnLost, Released};
 
 pub use redlock_core::{FencingToken, LeaseEnd};
 
-use crate::error::{LockError, LockErrorKind, Subject};
+pub use handle::LeaseHandle;
+
+use crate::error::LockError;
 use crate::parameters::OnCancel;
 use crate::registry::held::HeldPlace;
-use crate::registry::limits::{RegistryLimits, check_max_ttl};
+use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
 use crate::site::Site;
 use crate::telemetry::{HoldSpan, Holding};
@@ -76,14 +78,6 @@ impl Drop for CoreLease {
     fn drop(&mut self) {
         drop(self.take_for_release());
     }
-}
-
-/// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
-#[derive(Clone)]
-pub struct LeaseHandle {
-    core: redlock_core::LeaseHandle,
-    limits: Arc<RegistryLimits>,
-    site: Option<&'static Site>,
 }
 
 impl Lease {
@@ -154,7 +148,7 @@ impl Lease {
     /// the lease ends, unless `on_lost` says otherwise.
     ///
     /// # Errors
-    /// [`LockErrorKind::Lost`] where the body was cancelled.
+    /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
@@ -234,113 +228,6 @@ impl Deref for Lease {
 
     fn deref(&self) -> &LeaseHandle {
         &self.handle
-    }
-}
-
-impl LeaseHandle {
-    /// The annotated function that the lease was taken for; `None` for the object style.
-    pub fn site(&self) -> Option<&'static Site> {
-        self.site
-    }
-
-    /// What is locked, without the configured key prefix.
-    pub fn resource(&self) -> &Resource {
-        self.core.resource()
-    }
-
-    /// For how much longer the lock is ours for certain; zero once the lease is over.
-    pub fn validity(&self) -> Duration {
-        self.core.validity()
-    }
-
-    /// How long it has been since the winning attempt began.
-    pub fn held_for(&self) -> Duration {
-        self.core.held_for()
-    }
-
-    /// A few digits of the owner token, for logs.
-    pub fn token_id(&self) -> &str {
-        self.core.token_id()
-    }
-
-    /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
-    /// store with every write; a store that refuses tokens below the highest it has seen is safe
-    /// from a holder that was paused past the end of its lease. An extension does not change it.
-    pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.core.fencing_token()
-    }
-
-    /// Lets the lock live for at least `ttl` from now. Never shortens it.
-    ///
-    /// # Errors
-    /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
-    /// majority answered, and the old deadline still stands; [`LockErrorKind::Invalid`] for a ttl
-    /// outside the limits.
-    ///
-    /// # Cancellation
-    /// Dropping the future leaves the old deadline standing.
-    pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
-        let resource = self.resource().clone();
-        check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
-            let subject = Subject::Resource(resource.clone());
-            self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
-        })?;
-        self.core
-            .extend(ttl)
-            .await
-            .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
-    }
-
-    /// Waits until the lease is over, and says why.
-    ///
-    /// # Cancellation
-    /// Dropping the future has no effect.
-    pub async fn lost(&self) -> LeaseEnd {
-        self.core.lost().await
-    }
-
-    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
-    /// third is left of the validity that was granted last, the lease is over, or this process
-    /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
-    /// when renewals fail.
-    ///
-    /// # Cancellation
-    /// Dropping the future has no effect.
-    pub async fn expiring(&self) {
-        self.core.expiring().await;
-    }
-
-    /// Another holder of the same lock. `None` once the lease is over.
-    pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
-        self.core.join()
-    }
-
-    pub(crate) fn nodes(&self) -> &NodeSet {
-        self.core.nodes()
-    }
-
-    pub(crate) fn registry(&self) -> u64 {
-        self.limits.registry
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.core.over().is_some()
-    }
-
-    fn lost_error(&self, over: LeaseEnd) -> LockError {
-        let subject = Subject::Resource(self.resource().clone());
-        let kind = LockErrorKind::Lost(over);
-        self.of_call(LockError::new(kind, subject))
-    }
-
-    fn of_call(&self, error: LockError) -> LockError {
-        error.of_call(self.site, Some(&self.limits.http))
-    }
-}
-
-impl fmt::Debug for LeaseHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.fmt(f)
     }
 }
 

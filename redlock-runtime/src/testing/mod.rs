@@ -76,6 +76,7 @@
 
 mod acquisition;
 mod assertions;
+mod check_config;
 mod environment;
 mod hold;
 mod nodes;
@@ -92,10 +93,10 @@ use redlock_core::{Clock, Environment, MemoryNode, Resource};
 use tokio::runtime::Handle;
 
 pub use acquisition::{Acquisition, Outcome};
+pub use check_config::check_config;
 pub use hold::{Hold, SomeoneElse};
 
 use crate::config::Config;
-use crate::error::InitError;
 use crate::init::{Plan, parts};
 use crate::registry::Registry;
 use crate::registry::pools::Pool;
@@ -307,23 +308,4 @@ impl Drop for Inner {
         runtimes::detach(&self.registry);
         self.registry.begin_shutdown();
     }
-}
-
-/// Checks a configuration, and every annotated function of the program against it, as
-/// [`init`](crate::init()) does before it connects.
-///
-/// # Example: the service's own file
-/// ```
-/// use redlock_runtime::{Config, testing};
-///
-/// // In a test: Config::from_toml(include_str!("../redlock.toml"))
-/// let config = Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"").unwrap();
-/// testing::check_config(&config).unwrap();
-/// ```
-///
-/// # Errors
-/// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
-/// `max_ttl`, and so on.
-pub fn check_config(config: &Config) -> Result<(), InitError> {
-    Plan::checked_with_sites(config).map(|_| ())
 }

@@ -1,6 +1,8 @@
 //! What a caller of a locked function may be told, and why a configuration or a start was refused.
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
+mod start;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ pub use redlock_core::{
     Contended, Holding, Invalid, NodeError, NodeErrorKind, NodeOutcome, NodeReport, Remaining,
     TooLate, Unavailable,
 };
+
+pub use start::{ConfigError, InitError};
 
 use crate::site::Site;
 
@@ -264,52 +268,5 @@ impl std::error::Error for LockError {
             LockErrorKind::Invalid(invalid) => Some(invalid),
             _ => None,
         }
-    }
-}
-
-/// Why [`init`](crate::init()) refused to start: every problem that was found, each with its fix.
-#[derive(Clone)]
-pub struct InitError {
-    pub(crate) problems: Vec<String>,
-}
-
-impl InitError {
-    pub(crate) fn one(problem: impl Into<String>) -> Self {
-        Self {
-            problems: vec![problem.into()],
-        }
-    }
-
-    /// The problems, one text each.
-    pub fn problems(&self) -> &[String] {
-        &self.problems
-    }
-}
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("redlock cannot start: ")?;
-        f.write_str(&self.problems.join("; "))
-    }
-}
-
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for InitError {}
-
-/// Why a configuration could not be read. Names the place and the fix; shows no password.
-#[derive(Clone, thiserror::Error)]
-#[error("redlock's configuration: {0}")]
-pub struct ConfigError(pub(crate) String);
-
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

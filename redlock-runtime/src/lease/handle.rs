@@ -1,0 +1,127 @@
+//! What the holder of a lease, or another, sees of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::{LeaseEnd, NodeSet, Resource};
+
+use super::FencingToken;
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::registry::limits::{RegistryLimits, check_max_ttl};
+use crate::site::Site;
+
+/// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
+#[derive(Clone)]
+pub struct LeaseHandle {
+    pub(super) core: redlock_core::LeaseHandle,
+    pub(super) limits: Arc<RegistryLimits>,
+    pub(super) site: Option<&'static Site>,
+}
+
+impl LeaseHandle {
+    /// The annotated function that the lease was taken for; `None` for the object style.
+    pub fn site(&self) -> Option<&'static Site> {
+        self.site
+    }
+
+    /// What is locked, without the configured key prefix.
+    pub fn resource(&self) -> &Resource {
+        self.core.resource()
+    }
+
+    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    pub fn validity(&self) -> Duration {
+        self.core.validity()
+    }
+
+    /// How long it has been since the winning attempt began.
+    pub fn held_for(&self) -> Duration {
+        self.core.held_for()
+    }
+
+    /// A few digits of the owner token, for logs.
+    pub fn token_id(&self) -> &str {
+        self.core.token_id()
+    }
+
+    /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
+    /// store with every write; a store that refuses tokens below the highest it has seen is safe
+    /// from a holder that was paused past the end of its lease. An extension does not change it.
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.core.fencing_token()
+    }
+
+    /// Lets the lock live for at least `ttl` from now. Never shortens it.
+    ///
+    /// # Errors
+    /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
+    /// majority answered, and the old deadline still stands; [`LockErrorKind::Invalid`] for a ttl
+    /// outside the limits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the old deadline standing.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
+        let resource = self.resource().clone();
+        check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
+            let subject = Subject::Resource(resource.clone());
+            self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
+        })?;
+        self.core
+            .extend(ttl)
+            .await
+            .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
+    }
+
+    /// Waits until the lease is over, and says why.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> LeaseEnd {
+        self.core.lost().await
+    }
+
+    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
+    /// third is left of the validity that was granted last, the lease is over, or this process
+    /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
+    /// when renewals fail.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn expiring(&self) {
+        self.core.expiring().await;
+    }
+
+    /// Another holder of the same lock. `None` once the lease is over.
+    pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
+        self.core.join()
+    }
+
+    pub(crate) fn nodes(&self) -> &NodeSet {
+        self.core.nodes()
+    }
+
+    pub(crate) fn registry(&self) -> u64 {
+        self.limits.registry
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.core.over().is_some()
+    }
+
+    pub(super) fn lost_error(&self, over: LeaseEnd) -> LockError {
+        let subject = Subject::Resource(self.resource().clone());
+        let kind = LockErrorKind::Lost(over);
+        self.of_call(LockError::new(kind, subject))
+    }
+
+    fn of_call(&self, error: LockError) -> LockError {
+        error.of_call(self.site, Some(&self.limits.http))
+    }
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
