@@ -2,10 +2,7 @@
 //!
 //! This crate is the algorithm and nothing else: it holds no global state and knows no macro.
 //! Applications use `redlock-runtime`, which adds the `#[redlock]` attribute, the registry of
-//! pools, configuration and shutdown.
-//!
-//! The path of every lock is *request → waiting → attempt → lease → release*:
-//! a [`Client`] takes a [`Request`] to a set of [`Node`]s and comes back with a [`Lease`].
+//! pools, configuration and shutdown. Use this crate for nodes, clocks or randomness of your own.
 //!
 //! # Example: a lock over three in-process nodes
 //! ```
@@ -29,6 +26,32 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # The path of a lock
+//! *request → waiting → attempt → lease → release*: a [`Client`] takes a [`Request`] to a [`NodeSet`] and
+//! comes back with a [`Lease`], or with an [`AcquireError`].
+//!
+//! * A [`Request`] has the [`Resource`] and everything else that one acquisition needs.
+//! * Callers of one process that want the same lock wait in line; only the first asks the nodes.
+//! * An attempt asks all nodes at once. [`majority`] says how many of them have to grant.
+//! * A [`Lease`] is a claim that won. It is valid for the ttl less the time that the attempt took and an
+//!   allowance for drift. A [`LeaseHandle`] looks at it and extends it.
+//! * A release is sent to every node that may hold the key, also if the lease is dropped.
+//!
+//! # Nodes
+//! A [`Node`] is one vote. [`RedisNode`] is a server, a master under Sentinel or a Redis Cluster, by its
+//! [`RedisAddress`]; [`MemoryNode`] is in the process. [`restart_check`] decides when a node that may have
+//! forgotten locks may vote.
+//!
+//! # The outside world
+//! A client takes time, randomness and background tasks from an [`Environment`]. [`IoThread`] has the
+//! system's, on a thread of its own, so that the crate needs no runtime of the caller's.
+//!
+//! # Features
+//! No feature is on by default. `tls` adds `rediss://`. `simulation` is for this repository's tests, and no
+//! part of the interface.
+// docs.rs says which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod context;

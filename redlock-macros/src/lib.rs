@@ -1,4 +1,22 @@
-//! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it.
+//! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it and has what the
+//! expansion calls; the two crates have the very same version.
+//!
+//! ```text
+//! use redlock_runtime::{LockError, redlock};
+//!
+//! #[redlock(resource = "order:{order_id}", ttl = "30s")]
+//! async fn charge(order_id: u64) -> Result<String, LockError> {
+//!     Ok(format!("order {order_id} charged"))
+//! }
+//! ```
+//!
+//! [`macro@redlock`] is the reference: a section for each parameter, with an example.
+//!
+//! # How it works
+//! The attribute is parsed, checked and expanded. All mistakes in it are reported in one build, each at its
+//! own token. The function keeps its signature. Its new body makes the resource's name, asks the runtime for
+//! the lock, and polls the old body under it. The function is also registered with its parameters, so that
+//! the runtime checks them against the configuration when the program starts.
 
 mod args;
 mod captured;

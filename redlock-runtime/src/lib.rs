@@ -1,53 +1,112 @@
-//! Distributed locks as an attribute.
+//! Distributed locks as an attribute: a function's body runs under a lock that a majority of
+//! independent Redis nodes granted ([Redlock]), and the lock is released on every way out of it.
 //!
 //! ```
 //! use redlock_runtime::{Config, LockError, redlock};
 //!
-//! #[redlock(resource = "order:{order_id}")]
+//! #[redlock(resource = "order:{order_id}", ttl = "30s", wait = "2s")]
 //! async fn charge(order_id: u64) -> Result<String, LockError> {
-//!     Ok(format!("order {order_id} charged, once at a time in the whole fleet"))
+//!     Ok(format!("order {order_id} charged, by one caller at a time in the whole fleet"))
 //! }
 //!
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // In production: `Config::load()?`, which reads redlock.toml and the REDLOCK_* variables.
-//!     let config = Config::new().pool("a", "memory://a");
+//!     let config = Config::new()
+//!         .pool("a", "memory://a")
+//!         .pool("b", "memory://b")
+//!         .pool("c", "memory://c");
 //!     let redlock = redlock_runtime::init(config).await?;
 //!
-//!     println!("{}", charge(42).await?);
+//!     match charge(42).await {
+//!         Ok(receipt) => println!("{receipt}"),
+//!         Err(error) if error.is_contended() => println!("somebody else is at it: {error}"),
+//!         Err(error) => return Err(error.into()),
+//!     }
 //!
 //!     redlock.shutdown().await;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! [`macro@redlock`] runs a function under a Redlock over the configured pools: acquired from a
-//! majority of independent Redis nodes before the body, released on every way out.
-//! [`lock()`] does the same without an attribute. [`init`] starts the registry that both use, and
-//! [`Redlock::shutdown`] ends it.
+//! [Redlock]: https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/
 //!
-//! # Modules
-//! The names at the root are what most programs need. The rest is in modules:
-//! * [`parameters`]: the parameters of a lock as a value, [`LockOptions`](parameters::LockOptions),
-//!   and the types of single parameters, such as [`Wait`](parameters::Wait).
-//! * [`config`]: what a [`Config`] is made of.
-//! * [`error`]: what an error says, from [`LockErrorKind`](error::LockErrorKind) on.
-//! * [`lease`]: fencing tokens, and why a lease was over.
-//! * [`registry`]: what is held, which functions are annotated, and what a shutdown did.
-//! * [`health`]: how the nodes are doing.
+//! # How it works
+//! A call sends a random owner token for its resource to all nodes at once, each of which keeps it for the
+//! ttl unless it has another caller's. If a majority granted the lock, and if validity is left of the ttl
+//! after the time that this took and an allowance for clock drift, the body runs; else the call releases
+//! what it got, and retries or fails. If the validity ends while the body runs, the body is cancelled at its
+//! next await, unless the lease was extended or renews itself. When the body ends in whichever way, the
+//! release is sent to every node that may hold the key, and wakes a caller who waits. A node that cannot be
+//! reached frees the lock by itself when the ttl has passed, and a node that may have forgotten locks does
+//! not vote until every lock that it may have granted is over.
+//!
+//! # Locking a function
+//! [`macro@redlock`] documents the attribute, with a section and an example for each parameter. The
+//! function returns any `Result` whose error is made of a [`LockError`], or a type that implements
+//! [`FromLockError`]; with `if_locked = "skip"`, one that implements [`FromSkip`].
+//!
+//! # Locking without an attribute
+//! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs a future under it, and
+//! [`Lock::acquire`] returns the lease.
+//!
+//! # The lease
+//! A [`Lease`] holds the lock and releases it at its drop. A [`LeaseHandle`] looks at it: what is locked,
+//! for how much longer, and when it is lost. The attribute's `guard = lease` binds the lease, and
+//! [`current()`] finds it from anywhere below the body. Code that relies on its callers' lock asks
+//! [`is_held`] or [`assert_held`].
+//!
+//! # Fencing
+//! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
+//! has a number that is higher than that of every lock before, [`LeaseHandle::fencing_token`]; a store that
+//! refuses smaller numbers than the highest it has seen is safe.
+//!
+//! # Errors
+//! A [`LockError`] says why the body did not run, or did not end, under its lock:
+//! [`LockErrorKind`](error::LockErrorKind) tells apart a lock that is held, nodes that do not answer, and a
+//! lock that was lost. The module [`error`] has the details of each.
+//!
+//! # Configuration
+//! [`Config`] names the nodes and the [defaults](Config::defaults) of the parameters, in code, in
+//! `redlock.toml` and in the `REDLOCK_*` variables. [`LockOptions`](parameters::LockOptions) is the set of
+//! parameters as a value, and [`Config::site`] overrides them for one function. [`init`] checks every
+//! annotated function of the program against the configuration, and starts the global registry.
+//!
+//! # Shutdown
+//! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and
+//! [reports](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and
+//! [`Redlock::shutdown_after`] bounds a server that drains.
+//!
+//! # Looking at a service
+//! [`Registry`](registry::Registry) shows what is [held](registry::Registry::held), how the nodes are
+//! [doing](registry::Registry::health), with which parameters each [function](registry::Registry::sites)
+//! locks, and whether the service is [ready](registry::Registry::is_ready). [`inspect`] shows the same over
+//! HTTP. Acquisitions and bodies have `tracing` spans.
+//!
+//! # Testing
+//! [`testing`] is a kit for tests of code that locks. It needs no server.
 //!
 //! # Features
-//! * `axum`: [`LockError`] is a response of axum handlers, and a function may return a bare
-//!   `axum::response::Response`.
-//! * `metrics`: figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade.
-//! * `actix`: [`LockError`] is a response of actix-web handlers, and a function may return a bare
-//!   `actix_web::HttpResponse`. By default actix-web lets a handler run on when its client has hung
-//!   up, and the lock stays until the body ends; with `HttpServer::h1_allow_half_closed(false)` the
-//!   handler is dropped and the lock released, as axum does.
-//! * `inspect`: what is held and how the nodes are doing, as JSON and as a page, over HTTP: see
-//!   `inspect`.
-//! * `testing`: a kit for tests of code that locks, in the module `testing`. For
-//!   `[dev-dependencies]`.
+//! No feature is on by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `axum` | [`LockError`] is a response of axum handlers, and a function may return a bare `axum::response::Response` |
+//! | `actix` | [`LockError`] is a response of actix-web handlers, and a function may return a bare `actix_web::HttpResponse` |
+//! | `inspect` | what is held and how the nodes are doing, as JSON and as a page, over HTTP |
+//! | `metrics` | figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade |
+//! | `testing` | the kit for tests, for `[dev-dependencies]` |
+//! | `tls` | `rediss://`: connections over TLS |
+//!
+//! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
+//! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
+//! drop the handler too.
+#![cfg_attr(feature = "inspect", doc = "\n[`inspect`]: mod@inspect")]
+#![cfg_attr(not(feature = "inspect"), doc = "\n[`inspect`]: #features")]
+#![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
+#![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
+// docs.rs says which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// An event in the log: `log!(warn, field = 1, "text")`. What the subscriber does is its own affair.
 macro_rules! log {
