@@ -3,6 +3,17 @@
 pub use redlock_core::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth, NodeStatus};
 
 /// How a pool is doing.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// for pool in redlock.registry().health() {
+///     println!("{}: {:?}, {:?}", pool.pool, pool.status, pool.node_health);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PoolHealth {
@@ -24,12 +35,31 @@ pub struct PoolHealth {
 
 impl PoolHealth {
     /// Whether it votes.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert!(redlock.registry().health().iter().all(|pool| pool.is_voting()));
+    /// # Ok(()) }
+    /// ```
     pub fn is_voting(&self) -> bool {
         matches!(self.status, NodeStatus::Voting)
     }
 }
 
 /// How many of the default pools vote.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let votes = redlock.registry().votes();
+/// println!("{} of {} vote", votes.voting, votes.configured);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VotingPools {
@@ -43,6 +73,15 @@ pub struct VotingPools {
 
 impl VotingPools {
     /// Whether a lock can be had on the default pools.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert!(redlock.registry().votes().suffice());
+    /// # Ok(()) }
+    /// ```
     pub fn suffice(self) -> bool {
         self.configured > 0 && self.voting >= self.needed
     }

@@ -37,6 +37,17 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 }
 
 /// See [`lock`]. What is not said here comes from the registry's defaults.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let lock = redlock_runtime::lock("order:42").retry_count(0).fencing(true);
+/// let lease = lock.acquire().await?;
+/// # lease.release().await;
+/// # Ok(()) }
+/// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
 pub struct Lock {
     resource: Resource,
@@ -48,12 +59,35 @@ for_each_parameter!(setters!(Lock));
 
 impl Lock {
     /// The pools to lock on, instead of the default ones.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").pools(["a"]).acquire().await?;
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.pools = PoolNames::Owned(names.into_iter().map(Into::into).collect());
         self
     }
 
     /// Sets what `options` set. What they leave out stays as it is.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// use redlock_runtime::parameters::LockOptions;
+    ///
+    /// let once = LockOptions::new().retry_count(0);
+    /// let lease = redlock_runtime::lock("order:42").options(once).acquire().await?;
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
         self.options = options.above(self.options);
         self
@@ -65,6 +99,16 @@ impl Lock {
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the lease is
     /// that body's, shared.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// lease.release().await;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`LockError`]; of the kind `Lost` only where a lease that was to be shared is over.
@@ -89,6 +133,19 @@ impl Lock {
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let total = redlock_runtime::lock("cart:7").run(|lease| async move {
+    ///     println!("{:?} left", lease.validity());
+    ///     6 * 7
+    /// }).await?;
+    /// assert_eq!(total, 42);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`LockError`]: of the acquisition, or `Lost` where the body was cancelled because its lease

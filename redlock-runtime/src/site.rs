@@ -6,6 +6,19 @@ use std::fmt;
 use crate::parameters::prelude::*;
 
 /// One function under `#[redlock]`, as the attribute describes it.
+///
+/// ```
+/// use redlock_runtime::{LockError, redlock};
+///
+/// #[redlock(resource = "shelf:{id}", retry_count = 0)]
+/// async fn tidy(id: u32) -> Result<(), LockError> {
+///     Ok(())
+/// }
+///
+/// let sites = redlock_runtime::registry::sites();
+/// let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).expect("it is linked");
+/// assert_eq!(site.resource_template(), "shelf:{id}");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Site {
     module: &'static str,
@@ -104,6 +117,14 @@ impl Site {
 
     /// The site's name, as configuration and logs have it: what the attribute's `name` says, or
     /// `module_path::function`.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// assert!(site.site_name().ends_with("::tidy"));
+    /// ```
     pub fn site_name(&self) -> Cow<'static, str> {
         match self.name {
             Some(name) => Cow::Borrowed(name),
@@ -125,26 +146,66 @@ impl Site {
     }
 
     /// The source file, as the compiler names it.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// println!("{}:{}", site.file(), site.line());
+    /// ```
     pub fn file(&self) -> &'static str {
         self.file
     }
 
     /// The line of the attribute.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// assert!(site.line() > 0);
+    /// ```
     pub fn line(&self) -> u32 {
         self.line
     }
 
     /// The resource's template, or the expression that makes it, as written.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// assert_eq!(site.resource_template(), "shelf:{id}");
+    /// ```
     pub fn resource_template(&self) -> &'static str {
         self.resource
     }
 
     /// The parameters whose values are expressions, which are evaluated at each call.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// assert!(site.names_at_call().is_empty());
+    /// ```
     pub fn names_at_call(&self) -> &'static [&'static str] {
         self.at_call
     }
 
     /// The pools that the attribute names; `None` means the default pools.
+    ///
+    /// ```
+    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
+    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
+    /// # let sites = redlock_runtime::registry::sites();
+    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// assert_eq!(site.pool_names(), None);
+    /// ```
     pub fn pool_names(&self) -> Option<&'static [&'static str]> {
         self.pools
     }
@@ -194,6 +255,12 @@ inventory::collect!(Registration);
 
 /// All functions under `#[redlock]` that are linked into this program, in the order of their
 /// source.
+///
+/// ```
+/// for site in redlock_runtime::registry::sites() {
+///     println!("{site} locks {}", site.resource_template());
+/// }
+/// ```
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<_> = inventory::iter::<Registration>()
         .map(|site| site.0)

@@ -75,6 +75,10 @@ impl Default for Config {
 impl Config {
     /// The defaults, without any pool. `init` refuses it until it has one: no lock is ever kept
     /// in memory because somebody forgot to configure Redis.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379");
+    /// ```
     pub fn new() -> Self {
         let client = Settings::default();
         Self {
@@ -99,6 +103,15 @@ impl Config {
     /// Reads the file named by `REDLOCK_CONFIG`, or `redlock.toml` where there is one, and then
     /// the `REDLOCK_*` variables, which win.
     ///
+    /// ```
+    /// # use redlock_runtime::Config;
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let redlock = redlock_runtime::init(Config::load()?).await?;
+    /// # redlock.shutdown().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`ConfigError`] where the file cannot be read or says something unknown, where a variable
     /// does, or where no pool comes out of it all.
@@ -120,6 +133,13 @@ impl Config {
 
     /// What a TOML text says, over the defaults.
     ///
+    /// ```
+    /// let config = redlock_runtime::Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"")?;
+    /// let refused = redlock_runtime::Config::from_toml("[pool.a]").unwrap_err();
+    /// assert!(refused.to_string().contains("pools"));
+    /// # Ok::<_, redlock_runtime::error::ConfigError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`ConfigError`] with the place in the text.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
@@ -127,6 +147,11 @@ impl Config {
     }
 
     /// What the TOML file at `path` says, over this configuration.
+    ///
+    /// ```
+    /// let missing = redlock_runtime::Config::new().with_file("/nowhere/redlock.toml").unwrap_err();
+    /// assert!(missing.to_string().contains("/nowhere/redlock.toml"));
+    /// ```
     ///
     /// # Errors
     /// [`ConfigError`] where it cannot be read, and with the place in it otherwise.
@@ -139,6 +164,11 @@ impl Config {
     }
 
     /// What the `REDLOCK_*` variables among `variables` say, over this configuration.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().with_env([("REDLOCK_POOLS_A_URL", "redis://10.0.0.1:6379")])?;
+    /// # Ok::<_, redlock_runtime::error::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     /// [`ConfigError`] with the variable's name.
@@ -161,6 +191,13 @@ impl Config {
 
     /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
     /// `redis+sentinel://`, `redis+cluster://` or `memory://`.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new()
+    ///     .pool("a", "redis://10.0.0.1:6379")
+    ///     .pool("b", "redis+sentinel://10.0.0.2:26379/shop")
+    ///     .pool("c", "memory://c");
+    /// ```
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pools.insert(name.into(), PoolUrl::new(url));
@@ -169,6 +206,11 @@ impl Config {
 
     /// What is done about nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
     /// or more Redis pools by default, [`RestartCheck::Off`] for one.
+    ///
+    /// ```
+    /// use redlock_runtime::config::RestartCheck;
+    /// let config = redlock_runtime::Config::new().restart_check(RestartCheck::Strict);
+    /// ```
     #[must_use]
     pub fn restart_check(mut self, restart_check: RestartCheck) -> Self {
         self.restart_check = Some(restart_check);
@@ -176,6 +218,10 @@ impl Config {
     }
 
     /// The pools of a lock that names none. Without this: all configured pools.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().default_pools(["a", "b", "c"]);
+    /// ```
     #[must_use]
     pub fn default_pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.default_pools = Some(names.into_iter().map(Into::into).collect());
@@ -183,6 +229,10 @@ impl Config {
     }
 
     /// What comes before every resource's name on the nodes. None by default.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().key_prefix("shop:");
+    /// ```
     #[must_use]
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.key_prefix = prefix.into();
@@ -234,6 +284,11 @@ impl Config {
 
     /// The longest ttl that any lock may have: 5 min by default. A node that may have forgotten
     /// locks does not vote for so long, so it has to be the same in all processes.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().max_ttl(Duration::from_secs(60));
+    /// ```
     #[must_use]
     pub fn max_ttl(mut self, max_ttl: Duration) -> Self {
         self.max_ttl = max_ttl;
@@ -241,6 +296,11 @@ impl Config {
     }
 
     /// How long an attempt that finds no majority waits for answers: 50 ms by default.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().node_timeout(Duration::from_millis(100));
+    /// ```
     #[must_use]
     pub fn node_timeout(mut self, timeout: Duration) -> Self {
         self.node_timeout = timeout;
@@ -248,6 +308,11 @@ impl Config {
     }
 
     /// How long one attempt to connect to a node may take: 1 s by default. No call waits for it.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().connect_timeout(Duration::from_secs(2));
+    /// ```
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -257,6 +322,11 @@ impl Config {
     /// How often, and for how long, callers of this process hand a lock over to each other before it
     /// is released for those of other processes: 32 times and 50 ms by default. With zero times each
     /// release is a real one.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().handovers(8, Duration::from_millis(20));
+    /// ```
     #[must_use]
     pub fn handovers(mut self, most: u32, longest: Duration) -> Self {
         self.handover = Handover { most, longest };
@@ -265,6 +335,10 @@ impl Config {
 
     /// How many callers of this process may wait for one lock, and how many in all; more are refused
     /// at once, as contended: 10 000 and 100 000 by default.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().max_waiting(100, 10_000);
+    /// ```
     #[must_use]
     pub fn max_waiting(mut self, per_lock: usize, in_all: usize) -> Self {
         self.max_waiting = (per_lock, in_all);
@@ -272,6 +346,11 @@ impl Config {
     }
 
     /// At shutdown, how long bodies may go on before they are cancelled: 10 s by default.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().shutdown_grace(Duration::from_secs(5));
+    /// ```
     #[must_use]
     pub fn shutdown_grace(mut self, grace: Duration) -> Self {
         self.shutdown_grace = grace;
@@ -279,6 +358,11 @@ impl Config {
     }
 
     /// How long a shutdown may take in all, the grace period included: 15 s by default.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let config = redlock_runtime::Config::new().shutdown_deadline(Duration::from_secs(25));
+    /// ```
     #[must_use]
     pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
         self.shutdown_deadline = deadline;
@@ -286,6 +370,10 @@ impl Config {
     }
 
     /// The HTTP status of a refused caller: 423 by default. 409 and 429 are other usual ones.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().contended_status(409);
+    /// ```
     #[must_use]
     pub fn contended_status(mut self, status: u16) -> Self {
         self.http.contended_status = status;

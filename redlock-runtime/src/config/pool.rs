@@ -10,6 +10,11 @@ use super::Config;
 use crate::text::{Name, did_you_mean};
 
 /// A pool's URL, with whatever password it has. `Debug` shows the server only.
+///
+/// ```
+/// let config = redlock_runtime::Config::new().pool("a", "redis://:secret@10.0.0.1:6379");
+/// assert!(!format!("{config:?}").contains("secret"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct PoolUrl(String);
@@ -137,6 +142,11 @@ impl Config {
 impl Config {
     /// What becomes of this pool where its server is one that a lock cannot rely on: a replica, one
     /// that evicts keys. It is refused by default.
+    ///
+    /// ```
+    /// use redlock_runtime::config::Vetting;
+    /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379").vetting("a", Vetting::Warn);
+    /// ```
     #[must_use]
     pub fn vetting(mut self, pool: impl Into<String>, vetting: Vetting) -> Self {
         let settings = self.pool_settings.entry(pool.into()).or_default();
@@ -147,6 +157,10 @@ impl Config {
     /// This pool's server forgets nothing when it restarts, so that it may vote at once: it has
     /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
     /// takes its place.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379").trust_aof("a");
+    /// ```
     #[must_use]
     pub fn trust_aof(mut self, pool: impl Into<String>) -> Self {
         let settings = self.pool_settings.entry(pool.into()).or_default();
@@ -156,6 +170,12 @@ impl Config {
 
     /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
     /// place of the system's. For `rediss://` URLs, as the other settings of TLS.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new()
+    ///     .pool("a", "rediss://10.0.0.1:6380")
+    ///     .tls_ca("a", "/etc/shop/redis-ca.pem");
+    /// ```
     #[must_use]
     pub fn tls_ca(mut self, pool: impl Into<String>, file: impl Into<PathBuf>) -> Self {
         let settings = self.pool_settings.entry(pool.into()).or_default();
@@ -164,6 +184,12 @@ impl Config {
     }
 
     /// The PEM files with the certificate that this pool's server is shown, and its private key.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new()
+    ///     .pool("a", "rediss://10.0.0.1:6380")
+    ///     .tls_cert("a", "/etc/shop/client.pem", "/etc/shop/client.key");
+    /// ```
     #[must_use]
     pub fn tls_cert(
         mut self,
@@ -178,6 +204,12 @@ impl Config {
     }
 
     /// The name that the certificate of this pool's server is for, where the URL has another.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new()
+    ///     .pool("a", "rediss://10.0.0.1:6380")
+    ///     .tls_server_name("a", "redis-a.internal");
+    /// ```
     #[must_use]
     pub fn tls_server_name(mut self, pool: impl Into<String>, name: impl Into<String>) -> Self {
         let settings = self.pool_settings.entry(pool.into()).or_default();

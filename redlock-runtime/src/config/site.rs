@@ -11,6 +11,14 @@ use crate::text::{NamedMap, Names};
 ///
 /// What a function locks, and what it does where somebody else holds that, is part of what it means,
 /// so that there is no override of `resource`, `if_locked` and `guard`.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::config::SiteConfig;
+///
+/// let slow = SiteConfig::new().pools(["a"]).ttl(Duration::from_secs(10)).retry_count(0);
+/// let config = redlock_runtime::Config::new().site("shop::orders::charge", slow);
+/// ```
 #[derive(Clone, Default, PartialEq)]
 #[must_use]
 pub struct SiteConfig {
@@ -20,11 +28,21 @@ pub struct SiteConfig {
 
 impl SiteConfig {
     /// Overrides nothing.
+    ///
+    /// ```
+    /// use redlock_runtime::config::SiteConfig;
+    /// assert_eq!(SiteConfig::new(), SiteConfig::default());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The pools that it locks on. A function that has to exclude another one needs the same.
+    ///
+    /// ```
+    /// use redlock_runtime::config::SiteConfig;
+    /// let site = SiteConfig::new().pools(["a", "b", "c"]);
+    /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.pools = Some(names.into_iter().map(Into::into).collect());
         self

@@ -24,6 +24,14 @@ use crate::site::Site;
 /// It is about the lock only: the body's own error is never replaced by one of these. The text is
 /// for the people who run the service; what an HTTP client gets (features `axum`, `actix`) names
 /// neither resource nor holder nor node.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+/// assert!(error.is_not_initialized());
+/// assert!(error.to_string().starts_with("`order:42` needs a lock"));
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct LockError {
     inner: Arc<Inner>,
@@ -56,6 +64,17 @@ impl Default for HttpSettings {
 }
 
 /// What happened.
+///
+/// ```
+/// use redlock_runtime::error::LockErrorKind;
+/// fn advice(error: &redlock_runtime::LockError) -> String {
+///     match error.kind() {
+///         LockErrorKind::Contended(held) => format!("held, by {:?}", held.holding.owner()),
+///         LockErrorKind::Lost(why) => format!("undo what was begun: {why}"),
+///         other => format!("mend the program: {other:?}"),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LockErrorKind {
@@ -135,52 +154,150 @@ impl LockError {
     }
 
     /// What happened, with the details.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert!(matches!(error.kind(), redlock_runtime::error::LockErrorKind::NotInitialized));
+    /// # }
+    /// ```
     pub fn kind(&self) -> &LockErrorKind {
         &self.inner.kind
     }
 
     /// The annotated function that did not get its lock, or lost it; `None` for the object style.
+    ///
+    /// ```
+    /// # fn example(error: &redlock_runtime::LockError) {
+    /// println!("{:?}", error.site());
+    /// # }
+    /// ```
     pub fn site(&self) -> Option<&'static Site> {
         self.inner.site
     }
 
     /// Whether someone else holds the resource.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let _held = redlock_runtime::lock("order:42").acquire().await?;
+    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.is_contended());
+    /// # Ok(()) }
+    /// ```
     pub fn is_contended(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Contended(_))
     }
 
     /// Whether too few nodes answered in time.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// redlock.registry().memory_node("a").expect("the pool `a`").cut();
+    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.is_unavailable());
+    /// # Ok(()) }
+    /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
     }
 
     /// Whether the lock was lost under the body.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let node = redlock.registry().memory_node("a").expect("the pool `a`");
+    /// let body = |_lease| async {
+    ///     node.begin_epoch(); // The node may have forgotten the lock.
+    ///     std::future::pending::<()>().await
+    /// };
+    /// let error = redlock_runtime::lock("order:42").run(body).await.unwrap_err();
+    /// assert!(error.is_lost());
+    /// # Ok(()) }
+    /// ```
     pub fn is_lost(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
     /// Whether this process is shutting down.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// redlock.shutdown().await;
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert!(error.is_shutting_down());
+    /// # Ok(()) }
+    /// ```
     pub fn is_shutting_down(&self) -> bool {
         matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
     /// Whether `init` has not run.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert!(error.is_not_initialized());
+    /// # }
+    /// ```
     pub fn is_not_initialized(&self) -> bool {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
     /// Whether a pool was asked for that the configuration does not have.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let error = redlock_runtime::lock("order:42").pools(["z"]).acquire().await.unwrap_err();
+    /// assert!(error.is_unknown_pool());
+    /// # Ok(()) }
+    /// ```
     pub fn is_unknown_pool(&self) -> bool {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
     /// Whether the request itself was at fault.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let error = redlock_runtime::lock("redlock:own").acquire().await.unwrap_err();
+    /// assert!(error.is_invalid());
+    /// # Ok(()) }
+    /// ```
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
 
     /// When another try makes sense, as far as that is known: the holder's remaining time, or a
     /// second where it is this service's trouble. `None` where a retry cannot help.
+    ///
+    /// ```
+    /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
+    /// match error.retry_after() {
+    ///     Some(pause) => tokio::time::sleep(pause).await,
+    ///     None => return Err(error),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         const SOON: Duration = Duration::from_secs(1);
         match self.kind() {

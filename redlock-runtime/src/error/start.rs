@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// Why [`init`](crate::init()) refused to start: every problem that was found, each with its fix.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use redlock_runtime::Config;
+///
+/// let config = Config::new().pool("a", "http://10.0.0.1");
+/// let refused = redlock_runtime::init(config).await.unwrap_err();
+/// println!("{refused}");
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct InitError {
     pub(crate) problems: Vec<String>,
@@ -16,6 +26,15 @@ impl InitError {
     }
 
     /// The problems, one text each.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let config = Config::new().pool("a", "memory://a").pool("b", "memory://a");
+    /// let refused = Redlock::start(config).await.unwrap_err();
+    /// assert_eq!(refused.problems().len(), 1);
+    /// # }
+    /// ```
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -38,6 +57,11 @@ impl fmt::Debug for InitError {
 impl std::error::Error for InitError {}
 
 /// Why a configuration could not be read. Names the place and the fix; shows no password.
+///
+/// ```
+/// let refused = redlock_runtime::Config::from_toml("[waiting]\nmost = 3").unwrap_err();
+/// println!("{refused}");
+/// ```
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {0}")]
 pub struct ConfigError(pub(crate) String);

@@ -10,6 +10,16 @@ use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use axum::response::IntoResponse;
+///
+/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+/// // Nothing has called `init`: this is for the service to mend.
+/// assert_eq!(error.into_response().status(), 500);
+/// # }
+/// ```
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = Problem::of(&self, reason_of);

@@ -26,6 +26,15 @@ use check_sites::{check_overridden, check_sites};
 use overrides::{Overridden, resolve};
 
 /// The running registry. Keep it in `main`: dropping it shuts down.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::Config;
+/// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
+/// assert!(redlock.registry().is_ready());
+/// redlock.shutdown().await;
+/// # Ok(()) }
+/// ```
 #[must_use = "dropping it shuts down; keep it until the end of `main`"]
 pub struct Redlock {
     pub(crate) registry: Registry,
@@ -38,6 +47,15 @@ pub struct Redlock {
 /// error here: it votes no until it may. Returns once it is known of each node whether it votes:
 /// within the configured `connect_timeout`, or a few seconds where other processes are just opening
 /// a new set of nodes.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::Config;
+/// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
+/// redlock_runtime::lock("order:42").run(|_lease| async {}).await?;
+/// redlock.shutdown().await;
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
@@ -64,6 +82,15 @@ impl Redlock {
     /// [`Registry::enter`]. The program's annotated functions are not checked against it, but for
     /// those that the configuration [overrides](Config::site); one that names an unknown pool says so
     /// when it is called.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let locked = redlock_runtime::lock("order:42").run(|_lease| async {});
+    /// redlock.registry().clone().scope(locked).await?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`InitError`], as [`init`], but for what concerns functions that are not overridden.
@@ -165,6 +192,14 @@ impl Redlock {
     }
 
     /// The registry, to look at or to scope calls to.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
     pub fn registry(&self) -> &Registry {
         &self.registry
     }

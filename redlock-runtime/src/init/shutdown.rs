@@ -10,6 +10,15 @@ impl Redlock {
     /// A lock is never released under a body that still runs: one that does not yield keeps its
     /// key until the ttl, and is reported.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let report = redlock.shutdown().await;
+    /// assert!(report.stuck.is_empty(), "{report}");
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Cancellation
     /// The shutdown goes on in the background; dropping the future gives up the report only.
     pub async fn shutdown(self) -> ShutdownReport {
@@ -27,6 +36,17 @@ impl Redlock {
     ///
     /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
     /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let server = async { "drained" }; // With axum: `axum::serve(…).with_graceful_shutdown(…)`.
+    /// let (ended, report) = redlock.shutdown_after(server).await;
+    /// assert_eq!(ended, Some("drained"));
+    /// println!("{report}");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Cancellation
     /// Dropping the future drops the server and begins the shutdown, which goes on in the

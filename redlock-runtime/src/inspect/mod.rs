@@ -34,6 +34,12 @@ use crate::registry::Registry;
 
 /// What is to be sent with every [`Document`]: it is not to be kept, nothing but its own styles is to
 /// be loaded or run, and no other page is to show it in a frame.
+///
+/// ```
+/// for (name, value) in redlock_runtime::inspect::HEADERS {
+///     println!("{name}: {value}");
+/// }
+/// ```
 pub const HEADERS: [(&str, &str); 4] = [
     ("cache-control", "no-store"),
     (
@@ -46,6 +52,16 @@ pub const HEADERS: [(&str, &str); 4] = [
 ];
 
 /// An answer to an HTTP request.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let document = redlock_runtime::inspect::held(redlock.registry());
+/// println!("{} {}\n\n{}", document.status, document.content_type, document.body);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document {
@@ -59,6 +75,16 @@ pub struct Document {
 
 /// Everything on one page. `path` and `query` are the request's, the path as the browser sees it:
 /// the page links to the others below it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let page = redlock_runtime::inspect::page(redlock.registry(), "/", Some("live"));
+/// assert_eq!(page.content_type, "text/html; charset=utf-8");
+/// # Ok(()) }
+/// ```
 pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
     let is_live = query.is_some_and(|query| query.split('&').any(|part| part == "live"));
     Document {
@@ -69,6 +95,16 @@ pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
 }
 
 /// Each pool as JSON, with the status of a readiness probe.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let health = redlock_runtime::inspect::health(redlock.registry());
+/// assert_eq!(health.status, 200);
+/// # Ok(()) }
+/// ```
 pub fn health(registry: &Registry) -> Document {
     let health = json::Health::of(registry);
     let status = if health.ready { 200 } else { 503 };
@@ -76,11 +112,31 @@ pub fn health(registry: &Registry) -> Document {
 }
 
 /// Each lease that is held, as JSON.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let held = redlock_runtime::inspect::held(redlock.registry());
+/// assert_eq!(held.content_type, "application/json");
+/// # Ok(()) }
+/// ```
 pub fn held(registry: &Registry) -> Document {
     json::document(200, &json::Held::of(registry))
 }
 
 /// Each annotated function as JSON.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let sites = redlock_runtime::inspect::sites(redlock.registry());
+/// assert_eq!(sites.status, 200);
+/// # Ok(()) }
+/// ```
 pub fn sites(registry: &Registry) -> Document {
     json::document(200, &json::Sites::of(registry))
 }

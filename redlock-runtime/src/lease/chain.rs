@@ -47,12 +47,37 @@ pub(crate) fn current() -> Option<Arc<Link>> {
 /// The lease of the innermost body that the calling code runs below, or `None` outside of any.
 ///
 /// The handle may be kept; once the lease is over it is inert.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let body = |_lease| async {
+///     let lease = redlock_runtime::current().expect("a lease is held above");
+///     assert_eq!(lease.resource().to_string(), "order:42");
+/// };
+/// redlock_runtime::lock("order:42").run(body).await?;
+/// assert!(redlock_runtime::current().is_none());
+/// # Ok(()) }
+/// ```
 pub fn current_lease() -> Option<LeaseHandle> {
     current().map(|link| link.lease.clone())
 }
 
 /// Whether the calling code runs below a body that holds all of `resource`, and the lease is still
 /// valid. Its name is what the attribute's `resource` came to, without the key prefix.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let body = |_lease| async { redlock_runtime::is_held("order:42") };
+/// assert!(redlock_runtime::lock("order:42").run(body).await?);
+/// assert!(!redlock_runtime::is_held("order:42"));
+/// # Ok(()) }
+/// ```
 pub fn is_held(resource: impl Into<Resource>) -> bool {
     holds(&resource.into())
 }

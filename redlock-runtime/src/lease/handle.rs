@@ -12,6 +12,20 @@ use crate::registry::limits::{RegistryLimits, check_max_ttl};
 use crate::site::Site;
 
 /// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::{LockError, redlock};
+///
+/// #[redlock(resource = "import", ttl = "30s", guard = lease)]
+/// async fn import(parts: &[String]) -> Result<(), LockError> {
+///     for part in parts {
+///         lease.extend(Duration::from_secs(30)).await?;
+///         println!("{part}: {:?} left", lease.validity());
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) core: redlock_core::LeaseHandle,
@@ -21,26 +35,76 @@ pub struct LeaseHandle {
 
 impl LeaseHandle {
     /// The annotated function that the lease was taken for; `None` for the object style.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert!(lease.site().is_none());
+    /// # Ok(()) }
+    /// ```
     pub fn site(&self) -> Option<&'static Site> {
         self.site
     }
 
     /// What is locked, without the configured key prefix.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert_eq!(lease.resource().to_string(), "order:42");
+    /// # Ok(()) }
+    /// ```
     pub fn resource(&self) -> &Resource {
         self.core.resource()
     }
 
     /// For how much longer the lock is ours for certain; zero once the lease is over.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert!(lease.validity() > std::time::Duration::from_secs(50));
+    /// # Ok(()) }
+    /// ```
     pub fn validity(&self) -> Duration {
         self.core.validity()
     }
 
     /// How long it has been since the winning attempt began.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert!(lease.held_for() < std::time::Duration::from_secs(60));
+    /// # Ok(()) }
+    /// ```
     pub fn held_for(&self) -> Duration {
         self.core.held_for()
     }
 
     /// A few digits of the owner token, for logs.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// println!("owner token {}…", lease.token_id());
+    /// # Ok(()) }
+    /// ```
     pub fn token_id(&self) -> &str {
         self.core.token_id()
     }
@@ -48,11 +112,35 @@ impl LeaseHandle {
     /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
     /// store with every write; a store that refuses tokens below the highest it has seen is safe
     /// from a holder that was paused past the end of its lease. An extension does not change it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing(true).acquire().await?;
+    /// let token = lease.fencing_token().expect("`fencing` was asked for");
+    /// println!("UPDATE … WHERE fence <= {}", token.as_i64());
+    /// # Ok(()) }
+    /// ```
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.core.fencing_token()
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// use std::time::Duration;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").ttl(Duration::from_secs(10)).acquire().await?;
+    /// lease.extend(Duration::from_secs(60)).await?;
+    /// assert!(lease.validity() > Duration::from_secs(50));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
@@ -75,6 +163,18 @@ impl LeaseHandle {
 
     /// Waits until the lease is over, and says why.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let handle = lease.handle();
+    /// lease.release().await;
+    /// assert_eq!(handle.lost().await, redlock_runtime::lease::LeaseEnd::Released);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn lost(&self) -> LeaseEnd {
@@ -85,6 +185,17 @@ impl LeaseHandle {
     /// third is left of the validity that was granted last, the lease is over, or this process
     /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
     /// when renewals fail.
+    ///
+    /// ```
+    /// # async fn example(lease: &redlock_runtime::LeaseHandle, mut work: impl AsyncFnMut()) {
+    /// loop {
+    ///     tokio::select! {
+    ///         () = work() => {}
+    ///         () = lease.expiring() => break, // Wind down while the lock is still held.
+    ///     }
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Cancellation
     /// Dropping the future has no effect.

@@ -32,6 +32,17 @@ use chain::Below;
 /// [`release`](Self::release) waits until the next holder could win.
 ///
 /// Dereferences to its [`LeaseHandle`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let lease = redlock_runtime::lock("order:42").acquire().await?;
+/// println!("{} for {:?} more", lease.resource(), lease.validity());
+/// lease.release().await;
+/// # Ok(()) }
+/// ```
 #[must_use = "a lease that is dropped is released at once"]
 pub struct Lease {
     // In this order: the core lease sends its release before the place in the table is given up,
@@ -116,6 +127,18 @@ impl Lease {
     }
 
     /// A handle to keep or pass on.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let handle = lease.handle();
+    /// tokio::spawn(async move { println!("lost: {}", handle.lost().await) });
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
     }
@@ -123,6 +146,17 @@ impl Lease {
     /// Releases the lock, unless others still share it, and waits until a majority of the nodes is
     /// known not to hold it any more, at most the node timeout. Never an error: a node that cannot be reached frees itself
     /// at the ttl.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// lease.release().await;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
@@ -146,6 +180,17 @@ impl Lease {
 
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
     /// the lease ends, unless `on_lost` says otherwise.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
+    /// assert_eq!(total, 42);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.

@@ -44,6 +44,17 @@ macro_rules! options {
 
         /// The parameters of a lock, with everything decided. Either `retry_count` or `wait` has a
         /// value.
+        ///
+        /// ```
+        /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+        /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+        /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+        /// # let _entered = redlock.registry().enter();
+        /// for site in redlock.registry().sites() {
+        ///     println!("{} locks for {:?}", site.site, site.parameters.ttl);
+        /// }
+        /// # Ok(()) }
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub struct SiteParameters {
@@ -140,6 +151,11 @@ for_each_parameter!(options!());
 
 impl LockOptions {
     /// Nothing is set.
+    ///
+    /// ```
+    /// use redlock_runtime::parameters::LockOptions;
+    /// assert_eq!(LockOptions::new(), LockOptions::default());
+    /// ```
     pub fn new() -> Self {
         Self::NONE
     }

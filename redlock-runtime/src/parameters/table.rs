@@ -30,24 +30,63 @@ macro_rules! for_each_parameter {
 
             /// The auto-release time: the nodes free the lock by themselves when it has passed.
             /// Default: 60 s.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().ttl(Duration::from_secs(30));
+            /// ```
             ttl: Duration, default Duration::from_secs(60);
 
             /// How many retries follow the first attempt. Default: 2. This and [`wait`](Self::wait)
             /// answer the same question: the last setter counts.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().retry_count(5);
+            /// ```
             retry_count: u32, default 2, instead of wait;
 
             /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().wait(Duration::from_secs(5));
+            /// ```
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
             /// Between attempts passes a random time between half of this and this. Default: 200 ms.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().retry_delay(Duration::from_millis(50));
+            /// ```
             retry_delay: Duration, default Duration::from_millis(200);
 
             /// The drift allowed for is ttl × this + 2 ms. Default: 0.01.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().clock_drift_factor(0.02);
+            /// ```
             clock_drift_factor: f64, default 0.01;
 
             /// An acquisition that leaves less validity is given up and retried: a
             /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default: 0.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().min_validity(0.66);
+            /// ```
             min_validity: MinValidity, from impl Into<MinValidity>,
                 default MinValidity::Time(Duration::ZERO);
 
@@ -55,22 +94,54 @@ macro_rules! for_each_parameter {
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or
             /// [`Renewal::Unlimited`](crate::parameters::Renewal::Unlimited). Default: it is not renewed, and the
             /// ttl is final.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().max_hold(Duration::from_secs(3600));
+            /// ```
             max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
 
             /// A release before the lock was held for so long leaves the keys until then: for jobs
             /// that are started by clocks which do not agree. Default: 0.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().min_hold(Duration::from_secs(30));
+            /// ```
             min_hold: Duration, default Duration::ZERO;
 
             /// Whether a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().fencing(true);
+            /// ```
             fencing: bool, default false;
 
             /// What happens to the body when its lease ends. Default: it is cancelled.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::{LockOptions, OnLost};
+            ///
+            /// let options = LockOptions::new().on_lost(OnLost::Continue);
+            /// ```
             on_lost: OnLost, default OnLost::Cancel;
 
             /// What happens to the lock when its body is cut off in the middle. Default: it is
             /// released at once.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::{LockOptions, OnCancel};
+            ///
+            /// let options = LockOptions::new().on_cancel(OnCancel::Expire);
+            /// ```
             on_cancel: OnCancel, default OnCancel::Release;
         }
     };

@@ -6,6 +6,15 @@ use redlock_core::Invalid;
 
 /// The validity that an acquisition has to leave. If it leaves less, it is given up and retried,
 /// so that no lock is born nearly expired.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::parameters::{LockOptions, MinValidity};
+///
+/// let part = LockOptions::new().min_validity(0.66);
+/// assert_eq!(part, LockOptions::new().min_validity(MinValidity::Fraction(0.66)));
+/// let time = LockOptions::new().min_validity(Duration::from_secs(5));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MinValidity {
@@ -45,6 +54,14 @@ impl MinValidity {
 }
 
 /// How long a caller keeps trying for a lock.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::parameters::Wait;
+///
+/// let patient = redlock_runtime::lock("order:42").wait(Duration::from_secs(5));
+/// let leader = redlock_runtime::lock("leader").wait(Wait::Forever);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
@@ -62,6 +79,11 @@ impl From<Duration> for Wait {
 
 /// What happens to the lock when its body was cut off in the middle: cancelled because the lease
 /// was lost or the process shuts down, dropped by the caller, or ended by a panic.
+///
+/// ```
+/// use redlock_runtime::parameters::OnCancel;
+/// let payment = redlock_runtime::lock("payment:7").on_cancel(OnCancel::Expire);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnCancel {

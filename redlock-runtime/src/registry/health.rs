@@ -12,6 +12,17 @@ use super::pools::names_of;
 use crate::site::{Site, sites};
 
 /// An annotated function, as a registry runs it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// for report in redlock.registry().sites() {
+///     println!("{} on {}", report.site.site_name(), report.pools.join(", "));
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SiteReport {
@@ -32,6 +43,17 @@ pub struct SiteReport {
 
 impl Registry {
     /// Each pool in the order of its name.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// for pool in redlock.registry().health() {
+    ///     println!("{}: {:?}", pool.pool, pool.status);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = names_of(&self.shared.default_set);
         let not_resting = self.shared.held.not_resting();
@@ -60,6 +82,16 @@ impl Registry {
     }
 
     /// How many of the default pools vote.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let votes = redlock.registry().votes();
+    /// assert_eq!((votes.voting, votes.needed, votes.configured), (1, 1, 1));
+    /// # Ok(()) }
+    /// ```
     pub fn votes(&self) -> VotingPools {
         let nodes = &self.shared.default_set;
         let is_voting = |status| matches!(status, NodeStatus::Voting);
@@ -72,27 +104,76 @@ impl Registry {
 
     /// Whether calls can be expected to get their locks: a majority of the default pools votes, and
     /// no shutdown has begun.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert!(redlock.registry().is_ready());
+    /// # Ok(()) }
+    /// ```
     pub fn is_ready(&self) -> bool {
         self.votes().suffice() && !self.is_closing()
     }
 
     /// Whether a shutdown has begun: what is not below a held lease gets no lock any more.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let registry = redlock.registry().clone();
+    /// redlock.shutdown().await;
+    /// assert!(registry.is_closing());
+    /// # Ok(()) }
+    /// ```
     pub fn is_closing(&self) -> bool {
         self.shared.held.is_closed()
     }
 
     /// How many callers stand in line behind another caller of this process.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert_eq!(redlock.registry().waiting(), 0);
+    /// # Ok(()) }
+    /// ```
     pub fn waiting(&self) -> usize {
         self.shared.client.waiting()
     }
 
     /// `host/pid`: whom other processes see as the holder of this registry's locks.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// println!("other processes see {}", redlock.registry().owner());
+    /// # Ok(()) }
+    /// ```
     pub fn owner(&self) -> &str {
         self.shared.client.owner()
     }
 
     /// All functions under `#[redlock]` that are linked into this program, in the order of their
     /// source, with what they lock in this registry.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// for report in redlock.registry().sites() {
+    ///     println!("{}: {} held, {:?}", report.site, report.held, report.parameters);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let reports = sites().into_iter().map(|site| {

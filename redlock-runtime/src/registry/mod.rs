@@ -43,6 +43,16 @@ use shutdown::Shutdown;
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
 /// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made. In tests with the
 /// feature `testing`, what is attached to the runtime comes before that.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let registry = redlock.registry();
+/// println!("{} held, {:?}", registry.held_count(), registry.votes());
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) shared: Arc<RegistryShared>,
@@ -131,6 +141,18 @@ impl Registry {
     }
 
     /// Everything that is held right now, in the order in which it was acquired.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let held = redlock.registry().held();
+    /// assert_eq!(held[0].resource.to_string(), "order:42");
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
     pub fn held(&self) -> Vec<HeldLease> {
         self.shared
             .held
@@ -141,11 +163,33 @@ impl Registry {
     }
 
     /// How many leases are held.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert_eq!(redlock.registry().held_count(), 1);
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
     pub fn held_count(&self) -> usize {
         self.shared.held.count()
     }
 
     /// The in-process node behind a `memory://` pool, to look into or to cut off.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let node = redlock.registry().memory_node("a").expect("`a` is a `memory://` pool");
+    /// node.cut();
+    /// assert!(!redlock.registry().is_ready());
+    /// # Ok(()) }
+    /// ```
     pub fn memory_node(&self, pool: &str) -> Option<&MemoryNode> {
         self.shared.pools.get(pool)?.memory.as_ref()
     }

@@ -25,6 +25,15 @@ impl Registry {
     /// Runs `future` with this registry for every call that it makes, on whatever thread.
     /// A spawned task is not part of it.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let locked = redlock_runtime::lock("order:42").run(|_lease| async {});
+    /// redlock.registry().clone().scope(locked).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Cancellation
     /// Dropping the future drops `future`.
     pub async fn scope<F: Future>(self, future: F) -> F::Output {
@@ -32,6 +41,15 @@ impl Registry {
     }
 
     /// Uses this registry for every call that this thread makes, until the guard is dropped.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let _entered = redlock.registry().enter();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await?;
+    /// # Ok(()) }
+    /// ```
     pub fn enter(&self) -> Entered {
         THREAD.with_borrow_mut(|entered| entered.push(self.clone()));
         Entered {
@@ -42,6 +60,17 @@ impl Registry {
 }
 
 /// See [`Registry::enter`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::{Config, Redlock};
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// let entered = redlock.registry().enter();
+/// drop(entered);
+/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+/// assert!(error.is_not_initialized());
+/// # Ok(()) }
+/// ```
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,

@@ -35,6 +35,21 @@ const NAMED: usize = 10;
 /// A signal that comes before the first poll ends the process, as without this; from then on the
 /// first one is kept for the next caller who awaits this, also where the future is dropped.
 ///
+/// ```
+/// # async fn example(redlock: redlock_runtime::Redlock) {
+/// let worker = async {
+///     loop {
+///         tokio::select! {
+///             () = redlock_runtime::shutdown_signal() => break,
+///             () = tokio::time::sleep(std::time::Duration::from_secs(60)) => { /* a round of work */ }
+///         }
+///     }
+/// };
+/// let (_, report) = redlock.shutdown_after(worker).await;
+/// # drop(report);
+/// # }
+/// ```
+///
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {

@@ -9,6 +9,15 @@ use crate::error::LockError;
 use crate::site::Site;
 
 /// What one call did about its lock.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// let acquisition = &locks.acquisitions()[0];
+/// assert_eq!(acquisition.pools, ["a", "b", "c"]);
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Acquisition {
@@ -30,6 +39,16 @@ pub struct Acquisition {
 }
 
 /// What came of an acquisition.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// use redlock_runtime::testing::Outcome;
+///
+/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// assert!(matches!(locks.acquisitions()[0].outcome, Outcome::Released));
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -52,6 +71,14 @@ pub enum Outcome {
 
 impl Acquisition {
     /// Whether it got the lock, be it for a moment.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// assert!(locks.acquisitions()[0].was_locked());
+    /// # }
+    /// ```
     pub fn was_locked(&self) -> bool {
         matches!(
             self.outcome,
@@ -60,6 +87,14 @@ impl Acquisition {
     }
 
     /// Whether it holds the lock now.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// assert!(locks.acquisitions()[0].is_held());
+    /// # }
+    /// ```
     pub fn is_held(&self) -> bool {
         matches!(self.outcome, Outcome::Held)
     }

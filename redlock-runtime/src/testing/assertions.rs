@@ -10,6 +10,14 @@ use super::acquisition::Acquisition;
 impl TestLocks {
     /// The code under test locked `resource`, once at least, by itself or among others.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// locks.assert_locked("order:42");
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// Where it did not.
     #[track_caller]
@@ -23,6 +31,13 @@ impl TestLocks {
     }
 
     /// The code under test never got a lock on `resource`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.assert_not_locked("order:42");
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Where it did.
@@ -38,6 +53,14 @@ impl TestLocks {
 
     /// The code under test holds `resource` now.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// locks.assert_held("order:42");
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// Where it does not.
     #[track_caller]
@@ -51,6 +74,14 @@ impl TestLocks {
     }
 
     /// No node has a key of `resource`, whoever it would be from: the next caller gets it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// locks.assert_free("order:42");
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Where one has.
@@ -69,6 +100,14 @@ impl TestLocks {
 
     /// Nothing is locked on any node: for the end of a test, to see that nothing leaked. A node that
     /// hangs has what it had when it began to.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// locks.assert_all_free();
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Where something is.

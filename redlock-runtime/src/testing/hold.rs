@@ -9,6 +9,15 @@ use redlock_core::{Answer, Entropy, MemoryNode, Operation, OwnerToken, Resource,
 use super::TestLocks;
 
 /// Somebody else who locks: not the code under test. Made by [`TestLocks::someone_else`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+/// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+/// assert!(error.to_string().contains("billing-7/3121"));
+/// # }
+/// ```
 #[derive(Clone)]
 #[must_use = "nothing is held before `hold` or `steal`"]
 pub struct SomeoneElse {
@@ -20,6 +29,18 @@ pub struct SomeoneElse {
 }
 
 /// A lock that somebody else has. It ends when this is dropped, and at its ttl.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// {
+///     let _hold = locks.hold("order:42");
+///     let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+///     assert!(refused.unwrap_err().is_contended());
+/// }
+/// locks.assert_free("order:42");
+/// # }
+/// ```
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
     resource: Resource,
@@ -32,6 +53,16 @@ pub struct Hold {
 impl TestLocks {
     /// Has somebody else hold `resource` on all nodes, for a minute or until the hold is dropped.
     /// Calls that want it are told that `someone-else/1` has it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.hold("order:42");
+    /// let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+    /// assert!(refused.unwrap_err().is_contended());
+    /// # drop(hold);
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// As [`SomeoneElse::hold`].
@@ -65,24 +96,55 @@ impl TestLocks {
 
 impl SomeoneElse {
     /// Who it is, as `host/pid`, which is how errors name a holder: `someone-else/1` by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+    /// # }
+    /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
     /// After so long the nodes free the lock by themselves: a minute by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    /// let _hold = locks.someone_else().ttl(Duration::from_secs(5)).hold("order:42");
+    /// # }
+    /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
     /// On the nodes of these pools only: on all by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().on(["a"]).hold("order:42");
+    /// assert!(locks.node("b").keys().is_empty());
+    /// # }
+    /// ```
     pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
         self.pools = Some(pools.into_iter().map(Into::into).collect());
         self
     }
 
     /// Takes the lock. A node that is cut off or fails does not grant it; one that hangs does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.someone_else().hold("order:42");
+    /// assert_eq!(hold.resource().to_string(), "order:42");
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Where it is held already, or no node grants it; for a pool that there is not; and for a
@@ -134,6 +196,17 @@ impl SomeoneElse {
     /// Takes the lock from whoever has it, who is not told: what happens to a holder that is paused
     /// past its ttl. It finds out when it extends or renews its lease.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// let _hold = locks.someone_else().steal("order:42");
+    /// assert!(lease.extend(Duration::from_secs(60)).await.unwrap_err().is_lost());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// As [`hold`](Self::hold), but for a lock that is held.
     #[track_caller]
@@ -160,11 +233,27 @@ impl SomeoneElse {
 
 impl Hold {
     /// What it holds.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.hold("order:42");
+    /// assert_eq!(hold.resource().to_string(), "order:42");
+    /// # }
+    /// ```
     pub fn resource(&self) -> &Resource {
         &self.resource
     }
 
     /// Releases it, which is what dropping it does too.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.hold("order:42").release();
+    /// locks.assert_free("order:42");
+    /// # }
+    /// ```
     pub fn release(self) {
         drop(self);
     }

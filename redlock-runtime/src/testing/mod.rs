@@ -112,6 +112,14 @@ const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// Clones are the same registry. When the last one is dropped it is attached to no runtime any more,
 /// and refuses further locks.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let locks = redlock_runtime::testing::TestLocks::new();
+/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// locks.assert_locked("order:42");
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct TestLocks {
     inner: Arc<Inner>,
@@ -129,6 +137,13 @@ impl TestLocks {
     /// and for each other pool that an annotated function of the program names; and attaches it to the
     /// current runtime. Everything else is as [`Config::new`] has it, but for a `max_ttl` of a day.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let locks = redlock_runtime::testing::TestLocks::new();
+    /// assert_eq!(locks.registry().health().len(), 3);
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// Outside of a tokio runtime.
     #[track_caller]
@@ -137,6 +152,13 @@ impl TestLocks {
     }
 
     /// As [`new`](Self::new), with these pools and no others. They are all default pools.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let locks = redlock_runtime::testing::TestLocks::with_pools(["eu", "us"]);
+    /// locks.node("eu").cut();
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Outside of a tokio runtime; and for no pool, or a name that no pool may have.
@@ -157,6 +179,14 @@ impl TestLocks {
     /// servers: in the place of each pool's there is a node in the process. Where it has no pools,
     /// they are those of [`new`](Self::new). Overrides of functions that the test program does not have
     /// are left out.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let config = redlock_runtime::Config::new().key_prefix("shop:");
+    /// let locks = redlock_runtime::testing::TestLocks::with_config(config);
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Outside of a tokio runtime; and where [`init`](crate::init()) would refuse the configuration.
@@ -248,6 +278,14 @@ impl TestLocks {
     /// Runs `future` with this registry for every call that it makes, whatever is attached to the
     /// runtime. A task that it spawns is not part of it.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.scope(async { redlock_runtime::lock("order:42").acquire().await.unwrap() }).await;
+    /// locks.assert_locked("order:42");
+    /// # }
+    /// ```
+    ///
     /// # Cancellation
     /// Dropping the future drops `future`.
     pub async fn scope<F: Future>(&self, future: F) -> F::Output {
@@ -256,21 +294,51 @@ impl TestLocks {
 
     /// Draws jitter and owner tokens from this seed from here on; 0 by default. A test that fails for
     /// some seed fails for it again.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.seed(4711);
+    /// # }
+    /// ```
     pub fn seed(&self, seed: u64) {
         self.inner.entropy.reseed(seed);
     }
 
     /// The registry, to ask for [`held`](Registry::held) and [`health`](Registry::health).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// assert_eq!(locks.registry().held_count(), 0);
+    /// # }
+    /// ```
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
     }
 
     /// What calls did about their locks, in the order in which they began.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// println!("{}", locks.acquisitions()[0]);
+    /// # }
+    /// ```
     pub fn acquisitions(&self) -> Vec<Acquisition> {
         self.inner.journal.acquisitions()
     }
 
     /// Those for `resource`, by itself or among others.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// assert_eq!(locks.acquisitions_of("order:42").len(), 1);
+    /// # }
+    /// ```
     pub fn acquisitions_of(&self, resource: impl Into<Resource>) -> Vec<Acquisition> {
         let resource = resource.into();
         let mut acquisitions = self.acquisitions();
@@ -279,6 +347,14 @@ impl TestLocks {
     }
 
     /// Shuts the registry down as [`Redlock::shutdown`](crate::Redlock::shutdown) does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let report = locks.shutdown().await;
+    /// assert!(report.stuck.is_empty());
+    /// # }
+    /// ```
     ///
     /// # Cancellation
     /// The shutdown goes on in the background; dropping the future gives up the report only.

@@ -14,6 +14,15 @@ impl TestLocks {
     /// The node of a pool: to [`cut`](MemoryNode::cut) it off, to have it [`hang`](MemoryNode::hang)
     /// or [`fail`](MemoryNode::fail), to [`restore`](MemoryNode::restore) it, and to look into.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.node("a").cut(); // One node of three.
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// assert!(locks.node("a").keys().is_empty());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// Where there is no such pool.
     #[track_caller]
@@ -27,11 +36,29 @@ impl TestLocks {
     }
 
     /// Cuts all nodes off: every acquisition is `Unavailable`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.cut_all();
+    /// let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+    /// assert!(refused.unwrap_err().is_unavailable());
+    /// # }
+    /// ```
     pub fn cut_all(&self) {
         self.nodes().for_each(MemoryNode::cut);
     }
 
     /// Restores all nodes.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.cut_all();
+    /// locks.restore_all();
+    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// # }
+    /// ```
     pub fn restore_all(&self) {
         self.nodes().for_each(MemoryNode::restore);
     }
@@ -39,6 +66,17 @@ impl TestLocks {
     /// Has whoever holds `resource` lose it, as though its keys were gone and an extension had found
     /// that out: the body is cancelled at its next await, and `lost()` completes with
     /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Nobody has the keys then.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use redlock_runtime::lease::LeaseEnd;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// locks.lose("order:42");
+    /// assert_eq!(lease.lost().await, LeaseEnd::Taken);
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Where the code under test does not hold it.
@@ -63,6 +101,17 @@ impl TestLocks {
 
     /// Has all nodes forget everything, as servers do that are flushed, or restart without their data:
     /// every lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use redlock_runtime::lease::LeaseEnd;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// locks.lose_all();
+    /// assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
+    /// # }
+    /// ```
     pub fn lose_all(&self) {
         for node in self.nodes() {
             for key in node.keys() {

@@ -19,6 +19,15 @@ const PAUSED_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 impl TestLocks {
     /// Waits until a call holds `resource`.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(|_lease| std::future::pending::<()>()));
+    /// locks.until_held("order:42").await;
+    /// # call.abort();
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When nothing of the kind has happened for ten seconds; or, with a paused clock, for days.
     ///
@@ -32,6 +41,17 @@ impl TestLocks {
     }
 
     /// Waits until a call waits for `resource`: it has asked for it, and has no answer yet.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.hold("order:42");
+    /// let call = tokio::spawn(redlock_runtime::lock("order:42").acquire());
+    /// locks.until_waiting("order:42").await;
+    /// hold.release();
+    /// call.await.unwrap().unwrap();
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// As [`until_held`](Self::until_held).
@@ -47,6 +67,16 @@ impl TestLocks {
     }
 
     /// Waits until every call that held `resource` has let go of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(|_lease| std::future::pending::<()>()));
+    /// locks.until_held("order:42").await;
+    /// call.abort();
+    /// locks.until_released("order:42").await;
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// As [`until_held`](Self::until_held).
