@@ -1,0 +1,104 @@
+//! The documents: their lengths, that their links lead somewhere, and that their figures are those that
+//! the benchmarks measured. CONTRIBUTING.md has the rules.
+
+mod figures;
+mod links;
+mod markdown;
+mod results;
+mod sizes;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use links::Tree;
+use results::Results;
+
+/// The folder of the guide's pages.
+const GUIDE: &str = "redlock-runtime/guide";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests are in a folder of the workspace")
+}
+
+/// All Markdown files of the repository, by their paths from its root.
+fn pages() -> BTreeMap<PathBuf, String> {
+    let mut pages = BTreeMap::new();
+    collect(root(), &mut pages);
+    assert!(pages.contains_key(Path::new("README.md")));
+    pages
+}
+
+fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).expect("a folder of the workspace") {
+        let path = entry.expect("an entry of a folder").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Built, or not the project's.
+        if name.starts_with('.') || name == "target" {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, pages);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            let text = fs::read_to_string(&path).expect("a document");
+            let path = path.strip_prefix(root()).expect("it is below the root");
+            pages.insert(path.to_owned(), text);
+        }
+    }
+}
+
+fn assert_none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn no_link_is_dead() {
+    let pages = pages();
+    let has = |path: &Path| root().join(path).exists();
+    let tree = Tree {
+        pages: &pages,
+        has: &has,
+    };
+    assert_none(&tree.dead_links());
+}
+
+#[test]
+fn every_page_of_the_guide_is_in_its_contents() {
+    let pages = pages();
+    let tree = Tree {
+        pages: &pages,
+        has: &|_| false,
+    };
+    assert_none(&tree.unlisted(Path::new(GUIDE)));
+}
+
+#[test]
+fn no_document_is_too_long() {
+    let pages = pages();
+    let long = pages
+        .iter()
+        .filter_map(|(path, text)| sizes::excess(path, text));
+    assert_none(&long.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_changelog_of_what_is_not_released_has_additions_only() {
+    let changelog = &pages()[Path::new("CHANGELOG.md")];
+    assert_none(&sizes::changes_of_the_unreleased(changelog));
+}
+
+#[test]
+fn every_figure_is_one_that_was_measured() {
+    let results = Results::read(&root().join("benches/results"));
+    let mut wrong = Vec::new();
+    for (path, text) in &pages() {
+        let place = path.display().to_string();
+        if path == Path::new("README.md") {
+            wrong.extend(figures::without_source(&place, text));
+        }
+        wrong.extend(figures::wrong(&place, text, &results));
+    }
+    assert_none(&wrong);
+}

@@ -1,0 +1,92 @@
+//! How long a document may be, and what the changelog may have in it.
+
+use std::path::Path;
+
+use crate::GUIDE;
+use crate::markdown::{headings, words};
+
+/// A bound on the length of a document.
+#[derive(Debug, PartialEq, Eq)]
+enum Limit {
+    Words(usize),
+    Bytes(usize),
+}
+
+/// The bound on the document at `path`, if it has one.
+fn limit_of(path: &Path) -> Option<Limit> {
+    if let Ok(page) = path.strip_prefix(GUIDE) {
+        // What is looked up, and not read through.
+        let is_for_reference = page.starts_with("reference") || page == Path::new("SUMMARY.md");
+        return (!is_for_reference).then_some(Limit::Words(1_000));
+    }
+    match path.to_str() {
+        Some("README.md") => Some(Limit::Words(1_500)),
+        Some("CHANGELOG.md") => Some(Limit::Words(500)),
+        Some("ARCHITECTURE.md") => Some(Limit::Bytes(15_000)),
+        _ => None,
+    }
+}
+
+/// By how much the document at `path` is too long, if it is.
+pub(crate) fn excess(path: &Path, text: &str) -> Option<String> {
+    let (length, most, unit) = match limit_of(path)? {
+        Limit::Words(most) => (words(text), most, "words"),
+        Limit::Bytes(most) => (text.len(), most, "bytes"),
+    };
+    let path = path.display();
+    (length > most).then(|| format!("{path} has {length} {unit}; at most {most}"))
+}
+
+/// What is wrong with the changelog: as long as nothing is released, nothing is changed, fixed or
+/// removed for anybody.
+pub(crate) fn changes_of_the_unreleased(changelog: &str) -> Vec<String> {
+    let headings = headings(changelog);
+    let versions = headings.iter().filter(|(level, _)| *level == 2);
+    if versions.count() > 1 {
+        return Vec::new();
+    }
+    let kinds = headings.iter().filter(|(level, _)| *level == 3);
+    kinds
+        .filter(|(_, kind)| kind != "Added")
+        .map(|(_, kind)| format!("CHANGELOG.md has `{kind}`, and there is no release"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_too_long_is_found() {
+        let long = "word ".repeat(1_501);
+        let excess = |path: &str| excess(Path::new(path), &long);
+        let expected = "README.md has 1501 words; at most 1500";
+        assert_eq!(excess("README.md").as_deref(), Some(expected));
+        let expected = "CHANGELOG.md has 1501 words; at most 500";
+        assert_eq!(excess("CHANGELOG.md").as_deref(), Some(expected));
+        let expected = "redlock-runtime/guide/tasks/wait.md has 1501 words; at most 1000";
+        let found = excess("redlock-runtime/guide/tasks/wait.md");
+        assert_eq!(found.as_deref(), Some(expected));
+        assert_eq!(excess("ARCHITECTURE.md"), None);
+        assert_eq!(excess("redlock-runtime/guide/reference/errors.md"), None);
+        assert_eq!(excess("redlock-runtime/guide/SUMMARY.md"), None);
+        assert_eq!(excess("benches/RESULTS.md"), None);
+    }
+
+    #[test]
+    fn the_architecture_is_counted_in_bytes() {
+        let path = Path::new("ARCHITECTURE.md");
+        assert_eq!(excess(path, &"x".repeat(15_000)), None);
+        let expected = "ARCHITECTURE.md has 15001 bytes; at most 15000";
+        assert_eq!(excess(path, &"x".repeat(15_001)).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_fix_of_something_that_nobody_has_is_found() {
+        let changelog = "# Changelog\n## [Unreleased]\n### Added\n* A.\n### Fixed\n* B.\n";
+        let expected = ["CHANGELOG.md has `Fixed`, and there is no release"];
+        assert_eq!(changes_of_the_unreleased(changelog), expected);
+        let released = format!("{changelog}## [0.1.0]\n### Added\n");
+        assert!(changes_of_the_unreleased(&released).is_empty());
+    }
+}
