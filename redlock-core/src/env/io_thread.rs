@@ -178,7 +178,7 @@ fn since_boot() -> Duration {
 }
 
 /// Elsewhere the standard library's monotonic clock has to do. macOS and Windows stop it, or not,
-/// by version; the README says so.
+/// by version; the guide says so in `understand/pause.md`.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn since_boot() -> Duration {
     static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

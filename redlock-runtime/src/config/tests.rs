@@ -1,4 +1,4 @@
-//! The keys, the README's table of them, and both ways to say them.
+//! The keys, the guide's table of them, and both ways to say them.
 
 use std::collections::BTreeSet;
 
@@ -92,12 +92,10 @@ fn no_key_is_the_end_of_another_one() {
     assert_eq!(OF_A_SITE[1..], *PARAMETERS);
 }
 
-/// `(key as the README's table has it, variable)`; the names of pools and sites as `<…>`.
+/// `(key as the guide's table has it, variable)`; the names of pools and sites as `<…>`.
 fn documented() -> BTreeSet<(String, String)> {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, part) = readme.split_once("\n## Configuration\n").unwrap();
-    let table = part
+    let page = include_str!("../../guide/reference/configuration.md");
+    let table = page
         .lines()
         .skip_while(|line| !line.starts_with("| `redlock.toml`"));
     let rows = table.skip(2).take_while(|line| line.starts_with('|'));
@@ -135,7 +133,7 @@ fn documented() -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn the_readme_has_every_key_and_no_other() {
+fn the_guide_has_every_key_and_no_other() {
     let known: BTreeSet<_> = SECTIONS
         .iter()
         .flat_map(|(section, keys)| {

@@ -15,7 +15,7 @@
 //! `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds
 //! it. A value is `Copy`, and a `static` can hold it: a text is a type of its own around a `&'static str`,
 //! whose `Debug` does not show what a configuration says. Tests ask for most of the documents: a section
-//! in the attribute's `reference.md`, and the README's tables. Each place that names the last parameter of
+//! in the attribute's `reference.md`, and the guide's tables. Each place that names the last parameter of
 //! this table wants the new one too, the tests' lists and `tests/ui/fail/parameter_unknown.stderr` included.
 //!
 //! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,

@@ -1,5 +1,5 @@
 //! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
-//! `metrics`. README.md has the list of names.
+//! `metrics`. The guide's `reference/metrics.md` has the list of names.
 //!
 //! Nothing here is computed unless somebody subscribes: a span that nobody wants is a few words on the
 //! stack, and without the feature `metrics` its half of this module is empty.

@@ -320,7 +320,7 @@ async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
     }
 }
 
-/// What the README says that a user needs, without and with what is for waiting.
+/// What the guide says that a user needs, without and with what is for waiting.
 const MINIMAL: [&str; 8] = [
     "+set", "+get", "+del", "+pexpire", "+pttl", "+evalsha", "+eval", "+time",
 ];

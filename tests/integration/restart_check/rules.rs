@@ -1,4 +1,4 @@
-//! The ACL rules that the README lists, each of them needed, and no other.
+//! The ACL rules that the guide lists, each of them needed, and no other.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,8 @@ use crate::restart_check::fixture::{SOON, Set, client, once, reason};
 
 /// The rules, line by line, as whoever sets up a user copies them.
 pub(crate) fn documented() -> Vec<Vec<&'static str>> {
-    let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once("A Redis user needs").expect("the list");
-    let (_, rest) = rest.split_once("```text\n").expect("the list's beginning");
+    let page = include_str!("../../../redlock-runtime/guide/operate/acl.md");
+    let (_, rest) = page.split_once("```text\n").expect("the list's beginning");
     let (list, _) = rest.split_once("```").expect("the list's end");
     let lines = list.lines().map(|line| {
         let words = line.split_whitespace();
@@ -192,7 +191,7 @@ async fn without_one_of_the_others_the_node_does_without() {
             }
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+asking" | "+cluster|info" => {}
-            other => panic!("the README has {other}; say what it is for"),
+            other => panic!("the guide has {other}; say what it is for"),
         }
         use_all(&set).await.unwrap();
     }

@@ -229,7 +229,7 @@ async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
 async fn a_master_that_still_answers_is_left_when_a_sentinel_tells_of_another() {
     let group = SentinelGroup::start().await;
     for sentinel in &group.sentinels {
-        // All that a client needs there, as the README has it.
+        // All that a client needs there, as the guide has it.
         let rules = "on >pw resetchannels -@all +sentinel|get-master-addr-by-name \
                      +sentinel|master +subscribe &+switch-master";
         let words = ["ACL", "SETUSER", "watch"].into_iter();

@@ -1,5 +1,5 @@
 //! The example with a Prometheus endpoint: what it exports, what its dashboard asks for and what
-//! README.md promises are the same.
+//! the guide promises are the same.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use redlock_tests::{Signal, eventually, http_post, http_request};
 use serde_json::Value;
 
 const DASHBOARD: &str = include_str!("../../../examples/telemetry/grafana.json");
-const README: &str = include_str!("../../../README.md");
+const PAGE: &str = include_str!("../../../redlock-runtime/guide/reference/metrics.md");
 
 type Names = BTreeSet<String>;
 
@@ -41,9 +41,9 @@ fn scraped(text: &str) -> Names {
         .collect()
 }
 
-/// The first column of README.md's table of metrics.
+/// The first column of the guide's table of metrics.
 fn documented() -> Names {
-    let rows = README.lines().filter_map(|line| line.strip_prefix("| `"));
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `"));
     let names = rows.filter_map(|row| row.split(['`', '{']).next());
     let ours = names.filter(|name| name.starts_with("redlock_"));
     ours.map(str::to_owned).collect()
@@ -54,7 +54,7 @@ async fn the_dashboard_asks_for_what_is_exported_and_documented() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let expressions = expressions(&dashboard);
     let asked: Names = expressions.iter().flat_map(|it| names_in(it)).collect();
-    assert_eq!(asked, documented(), "the dashboard, and README.md");
+    assert_eq!(asked, documented(), "the dashboard, and the guide");
 
     let fleet = Fleet::start("telemetry", 1, &[]).await;
     // It may be refused, as the service has a load of its own.

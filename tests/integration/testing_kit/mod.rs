@@ -3,6 +3,7 @@
 mod assertions;
 mod elsewhere;
 mod frameworks;
+mod guide;
 mod nodes;
 mod readme;
 mod registries;

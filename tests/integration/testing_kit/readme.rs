@@ -1,82 +1,66 @@
-//! The tests that the README shows, word for word.
+//! The texts that the README shows are what the program says.
 
-// From here on
 use std::time::Duration;
 
-use axum::{Router, body::Body, extract::Path, http::Request, routing::post};
-use redlock_runtime::{LockError, redlock, testing::TestLocks};
-use tower::ServiceExt; // for `oneshot`
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{LockError, redlock};
 
-#[redlock(resource = "order:{id}", retry_count = 0)]
-async fn charge(Path(id): Path<u64>) -> Result<String, LockError> {
-    Ok(format!("order {id} charged"))
+/// What stands in the README's blocks of text, line by line.
+fn shown() -> Vec<&'static str> {
+    let readme = include_str!("../../../README.md");
+    let blocks = readme.split("```text\n").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split_once("```"));
+    blocks.flat_map(|(block, _)| block.lines()).collect()
 }
 
-async fn status_of_a_charge() -> u16 {
-    let app = Router::new().route("/orders/{id}/charge", post(charge));
-    let request = Request::post("/orders/42/charge").body(Body::empty());
-    app.oneshot(request.unwrap()).await.unwrap().status().into()
+/// Without the numbers that come from random pauses.
+fn without_durations(text: &str) -> String {
+    let words = text.split(' ');
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let words: Vec<_> = words
+        .map(|word| if is_number(word) { "_" } else { word })
+        .collect();
+    words.join(" ")
 }
 
-#[tokio::test]
-async fn a_charge_locks_its_order() {
-    let locks = TestLocks::new(); // nodes in memory, for this test only
-    assert_eq!(status_of_a_charge().await, 200);
-    locks.assert_locked("order:42");
-    locks.assert_all_free(); // nothing leaked
-}
-
-#[tokio::test]
-async fn a_second_charge_is_turned_away() {
-    let locks = TestLocks::new();
-    let hold = locks.hold("order:42"); // somebody else has it
-    assert_eq!(status_of_a_charge().await, 423);
-    hold.release();
-    assert_eq!(status_of_a_charge().await, 200);
-}
-
-#[tokio::test]
-async fn redis_is_down() {
-    let locks = TestLocks::new();
-    locks.node("a").cut(); // one of three changes nothing
-    assert_eq!(status_of_a_charge().await, 200);
-    locks.cut_all();
-    assert_eq!(status_of_a_charge().await, 503);
-}
-
-#[redlock(resource = "report", ttl = "1m")]
-async fn report(takes: Duration) -> Result<(), LockError> {
+#[redlock(resource = "order:{id}", ttl = "10s")]
+async fn charge(id: u64, takes: Duration) -> Result<(), LockError> {
     tokio::time::sleep(takes).await;
     Ok(())
 }
 
-#[tokio::test(start_paused = true)] // hours pass in no time
-async fn a_report_that_takes_too_long_is_cancelled() {
-    let _locks = TestLocks::new();
-    report(Duration::from_secs(30)).await.unwrap();
-    let late = report(Duration::from_secs(3600)).await;
-    assert!(late.unwrap_err().is_lost());
+async fn refusal(takes: Duration) -> String {
+    charge(42, takes).await.expect_err("no lock").to_string()
 }
 
-#[tokio::test]
-async fn a_report_that_loses_its_lock_is_cancelled() {
+#[tokio::test(start_paused = true)]
+async fn the_readme_shows_what_the_program_says() {
     let locks = TestLocks::new();
-    let running = tokio::spawn(report(Duration::from_secs(30)));
-    locks.until_held("report").await;
-    locks.lose("report");
-    assert!(running.await.unwrap().unwrap_err().is_lost());
-}
-// Up to here
+    let mut said = Vec::new();
 
-#[test]
-fn the_readme_shows_these_tests() {
-    let (_, rest) = include_str!("readme.rs")
-        .split_once("// From here on\n")
-        .unwrap();
-    let (shown, _) = rest.split_once("// Up to here\n").unwrap();
-    let readme = include_str!("../../../README.md");
-    assert!(
-        readme.contains(&format!("```rust\n{shown}```\n")),
-        "the README shows something else"
-    );
+    let holder = locks.someone_else().named("web-7/3121");
+    let hold = holder.ttl(Duration::from_millis(12_500)).hold("order:42");
+    said.push(refusal(Duration::ZERO).await);
+    hold.release();
+
+    let loading = "LOADING Redis is loading the dataset in memory";
+    locks.node("b").fail(loading);
+    locks.node("c").hang();
+    said.push(refusal(Duration::ZERO).await);
+    locks.restore_all();
+
+    said.push(refusal(Duration::from_secs(3600)).await);
+
+    let bodies = [(1, 1), (2, 1), (3, 3600)];
+    for (id, seconds) in bodies {
+        tokio::spawn(charge(id, Duration::from_secs(seconds)));
+        locks.until_held(format!("order:{id}")).await;
+    }
+    let report = locks.shutdown().await;
+    said.push(refusal(Duration::ZERO).await);
+    said.push(report.to_string());
+
+    let said: Vec<_> = said.iter().map(|text| without_durations(text)).collect();
+    let shown: Vec<_> = shown().into_iter().map(without_durations).collect();
+    assert_eq!(said, shown, "the program, and the README");
 }

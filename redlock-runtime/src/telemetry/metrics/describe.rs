@@ -1,4 +1,4 @@
-//! The names, with their units and what they count. README.md has the same list.
+//! The names, with their units and what they count. The guide's `reference/metrics.md` has the same list.
 //!
 //! They are as Prometheus wants them (base units, `_total` for counters), because that is where most
 //! recorders of the `metrics` facade hand them on to as they are.
