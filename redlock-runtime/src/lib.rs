@@ -31,6 +31,8 @@
 //!
 //! [Redlock]: https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/
 //!
+//! The [`guide`] has a page for each task, each failure and each thing to operate.
+//!
 //! # How it works
 //! A call sends a random owner token for its resource to all nodes at once, each of which keeps it for the
 //! ttl unless it has another caller's. If a majority granted the lock, and if validity is left of the ttl
@@ -134,6 +136,10 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+
+// Its snippets are compiled in `redlock-tests`, which has the crates that they use.
+#[cfg(all(doc, not(doctest)))]
+include!("../guide/pages.rs");
 
 pub use redlock_core::Resource;
 pub use redlock_macros::redlock;

@@ -75,7 +75,10 @@ pub use rustix::process::Signal;
 pub use sentinels::{SentinelGroup, SentinelOptions};
 pub use service::Service;
 
-/// The README's examples are tests.
+/// The README's examples are tests, and so are the guide's.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+include!("../../redlock-runtime/guide/pages.rs");

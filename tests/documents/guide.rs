@@ -1,0 +1,189 @@
+//! The guide: the book, the module and the list of pages have the same pages; a page links to pages by
+//! names that it defines; and the tests that it names exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{GUIDE, root};
+
+fn guide() -> PathBuf {
+    root().join(GUIDE)
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names in `pages.rs`, `tasks/waiting`, in their order there.
+fn pages() -> Vec<String> {
+    let list = read(guide().join("pages.rs"));
+    let (_, list) = list.split_once("\npages! {").expect("the list of pages");
+    let lines = list.lines().filter(|line| !line.trim().starts_with("///"));
+    let mut pages = Vec::new();
+    let mut part = None;
+    let words: Vec<_> = lines.flat_map(str::split_whitespace).collect();
+    for (at, &word) in words.iter().enumerate() {
+        match (word, part) {
+            ("{", _) => part = Some(words[at - 1]),
+            ("}", _) => part = None,
+            (page, Some(part)) => pages.push(format!("{part}/{page}")),
+            (_, None) => {}
+        }
+    }
+    assert!(pages.len() > 30, "{pages:?}");
+    pages
+}
+
+/// All files below `folder` with this extension.
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry of a folder").path();
+        if path.is_dir() {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_book_the_module_and_the_folder_have_the_same_pages() {
+    let pages = pages();
+    let summary = read(guide().join("SUMMARY.md"));
+    let mut listed = vec!["index.md".to_owned()];
+    listed.extend(pages.iter().map(|page| format!("{page}.md")));
+    assert_eq!(inline_links(&summary), listed, "SUMMARY.md and pages.rs");
+
+    let index = read(guide().join("index.md"));
+    assert_eq!(names_linked_to(&index), pages, "index.md and pages.rs");
+
+    let mut found = Vec::new();
+    files(&guide(), "md", &mut found);
+    let folder = guide();
+    let found: BTreeSet<_> = found
+        .iter()
+        .map(|path| path.strip_prefix(&folder).expect("a path below the guide"))
+        .map(|path| path.to_string_lossy().into_owned())
+        .filter(|path| path != "SUMMARY.md")
+        .collect();
+    let listed: BTreeSet<_> = listed.into_iter().collect();
+    assert_eq!(found, listed, "the folder and pages.rs");
+}
+
+#[test]
+fn the_book_calls_a_page_by_its_title() {
+    let summary = read(guide().join("SUMMARY.md"));
+    for page in pages() {
+        let text = read(guide().join(format!("{page}.md")));
+        let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
+        let title = title.unwrap_or_else(|| panic!("{page} has no title"));
+        let entry = format!("[{title}]({page}.md)");
+        assert!(summary.contains(&entry), "SUMMARY.md has no {entry}");
+    }
+}
+
+#[test]
+fn a_page_links_to_pages_by_names_that_it_defines() {
+    let pages = pages();
+    for page in pages.iter().map(String::as_str).chain(["index"]) {
+        let text = read(guide().join(format!("{page}.md")));
+        // In rustdoc a path leads nowhere.
+        for link in inline_links(&text) {
+            assert!(link.starts_with("https://"), "{page}: a path, {link}");
+        }
+        let used: BTreeSet<_> = names_linked_to(&text).into_iter().collect();
+        let defined = definitions(&text);
+        let names: BTreeSet<_> = defined.iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(used, names, "{page}: names and their definitions");
+        let up = if page.contains('/') { "../" } else { "" };
+        for (name, path) in defined {
+            assert!(pages.contains(&name), "{page}: there is no page {name}");
+            let (part, file) = name.split_once('/').expect("a part and a page");
+            let same_part = page.split_once('/').is_some_and(|(of, _)| of == part);
+            let expected = if same_part {
+                format!("{file}.md")
+            } else {
+                format!("{up}{name}.md")
+            };
+            assert_eq!(path, expected, "{page}: the definition of {name}");
+        }
+    }
+}
+
+#[test]
+fn the_tests_that_pages_name_are_there() {
+    let mut sources = Vec::new();
+    for folder in ["tests", "redlock-core/src", "redlock-runtime/src"] {
+        files(&root().join(folder), "rs", &mut sources);
+    }
+    let sources: Vec<_> = sources.iter().map(read).collect();
+    let mut count = 0;
+    for page in pages() {
+        let text = read(guide().join(format!("{page}.md")));
+        let Some((_, section)) = text.split_once("## The tests that show it") else {
+            continue;
+        };
+        let quoted = prose(section);
+        let quoted = quoted.split('`').skip(1).step_by(2);
+        for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
+            let defined = [format!("fn {name}("), format!("fn {name}\n")];
+            let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
+            assert!(sources.iter().any(is_there), "{page}: no test {name}");
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count} tests are named");
+}
+
+/// The text without its blocks of code.
+fn prose(text: &str) -> String {
+    let mut prose = String::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code {
+            prose.push_str(line);
+            prose.push('\n');
+        }
+    }
+    prose
+}
+
+/// The prose without what stands between backticks.
+fn without_code(text: &str) -> String {
+    let prose = prose(text);
+    prose.split('`').step_by(2).collect::<Vec<_>>().join("``")
+}
+
+/// What stands between `](` and `)`, in order.
+fn inline_links(text: &str) -> Vec<String> {
+    let text = without_code(text);
+    let after = text.split("](").skip(1);
+    after
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(link, _)| link.to_owned())
+        .collect()
+}
+
+/// What stands between `][` and `]`, in order.
+fn names_linked_to(text: &str) -> Vec<String> {
+    let text = without_code(text);
+    let after = text.split("][").skip(1);
+    after
+        .filter_map(|rest| rest.split_once(']'))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// The lines `[name]: path`.
+fn definitions(text: &str) -> Vec<(String, String)> {
+    let text = prose(text);
+    let lines = text.lines().filter_map(|line| line.strip_prefix('['));
+    lines
+        .filter_map(|line| line.split_once("]: "))
+        .map(|(name, path)| (name.to_owned(), path.to_owned()))
+        .collect()
+}
