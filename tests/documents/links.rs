@@ -60,26 +60,6 @@ impl Tree<'_> {
         (!anchors(text).contains(anchor))
             .then(|| format!("names a heading that {} does not have", target.display()))
     }
-
-    /// What is wrong between the table of contents of the book in `folder` and the pages there: a page
-    /// that is in one of them only. Whatever the table links to and is not there, [`Self::dead_links`]
-    /// finds.
-    pub(crate) fn unlisted(&self, folder: &Path) -> Vec<String> {
-        let contents = folder.join("SUMMARY.md");
-        let Some(text) = self.pages.get(&contents) else {
-            return vec![format!("{} is not there", contents.display())];
-        };
-        let listed: BTreeSet<PathBuf> = links(text)
-            .iter()
-            .filter_map(|link| resolved(&folder.join(&link.destination)))
-            .collect();
-        let pages = self.pages.keys();
-        pages
-            .filter(|page| page.starts_with(folder) && **page != contents)
-            .filter(|page| !listed.contains(*page))
-            .map(|page| format!("{} is not in {}", page.display(), contents.display()))
-            .collect()
-    }
 }
 
 /// `path` without `.` and `..`; `None` if it leads above the root.
@@ -133,29 +113,5 @@ mod tests {
             "docs/a.md:2: `[label]` is a label that nothing defines",
         ];
         assert_eq!(tree.dead_links(), expected);
-    }
-
-    #[test]
-    fn a_page_that_the_contents_leave_out_is_found() {
-        let mut pages = pages(&[
-            ("guide/SUMMARY.md", "- [A](a.md)\n- [B](more/b.md)\n"),
-            ("guide/a.md", ""),
-            ("guide/more/b.md", ""),
-            ("guide/more/c.md", ""),
-            ("elsewhere.md", ""),
-        ]);
-        let unlisted = |pages: &BTreeMap<PathBuf, String>| {
-            let tree = Tree {
-                pages,
-                has: &|_| false,
-            };
-            tree.unlisted(Path::new("guide"))
-        };
-        assert_eq!(
-            unlisted(&pages),
-            ["guide/more/c.md is not in guide/SUMMARY.md"]
-        );
-        pages.remove(Path::new("guide/SUMMARY.md"));
-        assert_eq!(unlisted(&pages), ["guide/SUMMARY.md is not there"]);
     }
 }

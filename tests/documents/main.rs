@@ -66,16 +66,6 @@ fn no_link_is_dead() {
 }
 
 #[test]
-fn every_page_of_the_guide_is_in_its_contents() {
-    let pages = pages();
-    let tree = Tree {
-        pages: &pages,
-        has: &|_| false,
-    };
-    assert_none(&tree.unlisted(Path::new(GUIDE)));
-}
-
-#[test]
 fn no_document_is_too_long() {
     let pages = pages();
     let long = pages
