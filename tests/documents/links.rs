@@ -1,6 +1,6 @@
 //! Links that lead nowhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use crate::markdown::{anchors, links};
