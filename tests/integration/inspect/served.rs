@@ -1,6 +1,6 @@
 //! What is served over HTTP, by both frameworks.
 
-use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::parameters::{LockOptions, Renewal};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, LockError, Resource, inspect, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes};
@@ -102,6 +102,30 @@ async fn what_is_held_is_served_while_one_of_three_nodes_is_frozen() {
         );
         owed.unwrap().release().await;
     }
+}
+
+/// What the runbook of a rolling restart looks at.
+#[tokio::test]
+async fn how_many_leases_do_not_rest_on_a_node_is_served() {
+    let nodes = start_nodes(3).await;
+    let redlock = start(config(&nodes)).await;
+    let served = Framework::ALL.map(|it| Served::at(it, "", redlock.registry()));
+    nodes[2].kill();
+    let two_vote = |health: &Value| are_voting(health, [true, true, false]);
+    served[0].until("a dead node", two_vote).await;
+    // A quarter of the ttl later no answer is out.
+    let wanted = lock("r").ttl(SOON / 4).max_hold(Renewal::Unlimited);
+    let lease = redlock.registry().clone().scope(wanted.acquire()).await;
+    let lease = lease.unwrap();
+    for served in &served {
+        let not_resting = |health: &Value| health["pools"][2]["not_resting"] == json!(1);
+        let health = served.until("a lease on the others", not_resting).await;
+        assert_eq!(health["pools"][0]["not_resting"], json!(0));
+        let page = served.get("/").await.body;
+        let text = "1 held here that do not rest on it";
+        assert_eq!(page.matches(text).count(), 1, "{page}");
+    }
+    lease.release().await;
 }
 
 #[tokio::test]

@@ -100,6 +100,22 @@ fn a_node_that_one_client_trusts_waits_for_one_that_does_not() {
     assert_eq!(trusting.settle(), Action::Vote);
 }
 
+/// The second version was not on the disk yet, perhaps.
+#[test]
+fn what_a_client_said_counts_on_where_the_node_has_lost_its_words() {
+    let mut trusting = client(RestartCheck::Standard, MAX_TTL, true);
+    trusting.settle();
+    let mut careful = standard();
+    after(&mut careful, &trusting, Duration::ZERO);
+    assert!(careful.say().settings_write.is_some());
+    after(&mut trusting, &careful, Duration::ZERO);
+    trusting.check();
+    trusting.marker = Some(trusting.read().to_bytes());
+    trusting.run_id = Some("run2");
+    assert!(matches!(trusting.settle(), Action::Hold { .. }));
+    assert_eq!(trusting.left(), QUARANTINE);
+}
+
 #[test]
 fn what_was_trusted_long_ago_is_no_news_to_a_careful_client() {
     let mut trusting = client(RestartCheck::Standard, MAX_TTL, true);

@@ -71,6 +71,10 @@ fn nobody_votes_before_a_majority_is_marked() {
     let [a, b, c] = &mut nodes;
     write(a);
     assert!(is_unsettled(&a.settle()));
+    b.node_check.unreachable();
+    c.node_check.unreachable();
+    assert!(is_unsettled(&a.settle()), "it is all that is reached");
+    c.check();
     write(b);
     assert!(is_unsettled(&b.settle()), "c is reached, and blank");
     c.node_check.unreachable();
