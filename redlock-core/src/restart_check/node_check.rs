@@ -232,7 +232,7 @@ impl NodeCheck {
             self.peers.is_marked(self.seat);
         }
         self.read_settings(check, found.as_ref());
-        self.heed_the_operator(check, ours, stepped.is_some());
+        self.heed_the_operator(check, ours);
         if let Some(by_us) = stepped {
             self.suspicion = Some(Suspicion {
                 by_us,

@@ -116,13 +116,12 @@ impl NodeCheck {
         self.write(check, until, cause, reason)
     }
 
-    /// An operator's word ends what this client knew before it was given, and nothing else: not
-    /// what is seen along with it.
+    /// An operator's word ends what this client knew before it was given, and nothing else: what is seen
+    /// along with it is recorded behind this.
     pub(super) fn heed_the_operator(
         &mut self,
         check: &CheckAnswer<'_>,
         ours: Option<&FoundMarker>,
-        has_stepped: bool,
     ) {
         let taken = |found: &FoundMarker| match &found.details {
             Some(MarkerDetails {
@@ -142,7 +141,7 @@ impl NodeCheck {
             (before, now) => before != now,
         };
         self.operator_idle = word;
-        if is_news && !has_stepped {
+        if is_news {
             self.held_until = None;
             self.cause = None;
             self.suspicion = None;

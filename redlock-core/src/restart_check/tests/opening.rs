@@ -318,6 +318,21 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
 }
 
 #[test]
+fn an_operators_word_counts_although_this_host_stood_still() {
+    let mut nodes = restarted();
+    for node in &mut nodes {
+        node.settle();
+    }
+    pass(&mut nodes, ms(1_000));
+    for node in &mut nodes {
+        node.marker = Some(b"idle".to_vec());
+        node.time += ms(7_000);
+    }
+    let [a, b, c] = &mut nodes;
+    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
+}
+
+#[test]
 fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     let mut a = Bench::voting();
     a.marker = Some(b"idle".to_vec());
