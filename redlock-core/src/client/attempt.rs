@@ -100,6 +100,8 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
+    // Of all that is granted by now the lease is made, however late it came.
+    acquisition.admit_late();
     // The votes first and the clock behind them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may be gone already.
     let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
@@ -109,7 +111,6 @@ pub(crate) async fn attempt(
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
     if is_won && !left.is_zero() && left >= request.min_validity {
-        acquisition.admit_late();
         let terms = Terms {
             acquired_at: started,
             granted_at: now,

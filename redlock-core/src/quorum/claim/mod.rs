@@ -223,7 +223,9 @@ impl Claim {
         seats_in(self.vouching()) >= majority(self.nodes.len())
     }
 
-    /// The seats of the last proof that still vouch for it.
+    /// The seats of the last proof that still vouch for it. Until an extension is a proof, the acquisition
+    /// is: of its stragglers only those in time, as an extension counts them. Another holder may have come
+    /// and gone before a later one.
     pub(crate) fn vouching(&self) -> u64 {
         let (proof, acquisition) = {
             let state = self.state.lock();
@@ -231,7 +233,9 @@ impl Claim {
         };
         match (&proof, &acquisition) {
             (Some((round, counted)), _) => round.vouching_seats(&self.nodes) & counted,
-            (None, Acquisition::Open(round)) => round.vouching_seats(&self.nodes),
+            (None, Acquisition::Open(round)) => {
+                round.vouching_seats(&self.nodes) & round.seats().in_time
+            }
             // It is settled behind a proof only.
             (None, Acquisition::Settled(_)) => 0,
         }

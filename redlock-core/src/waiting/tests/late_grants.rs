@@ -89,3 +89,42 @@ fn a_third_grant_behind_a_quarter_of_the_ttl_makes_up_for_nothing() {
     assert!(!extended(&lease));
     assert_eq!(lease.over(), Some(LeaseEnd::Taken));
 }
+
+/// The first two nodes grant in time, the third one so long after. Then one of the first two may have
+/// forgotten its grant.
+fn forgotten_by_one(third_after: Duration) -> (Scene, Lease) {
+    let scene = Scene::new();
+    scene.nodes[2].hang();
+    let lease = scene.acquired(&waiting());
+    scene.clock.advance(third_after);
+    scene.nodes[2].restore();
+    assert_eq!(lease.votes(), 3);
+    scene.nodes[0].begin_epoch();
+    lease.recheck();
+    (scene, lease)
+}
+
+#[test]
+fn a_third_grant_behind_the_nodes_time_does_not_stand_in_for_a_node_that_forgot() {
+    let (_scene, lease) = forgotten_by_one(NODE_TIMEOUT);
+    assert_eq!(lease.over(), None);
+    let (_scene, lease) = forgotten_by_one(NODE_TIMEOUT + MS);
+    assert_eq!(lease.over(), Some(LeaseEnd::Forgotten));
+}
+
+#[test]
+fn a_third_grant_behind_the_nodes_time_vouches_once_extensions_have_proved_it() {
+    let scene = Scene::new();
+    scene.nodes[2].hang();
+    let lease = scene.acquired(&waiting());
+    scene.clock.advance(NODE_TIMEOUT + MS);
+    scene.nodes[2].restore();
+    for not_resting_on in [&["c"][..], &["c"], &[]] {
+        let not_resting: Vec<&str> = lease.not_resting_on().collect();
+        assert_eq!(not_resting, not_resting_on);
+        assert!(extended(&lease));
+    }
+    scene.nodes[0].begin_epoch();
+    lease.recheck();
+    assert_eq!(lease.over(), None);
+}

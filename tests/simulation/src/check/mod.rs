@@ -14,7 +14,7 @@ use std::time::Duration;
 use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Resource};
 
 use crate::clock::{EPOCH, SkewedClock};
-use crate::history::{History, Invariant, LeaseRecord, on_clock};
+use crate::history::{History, Invariant, LeaseRecord, Seat, on_clock};
 use crate::world::{CallId, ProcessId};
 
 pub(crate) use ending::Promised;
@@ -237,16 +237,23 @@ impl History {
     }
 
     /// A client has looked whether nodes still vouch for `lease`, which is valid: so many in fact do
-    /// that are in one of `epochs`, by seat.
+    /// that are in one of `epochs`, by seat. Before the first extension these are nodes whose grants may be
+    /// part of what the lease rests on.
     pub(crate) fn check_vouched(&self, process: ProcessId, id: &str, epochs: &[u32]) {
         let vouched = {
             let inner = self.lock();
             let Some(attempt) = inner.attempt_named(process, id) else {
                 return;
             };
-            let seats = inner.attempts[attempt].seats.iter().zip(epochs);
+            let mut leases = inner.leases.iter();
+            let returned = leases.find(|lease| lease.attempt == attempt);
+            let attempt = &inner.attempts[attempt];
+            let until = returned.map(|lease| lease.returned_at).max(attempt.made_by);
+            let until = until.map(|until| until.saturating_add(Duration::from_millis(1)));
+            let counts = |seat: &Seat| !attempt.extensions.is_empty() || seat.heard_at <= until;
+            let seats = attempt.seats.iter().zip(epochs);
             seats
-                .filter(|(seat, epoch)| seat.epoch == Some(**epoch))
+                .filter(|(seat, epoch)| seat.epoch == Some(**epoch) && counts(seat))
                 .count()
         };
         if vouched <= self.rules.nodes / 2 {

@@ -6,6 +6,7 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
 const EVENTS: &str = "redlock-core/src/lease/events.rs";
@@ -17,11 +18,18 @@ const RENEW: &str = "redlock-core/src/lease/renew.rs";
 pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "late-grants-make-a-lease-and-prove-nothing",
-        patches: &[Patch {
-            file: ATTEMPT,
-            find: "        acquisition.admit_late();\n",
-            replace: "",
-        }],
+        patches: &[
+            Patch {
+                file: ATTEMPT,
+                find: "    acquisition.admit_late();\n",
+                replace: "",
+            },
+            Patch {
+                file: CLAIM,
+                find: "round.vouching_seats(&self.nodes) & round.seats().in_time",
+                replace: "round.vouching_seats(&self.nodes)",
+            },
+        ],
         profile: "faulty",
         breaks: Invariant::GivenUp,
     },
@@ -54,6 +62,16 @@ pub(crate) const PROOF: &[Mutant] = &[
         }],
         profile: "wild",
         breaks: Invariant::Interrupted,
+    },
+    Mutant {
+        name: "stragglers-vouch-whenever-they-come",
+        patches: &[Patch {
+            file: CLAIM,
+            find: "round.vouching_seats(&self.nodes) & round.seats().in_time",
+            replace: "round.vouching_seats(&self.nodes)",
+        }],
+        profile: "forgetful",
+        breaks: Invariant::Unvouched,
     },
     Mutant {
         name: "every-yes-to-an-extension-counts",
