@@ -15,7 +15,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, Holding, NodeSet, Remaining, Reply};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, Hint, TokenChoice, counter_keys};
-use crate::quorum::round::{Goal, Round, forget_stale, seats_in};
+use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
 use crate::quorum::{Tally, majority};
 use crate::waiting::budget::{RetryBudget, attempt_time};
@@ -330,7 +330,8 @@ impl Refused {
             Want::Inspect,
         );
         let round = Round::new(1, Goal::All);
-        self.claim.nodes[seat].submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+        let reply = Reply::new(Arc::clone(&round), 0);
+        submit(&*self.claim.nodes[seat], Arc::new(operation), reply);
         Some(round)
     }
 

@@ -36,6 +36,7 @@ pub trait Node: Send + Sync + 'static {
 
     /// Hands `operation` to the node. Returns at once, never blocks, and may be called from
     /// `Drop` and from any thread; the answer comes through `reply`, possibly before this returns.
+    /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
     fn submit(&self, operation: Arc<Operation>, reply: Reply);
 
     /// Whether the node would vote now, as far as is known: also not where it has just answered one

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::env::caught::caught;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
@@ -175,7 +176,7 @@ impl Round {
         for (seat, node) in nodes.iter().enumerate() {
             let reply = Reply::new(Arc::clone(self), seat);
             match answer(seat) {
-                None => node.submit(Arc::clone(operation), reply),
+                None => submit(&**node, Arc::clone(operation), reply),
                 Some(answer) => reply.answer(answer),
             }
         }
@@ -335,12 +336,18 @@ impl Answers for Round {
     }
 }
 
+/// Hands `operation` to `node`. If the node panics, the reply that it drops is its answer: the others are
+/// asked all the same, and the caller goes on.
+pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) {
+    caught("a node", || node.submit(operation, reply));
+}
+
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
 /// Dropping the future leaves the operation on its way.
 pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
     let round = Round::new(1, Goal::All);
-    node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+    submit(node, Arc::new(operation), Reply::new(Arc::clone(&round), 0));
     round.decided().await;
     round.answers().pop().flatten().unwrap_or(Answer::Absent)
 }

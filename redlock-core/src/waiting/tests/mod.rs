@@ -4,6 +4,7 @@ mod doubles;
 mod handing_over;
 mod late_grants;
 mod one_node_less;
+mod panicking_nodes;
 mod sharing;
 mod slow_nodes;
 mod standing;
