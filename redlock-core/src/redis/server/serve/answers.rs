@@ -35,6 +35,7 @@ impl Serve<'_> {
         let mut input = std::mem::take(&mut self.input);
         while let Some((value, length)) = input.reply().map_err(|_| garbled())? {
             let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
+            self.trust_again();
             self.answer(oldest, &value)?;
             if self.overtaken.as_mut().is_some_and(Overtaken::is_spent) {
                 self.overtaken = None;

@@ -21,13 +21,6 @@ impl Serve<'_> {
         if let Some(server_check) = &mut self.server_check {
             server_check.wake(context.waker());
         }
-        let now = Instant::now();
-        let waited = self.waited(now);
-        if self.is_suspect && waited.is_none_or(|waited| waited < self.options.suspect_after) {
-            self.is_suspect = false;
-            log!(info, pool = %self.inbox.name, "node answers again");
-            self.inbox.trust();
-        }
         while self.watchdog.as_mut().poll(context).is_ready() {
             self.hear_of_written();
             let now = Instant::now();
@@ -74,6 +67,23 @@ impl Serve<'_> {
                 .reset(now + next.max(Duration::from_millis(1)));
         }
         Ok(has_work)
+    }
+
+    /// If the overdue answers have come, the node may vote again. A server that did not answer may have
+    /// stood still, and its clock may have stepped: the restart check's question goes ahead of all that is
+    /// let in from now on, so its verdict counts for that. Callers hear their answers behind this, so one
+    /// who asks again is let in.
+    pub(super) fn trust_again(&mut self) {
+        let is_overdue = |waited| waited >= self.options.suspect_after;
+        if !self.is_suspect || self.waited(self.heard).is_some_and(is_overdue) {
+            return;
+        }
+        self.is_suspect = false;
+        log!(info, pool = %self.inbox.name, "node answers again");
+        if self.check_at.is_some() {
+            self.ask();
+        }
+        self.inbox.trust();
     }
 
     /// How long the oldest answer has been out.

@@ -1,5 +1,7 @@
 //! What the restart check makes of a server's answers.
 
+use std::task::Wake;
+
 use super::*;
 use crate::redis::protocol::wire::decode;
 
@@ -109,4 +111,75 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         matches!(ended, Poll::Ready(ConnectionEnd::Broken(error)) if error.kind() == NodeErrorKind::Refused)
     );
     assert_eq!(inbox.epoch(), 1);
+}
+
+/// A caller who asks again as soon as it is answered.
+struct AsksAgain {
+    inbox: Arc<Inbox>,
+    io: IoThread,
+    again: Mutex<Option<Arc<Round>>>,
+}
+
+impl Wake for AsksAgain {
+    fn wake(self: Arc<Self>) {
+        let ttl = Duration::from_secs(1);
+        let round = submit(&self.inbox, &self.io, Want::Acquire { ttl, hint: 0 });
+        *self.again.lock().unwrap() = Some(round);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
+    let io = IoThread::start().unwrap();
+    let ttl = Duration::from_secs(1);
+    let checked_set = Arc::new(CheckedSet::new(RestartCheck::Standard, ttl, 1));
+    let (_, clock) = still_clock();
+    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    server_check.connected(Facts::of_role(false), Vec::new());
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = crate::RedisOptions::default();
+    let (mut server, reader) = tokio::io::duplex(1 << 16);
+    let socket = Arc::new(Socket::default());
+    let connected = connected(reader, &socket);
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut server_check));
+    look(&mut serve);
+    answer(&mut serve, &mut server, &checked(5_000, Some("1 ? 5000"))).await;
+    assert!(matches!(inbox.status(), NodeStatus::Voting));
+
+    let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+    look(&mut serve);
+    tokio::time::advance(options.suspect_after).await;
+    look(&mut serve);
+    assert!(
+        matches!(inbox.status(), NodeStatus::Abstaining(error) if error.kind() == NodeErrorKind::TimedOut)
+    );
+    socket.take();
+    let caller = Arc::new(AsksAgain {
+        inbox: Arc::clone(&inbox),
+        io,
+        again: Mutex::default(),
+    });
+    let waker = Waker::from(Arc::clone(&caller));
+    let mut context = Context::from_waker(&waker);
+    assert!(
+        Pin::new(&mut acquired.decided())
+            .poll(&mut context)
+            .is_pending()
+    );
+    answer(&mut serve, &mut server, "$-1\r\n").await;
+    let again = caller.again.lock().unwrap().take().unwrap();
+    assert!(again.answers() == [None], "{:?}", again.answers());
+    let sent = socket.take();
+    let (checked_at, set_at) = (sent.find("redlock:marker"), sent.find("SET\r\n$1"));
+    assert!(checked_at.is_some() && checked_at < set_at, "{sent}");
+    // Its clock stepped while it stood still.
+    let stepped = checked(65_000, Some("1 ? 5000"));
+    answer(&mut serve, &mut server, &(stepped + "$-1\r\n")).await;
+    assert_eq!(inbox.epoch(), 1);
+    assert!(
+        matches!(&again.answers()[..], [Some(Answer::Failed(error))]
+            if error.kind() == NodeErrorKind::Quarantined),
+        "{:?}",
+        again.answers(),
+    );
 }
