@@ -19,6 +19,8 @@ pub(super) struct TrackedKeys {
     keys: BTreeMap<Arc<[u8]>, TrackedKey>,
     /// Keys that the server is to be asked for.
     questions: Vec<Arc<[u8]>>,
+    /// Keys that the server answered with an error: it tells of no change of these.
+    refused: Vec<Arc<[u8]>>,
     /// How many watches may come until the next sweep.
     sweep_in: usize,
 }
@@ -46,6 +48,7 @@ impl TrackedKeys {
             clock,
             keys: BTreeMap::new(),
             questions: Vec::new(),
+            refused: Vec::new(),
             sweep_in: SWEEP_AFTER,
         }
     }
@@ -93,19 +96,41 @@ impl TrackedKeys {
 
     /// The answer to a question.
     pub(super) fn answered(&mut self, key: &[u8], seen: Seen) {
+        if self.record(key, seen) {
+            let now = self.clock.now();
+            for watch in self.watches_of(key) {
+                if let Some(key_report) = self.key_report(watch.keys(), now) {
+                    watch.report(key_report);
+                }
+            }
+        }
+    }
+
+    /// A question was answered with an error.
+    pub(super) fn refused(&mut self, key: Arc<[u8]>) {
+        if self.record(&key, Seen::Unknown) {
+            for watch in self.watches_of(&key) {
+                watch.report(KeyReport::Unknown);
+            }
+            self.refused.push(key);
+        }
+    }
+
+    /// Asks for the keys again that were refused, if somebody still waits for them.
+    pub(super) fn ask_again(&mut self) {
+        for key in std::mem::take(&mut self.refused) {
+            self.changed(&key);
+        }
+    }
+
+    /// False if nobody waits for the key any more.
+    fn record(&mut self, key: &[u8], seen: Seen) -> bool {
         let Some(entry) = self.keys.get_mut(key) else {
-            return;
+            return false;
         };
         entry.asked = entry.asked.saturating_sub(1);
         entry.seen = seen;
-        let now = self.clock.now();
-        for watch in self.watches_of(key) {
-            if seen == Seen::Unknown {
-                watch.report(KeyReport::Unknown);
-            } else if let Some(key_report) = self.key_report(watch.keys(), now) {
-                watch.report(key_report);
-            }
-        }
+        true
     }
 
     /// The server said that a key has changed, and will not say so again until it is asked. If a
@@ -137,6 +162,7 @@ impl TrackedKeys {
     /// The connection is gone. On the next one everything is asked for again.
     pub(super) fn forget_answers(&mut self) {
         self.sweep();
+        self.refused.clear();
         for entry in self.keys.values_mut() {
             entry.seen = Seen::Unknown;
             entry.asked = 1;

@@ -25,6 +25,9 @@ use crate::redis::protocol::wire::{Value, decode_resp3, pack};
 use super::KeyTracking;
 use super::keys::{Seen, TrackedKeys};
 
+/// When a key is asked for again that the server answered with an error.
+const ASKS_AGAIN: Duration = Duration::from_secs(1);
+
 /// Serves those who wait until the connection breaks or is of no use any more. One task, like the
 /// node's driver, and like it without a lock across an await.
 pub(super) struct TrackingConnection<'a> {
@@ -47,6 +50,8 @@ pub(super) struct TrackingConnection<'a> {
     wanted: Instant,
     /// When it is looked whether anybody still waits.
     look_at: Instant,
+    /// When keys are asked for again that were refused, if there are any.
+    again_at: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -100,6 +105,7 @@ impl<'a> TrackingConnection<'a> {
             heard: now,
             wanted: now,
             look_at,
+            again_at: None,
             timer: Box::pin(tokio::time::sleep_until(look_at)),
         };
         for words in greeting(login) {
@@ -173,7 +179,10 @@ impl<'a> TrackingConnection<'a> {
                 self.tracked.answered(&key, seen);
             }
             // The user may not read this key, or the server is loading its data.
-            (Question::Key(key), Value::Error(_)) => self.tracked.answered(&key, Seen::Unknown),
+            (Question::Key(key), Value::Error(_)) => {
+                self.tracked.refused(key);
+                self.again_at.get_or_insert(self.heard + ASKS_AGAIN);
+            }
             (Question::Key(_), _) => return Err(garbled().into()),
         }
         Ok(())
@@ -217,6 +226,10 @@ impl<'a> TrackingConnection<'a> {
                 }
                 self.look_at = now + look_every(times.idle);
             }
+            if self.again_at.take_if(|at| *at <= now).is_some() {
+                self.tracked.ask_again();
+                return Ok(true);
+            }
             let next = match self.asked.front() {
                 Some(oldest) if now >= oldest.since + times.dead_after => {
                     let waited = now.duration_since(oldest.since);
@@ -229,7 +242,7 @@ impl<'a> TrackingConnection<'a> {
                 }
                 None => self.heard + times.heartbeat,
             };
-            let next = next.min(self.look_at);
+            let next = next.min(self.look_at).min(self.again_at.unwrap_or(next));
             if self.timer.deadline() != next {
                 self.timer.as_mut().reset(next);
             }

@@ -250,6 +250,32 @@ async fn a_key_that_may_not_be_read_is_out_of_sight() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_that_was_refused_is_asked_for_again_while_somebody_waits() {
+    let scene = Scene::set(URL);
+    let mut tracked = scene.tracked();
+    let mut line = Line::open(&scene, &mut tracked).await;
+    let (one, two) = (scene.watch("r"), scene.watch("r"));
+    let other = scene.watch("s");
+    assert_eq!(line.sent(), "PTTL r\nPTTL r\nPTTL s\n");
+    let loading = "-LOADING Redis is loading the dataset in memory\r\n";
+    line.says(&loading.repeat(3)).await;
+    drop(other);
+    for _ in 0..3 {
+        tokio::time::advance(ASKS_AGAIN.saturating_sub(Duration::from_millis(1))).await;
+        assert_eq!(line.sent(), "");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(line.sent(), "PTTL r\n", "once for both");
+        line.says(loading).await;
+    }
+    tokio::time::advance(ASKS_AGAIN).await;
+    assert_eq!(line.sent(), "PTTL r\n");
+    line.says(":-2\r\n").await;
+    assert_eq!([due(&one), due(&two)], [Some(0); 2]);
+    tokio::time::advance(ASKS_AGAIN * 2).await;
+    assert_eq!(line.sent(), "");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_ends_it_with_the_servers_words_and_without_the_password() {
     let scene = Scene::set("redis://locker:s3cret@localhost");
     let mut tracked = scene.tracked();
