@@ -287,11 +287,13 @@ impl LeaseHandle {
     }
 
     /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
-    /// ask the nodes.
+    /// ask the nodes. A lease that is past its deadline has expired, whatever is found out later; it may
+    /// still be called back.
     pub(crate) fn lose(&self, over: LeaseEnd) {
         let _turn = {
             let mut state = self.shared.state.lock();
-            if self.over_in(&state).is_some() {
+            let has_expired = over != LeaseEnd::Revoked && self.shared.now() >= state.deadline;
+            if has_expired || self.over_in(&state).is_some() {
                 return;
             }
             state.over = Some(over);

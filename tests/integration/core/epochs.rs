@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redlock_core::{
-    AcquireError, EpochListener, ExtendError, LeaseEnd, MemoryNode, Node, NodeSet, NodeStatus,
-    Operation, Reply, Want,
+    AcquireError, Client, EpochListener, ExtendError, LeaseEnd, MemoryNode, Node, NodeSet,
+    NodeStatus, Operation, Reply, Want,
 };
 
 use crate::core::fixture::{IO, client, once};
+use crate::core::still_clock::StillClock;
 
 fn memory() -> Vec<MemoryNode> {
     let clock = IO.environment().clock;
@@ -52,6 +53,29 @@ async fn an_extension_is_a_new_proof() {
         lease.extend(Duration::from_secs(60)).await.unwrap();
         lease.recheck();
         assert_eq!(lease.over(), None);
+    }
+}
+
+/// Such a lease has expired, and so its holder is told.
+#[tokio::test]
+async fn nothing_is_lost_behind_the_deadline() {
+    let clock = StillClock::default();
+    let nodes = ["a", "b", "c"].map(|name| MemoryNode::new(name, Arc::new(clock.clone())));
+    let client = Client::new(clock.environment());
+    for is_forgotten in [true, false] {
+        let lease = client.acquire(&set_of(&nodes), &once("r")).await.unwrap();
+        clock.advance(lease.validity());
+        if is_forgotten {
+            nodes.iter().for_each(MemoryNode::begin_epoch);
+            lease.recheck();
+        } else {
+            lease.lose_keys();
+        }
+        assert_eq!(lease.lost().await, LeaseEnd::Expired);
+        // For a body that goes on all the same.
+        lease.revoke();
+        assert_eq!(lease.over(), Some(LeaseEnd::Revoked));
+        lease.release().await;
     }
 }
 
