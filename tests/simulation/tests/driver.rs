@@ -15,7 +15,7 @@ const MANY: u64 = 20_000;
 const LONGEST: Duration = Duration::from_secs(100);
 
 /// What some thousand seeds go through: a simulation that silently does nothing holds as well.
-const USUAL: [&str; 24] = [
+const USUAL: [&str; 25] = [
     "connected",
     "not connected",
     "locks",
@@ -40,6 +40,7 @@ const USUAL: [&str; 24] = [
     "garbage",
     "hung",
     "restarted empty",
+    "marker lost",
 ];
 
 fn is_usual(counts: &BTreeMap<&'static str, u64>) -> bool {

@@ -48,6 +48,11 @@ impl Keys {
         self.0.insert(key.to_vec(), Entry { value, until });
     }
 
+    /// Whether the key was there.
+    pub(super) fn remove(&mut self, key: &[u8]) -> bool {
+        self.0.remove(key).is_some()
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.0
             .iter()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::restart_check::marker_key;
 use tokio::time::sleep;
 
 use super::network::break_off;
@@ -16,7 +17,7 @@ use crate::random::Random;
 pub(super) struct Troubles {
     /// Masters that were replaced go on for a while.
     pub(super) goes_on: bool,
-    /// Servers restart without their keys.
+    /// Servers restart without their keys, or lose their markers.
     pub(super) forgets: bool,
 }
 
@@ -144,6 +145,7 @@ impl Town {
             return self.demote(host);
         }
         match &self.groups[group] {
+            Group::Alone if troubles.forgets && random.chance(2500) => self.lose_marker(host),
             Group::Alone => {}
             Group::Watched(_) if role == Role::Sentinel => self.inform(host),
             Group::Watched(watched) => {
@@ -164,6 +166,15 @@ impl Town {
                 let goes_on = troubles.goes_on && random.chance(5000);
                 self.fail_over(group, goes_on);
             }
+        }
+    }
+
+    /// A server loses the restart check's marker and nothing else, under live connections.
+    fn lose_marker(&mut self, host: &str) {
+        let keys = &mut self.hosts.get_mut(host).expect("a host").keys;
+        if keys.remove(&marker_key(b"")) {
+            self.tell(|| format!("{host} loses its marker"));
+            self.count("marker lost");
         }
     }
 
