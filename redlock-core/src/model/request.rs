@@ -25,7 +25,8 @@ pub struct Request {
     /// How many retries there are, beyond those of `retry`, for attempts that nobody won: callers
     /// that come at the same moment may each get some of the votes, and nobody the lock.
     pub split_retries: u32,
-    /// The drift allowed for is ttl × this + 2 ms.
+    /// The drift allowed for is ttl × this + 2 ms. On nodes with a restart check, not less than
+    /// [`DRIFT_FACTOR`](crate::restart_check::DRIFT_FACTOR).
     pub clock_drift_factor: f64,
     /// An acquisition that leaves less than this is given up and retried.
     pub min_validity: Duration,

@@ -12,8 +12,8 @@ use crate::env::{Moment, micros};
 /// A check that took longer says too little about the node's clock to be compared with.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// The drift allowance: validity is shorter than the ttl by this part, unless the lock has another
-/// drift factor. One clock may run faster than another by this part.
+/// The inverse of [`DRIFT_FACTOR`](super::DRIFT_FACTOR): validity is shorter than the ttl by this part at
+/// least. One clock may run faster than another by this part.
 const DRIFT: i128 = 100;
 
 /// The drift allowance has this many µs besides.

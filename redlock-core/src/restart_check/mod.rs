@@ -91,6 +91,11 @@ pub use node_check::{NodeCheck, NodeCheckOptions};
 /// than a slew moves it, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
+/// The drift allowance of the restart check: a node whose clock runs faster than this host's by a larger
+/// part does not vote. A lock whose [`clock_drift_factor`](crate::Request::clock_drift_factor) is smaller
+/// is not covered.
+pub const DRIFT_FACTOR: f64 = 0.01;
+
 /// For how long, by the node's clock, a marker may still be written after its check.
 const WRITES_WITHIN: Duration = Duration::from_secs(2);
 

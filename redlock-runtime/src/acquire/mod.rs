@@ -13,7 +13,6 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::{HeldPlace, Holder};
-use crate::registry::limits::check_max_ttl;
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
@@ -118,7 +117,8 @@ impl Wanted {
             // It is skipped because somebody else has the lock, and not because nobody won it.
             request.split_retries = SPLIT_RETRIES;
         }
-        check_max_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
+        let limits = shared.limits.locks;
+        limits.check(&request).map_err(LockErrorKind::Invalid)?;
         let nodes = match over.and_then(|over| over.nodes.as_ref()) {
             Some(nodes) => Arc::clone(nodes),
             None => registry.node_set(&self.pools)?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_core::{Brief, MAX_TTL, MIN_TTL};
 
 use crate::config::{Config, PoolAddress, no_pools};
-use crate::registry::limits::check_max_ttl;
+use crate::registry::limits::LockLimits;
 use crate::registry::shutdown::CONFIRMING;
 use crate::text::{Name, did_you_mean};
 
@@ -157,6 +157,6 @@ fn check_settings(
 /// The values that a lock without a site would have.
 fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
     let request = config.defaults.decided(false).request("check".into())?;
-    check_max_ttl(request.ttl, config.max_ttl)?;
+    LockLimits::of(config).check(&request)?;
     request.check()
 }

@@ -6,7 +6,7 @@ use redlock_core::Invalid;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
-use crate::registry::limits::check_max_ttl;
+use crate::registry::limits::LockLimits;
 use crate::site::{Site, sites};
 use crate::text::Name;
 
@@ -90,7 +90,7 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
         options.max_hold = None;
     }
     let request = options.decided(site.skips).request("check".into())?;
-    check_max_ttl(request.ttl, config.max_ttl)?;
+    LockLimits::of(config).check(&request)?;
     request.check()
 }
 

@@ -28,14 +28,14 @@ pub(crate) fn problems(config: &Config, pool: &str) -> Vec<String> {
     problems
 }
 
-/// Warns where the others are checked; returns how many Clusters there are.
+/// Warns where the others are checked.
 pub(crate) fn warn_of_unchecked(
     addresses: &BTreeMap<String, PoolAddress>,
     restart_check: RestartCheck,
-) -> usize {
+) {
     let clusters = addresses.iter().filter(|(_, address)| address.is_cluster());
     if restart_check != RestartCheck::Off {
-        for (pool, _) in clusters.clone() {
+        for (pool, _) in clusters {
             tracing::warn!(
                 %pool,
                 "a Redis Cluster has no restart check: after a failover it may grant what it has \
@@ -43,7 +43,6 @@ pub(crate) fn warn_of_unchecked(
             );
         }
     }
-    clusters.count()
 }
 
 /// Two pools that would vote twice.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::restart_check::{CheckedSet, RestartCheck};
+use redlock_core::restart_check::CheckedSet;
 use redlock_core::{
     Environment, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions, Settings,
 };
@@ -18,6 +18,7 @@ use redlock_core::{
 use crate::config::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::registry::io::io;
+use crate::registry::limits::LockLimits;
 use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope};
 use crate::telemetry;
@@ -115,12 +116,10 @@ impl Redlock {
 
         let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
         let servers = plan.addresses.values().filter(is_remote).count();
-        let restart_check = config
-            .restart_check
-            .unwrap_or(RestartCheck::default_for(servers));
-        let unchecked = cluster::warn_of_unchecked(&plan.addresses, restart_check);
+        let (restart_check, checked) = config.restart_checked();
+        cluster::warn_of_unchecked(&plan.addresses, restart_check);
         // What is not checked has no say in whether the set is new.
-        let checked_set = CheckedSet::new(restart_check, config.max_ttl, servers - unchecked);
+        let checked_set = CheckedSet::new(restart_check, config.max_ttl, checked);
         options.checked_set = Some(Arc::new(
             checked_set.with_key_prefix(config.key_prefix.as_bytes()),
         ));
@@ -263,7 +262,7 @@ pub(crate) fn parts(
         default_pools: config.default_pools.clone(),
         defaults: config.defaults,
         overriding: overridden.iter().map(Overridden::overriding).collect(),
-        max_ttl: config.max_ttl,
+        locks: LockLimits::of(config),
         http: config.http,
         shutdown_grace: config.shutdown_grace,
         shutdown_deadline: config.shutdown_deadline,

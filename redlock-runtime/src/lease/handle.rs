@@ -8,7 +8,7 @@ use redlock_core::{LeaseEnd, NodeSet, Resource};
 
 use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, Subject};
-use crate::registry::limits::{RegistryLimits, check_max_ttl};
+use crate::registry::limits::RegistryLimits;
 use crate::site::Site;
 
 /// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
@@ -151,7 +151,7 @@ impl LeaseHandle {
     /// Dropping the future leaves the old deadline standing.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
         let resource = self.resource().clone();
-        check_max_ttl(ttl, self.limits.max_ttl).map_err(|invalid| {
+        self.limits.locks.check_ttl(ttl).map_err(|invalid| {
             let subject = Subject::Resource(resource.clone());
             self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
         })?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Brief, Invalid};
+use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
+use redlock_core::{Brief, Invalid, Request};
 
+use crate::config::Config;
 use crate::error::HttpSettings;
 
 /// What the registry allows, for operations on its leases.
@@ -12,19 +14,53 @@ use crate::error::HttpSettings;
 pub(crate) struct RegistryLimits {
     /// Which registry it is, so that a call below can be told from a call beside.
     pub(crate) registry: u64,
-    pub(crate) max_ttl: Duration,
+    pub(crate) locks: LockLimits,
     /// How its errors look over HTTP.
     pub(crate) http: Arc<HttpSettings>,
 }
 
-/// Checks a ttl against the registry's `max_ttl`.
-pub(crate) fn check_max_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
-    if ttl <= max_ttl {
-        return Ok(());
+/// What a lock may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LockLimits {
+    max_ttl: Duration,
+    /// The restart check looks after pools.
+    is_checked: bool,
+}
+
+impl LockLimits {
+    pub(crate) fn of(config: &Config) -> Self {
+        let (restart_check, pools) = config.restart_checked();
+        Self {
+            max_ttl: config.max_ttl,
+            is_checked: restart_check != RestartCheck::Off && pools > 0,
+        }
     }
-    Err(Invalid::new(format!(
-        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
-        Brief(ttl),
-        Brief(max_ttl),
-    )))
+
+    /// Checks the ttl against `max_ttl`, and the drift allowance against that of the restart check: a node
+    /// whose clock runs faster than the lock allows for, and no faster than the check does, would vote and
+    /// drop the lock early.
+    pub(crate) fn check(self, request: &Request) -> Result<(), Invalid> {
+        self.check_ttl(request.ttl)?;
+        let factor = request.clock_drift_factor;
+        if self.is_checked && factor < DRIFT_FACTOR {
+            return Err(Invalid::new(format!(
+                "`clock_drift_factor` of {factor} is below {DRIFT_FACTOR}, by which the restart check lets \
+                 the clock of a node run faster; raise it, or set `restart_check` to \"off\"",
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks a ttl against `max_ttl`.
+    pub(crate) fn check_ttl(self, ttl: Duration) -> Result<(), Invalid> {
+        let max_ttl = self.max_ttl;
+        if ttl <= max_ttl {
+            return Ok(());
+        }
+        Err(Invalid::new(format!(
+            "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+            Brief(ttl),
+            Brief(max_ttl),
+        )))
+    }
 }

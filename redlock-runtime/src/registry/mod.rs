@@ -32,7 +32,7 @@ pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
 
 use held::{HeldEntry, HeldTable};
-use limits::RegistryLimits;
+use limits::{LockLimits, RegistryLimits};
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
 use record::Recorder;
@@ -83,7 +83,7 @@ pub(crate) struct Parts {
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
     pub(crate) overriding: Vec<Overriding>,
-    pub(crate) max_ttl: Duration,
+    pub(crate) locks: LockLimits,
     pub(crate) http: HttpSettings,
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
@@ -98,7 +98,7 @@ impl Registry {
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
-            max_ttl: parts.max_ttl,
+            locks: parts.locks,
             http: Arc::new(parts.http),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
