@@ -58,6 +58,11 @@ pub(super) struct Gain {
 }
 
 impl Gain {
+    /// Whether something is left of the gain for certain if all nodes have `common` of it.
+    pub(super) fn is_left(self, common: i128) -> bool {
+        self.at_least - common > SLACK_US
+    }
+
     /// Whether nothing can be left of the gain if all nodes have `common` of it.
     pub(super) fn is_made_up(self, common: i128) -> bool {
         self.at_most - common <= SLACK_US
@@ -100,7 +105,8 @@ impl NodeClock {
 }
 
 /// Where the clock would be at most: the lowest of the lines that rise by the drift from one reading
-/// each, of those readings that are not too long ago.
+/// each. A reading counts until the one behind it is too long ago. Up to that one, a key may have been set
+/// that is there yet.
 #[derive(Debug, Default)]
 struct Line {
     /// The readings whose upper end is the lowest, or will be when those before them are forgotten. In
@@ -114,7 +120,8 @@ struct Line {
 /// marks stay where they are while their lines rise.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    at: Moment,
+    /// When the reading behind it was taken: the clock may have gained anywhere up to then.
+    until: Moment,
     at_least: i128,
     at_most: i128,
 }
@@ -125,7 +132,7 @@ impl Mark {
         let time = micros(check.time);
         let (asked, answered) = (check.asked.since_origin(), check.answered.since_origin());
         Self {
-            at: check.answered,
+            until: check.answered,
             at_least: time - micros(answered) - micros(answered) / DRIFT,
             at_most: time - micros(asked) - micros(asked) / DRIFT,
         }
@@ -136,9 +143,11 @@ impl Line {
     fn gain(&mut self, check: &CheckAnswer<'_>, longest: Duration, is_sharp: bool) -> Gain {
         let now = Mark::of(check);
         let lowest = |marks: &mut VecDeque<Mark>, end: fn(&Mark) -> i128| {
-            // The last one tells at least how fast the clock runs.
+            if let Some(last) = marks.back_mut().filter(|_| is_sharp) {
+                last.until = now.until;
+            }
             while let [first, _, ..] = marks.make_contiguous()
-                && now.at.saturating_since(first.at) > longest
+                && now.until.saturating_since(first.until) >= longest
             {
                 marks.pop_front();
             }

@@ -109,6 +109,13 @@ impl Pace {
             // The clock went back, or no key can be left of the time when it gained.
             self.gained = None;
         }
+        if gain.is_left(compared.gained) {
+            // The clock is above its line still. Time alone does not open the node.
+            let until = check.answered.saturating_add(ASKED);
+            self.gained = self
+                .gained
+                .map(|(gained, before)| (gained, before.max(until)));
+        }
     }
 
     /// Whether leases are to be given up, because this host lost `lost` µs.

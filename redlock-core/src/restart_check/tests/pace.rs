@@ -143,6 +143,21 @@ fn a_node_that_was_away_for_long_and_ran_too_fast_does_not_vote_at_once() {
     assert_eq!(a.check().action, Action::Vote);
 }
 
+/// Looks are about as far apart as keys live. The step came behind a key, perhaps.
+#[test]
+fn a_gain_counts_for_keys_that_were_set_just_before_it() {
+    let mut a = Bench::voting();
+    a.pass(HEARTBEAT);
+    a.time += ms(200);
+    for _ in 0..20 {
+        assert!(matches!(a.check().action, Action::Hold { .. }));
+        a.pass(ms(500));
+    }
+    assert!(HEARTBEAT >= MAX_TTL);
+    a.pass(ms(1_000));
+    assert_eq!(a.check().action, Action::Vote);
+}
+
 #[test]
 fn a_clock_within_the_drift_and_one_that_falls_behind_cost_nothing() {
     let mut nodes = three();
@@ -285,33 +300,37 @@ fn advance(a: &mut Bench, by_us: i64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a clock is slewed and set: where a node votes, no key is gone whose lease is not over.
+    /// However a clock is slewed and set: where a node votes, no key is gone whose lease is not over. Between
+    /// two looks a gain of 1 % of the time is not seen, nor one that makes up for a clock that ran slow.
     #[test]
     fn a_node_that_votes_has_the_key_of_every_lease_that_is_not_over(
         legs in prop::collection::vec(leg(120_000), 1..60),
     ) {
         let mut a = Bench::voting();
-        let mut seen: Vec<(Duration, Duration)> = Vec::new();
+        let mut seen: Vec<(Duration, Duration, Duration)> = Vec::new();
         for leg in legs {
             let span = ms(leg.span_ms);
             a.pass(span);
             let ran = i64::try_from(span.as_micros()).unwrap() * leg.rate / 1_000_000;
-            advance(&mut a, ran + leg.step_us);
+            advance(&mut a, ran);
+            let behind = Duration::from_micros(u64::try_from(-ran).unwrap_or(0));
+            seen.push((a.now.since_origin(), a.time, span / 100 + behind));
+            advance(&mut a, leg.step_us);
             let action = a.settle();
             let now = a.now.since_origin();
             if action == Action::Vote {
-                for (then, shown) in &seen {
+                for (then, shown, unseen) in &seen {
                     // The longest ttl of a key set then that is gone by now.
                     let ttl = a.time.saturating_sub(*shown).min(MAX_TTL);
                     let lease = ttl.saturating_sub(ttl / 100);
                     let held_for = now.saturating_sub(*then);
                     prop_assert!(
-                        held_for + ms(2) + ms(1) / 100 >= lease,
+                        held_for + *unseen + ms(2) + ms(1) / 100 >= lease,
                         "of {ttl:?} after {held_for:?}",
                     );
                 }
             }
-            seen.push((now, a.time));
+            seen.push((now, a.time, Duration::ZERO));
         }
     }
 

@@ -81,6 +81,20 @@ fn five_percent_are_noticed_at_the_next_check_and_one_and_a_tenth_at_the_third()
     }
 }
 
+/// The longest ttl is about the time between two looks.
+#[test]
+fn a_node_that_runs_too_fast_does_not_vote_now_and_then() {
+    for per_mille in [11, 12, 15, 50] {
+        let mut nodes = Watched::new(MAX_TTL, [ms(0); 3]);
+        nodes.pass(HEARTBEAT * 2, [0; 3]);
+        nodes.pass(HEARTBEAT * 2, [per_mille, 0, 0]);
+        let later = nodes.pass(HEARTBEAT * 20, [per_mille, 0, 0]);
+        for (at, index, votes) in later {
+            assert_eq!(votes, index != 0, "{per_mille}: {index} after {at:?}");
+        }
+    }
+}
+
 /// A node that is held is looked at often, and the others are not.
 #[test]
 fn a_node_that_runs_too_fast_does_not_have_the_others_asked_all_the_time() {
