@@ -9,6 +9,8 @@ use crate::env::Moment;
 pub struct CheckAnswer<'a> {
     /// Which process the node is, as it said on this connection; `None` where the ACL hides it.
     pub run_id: Option<&'a str>,
+    /// When that process started, by the node's clock, as far as the server tells.
+    pub started: Option<Duration>,
     /// The marker as the node has it, after the write where there was one: the second version on a
     /// line of its own behind the first.
     pub marker: Option<&'a [u8]>,

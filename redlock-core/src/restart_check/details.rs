@@ -28,6 +28,8 @@ pub(super) enum Cause {
     RestartedEmpty,
     /// Another process than the one that the marker names.
     Restarted,
+    /// Another process, which was up already when the one before it was.
+    Replaced,
     /// The same process as before, without a marker.
     Flushed,
     /// No marker any more, and the process is not known.
@@ -43,7 +45,7 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    const WORDS: [(Self, &str); 12] = [
+    const WORDS: [(Self, &str); 13] = [
         (Self::Opening, "opening"),
         (Self::New, "new"),
         (Self::Idle, "idle"),
@@ -51,6 +53,7 @@ impl Cause {
         (Self::Unknown, "unknown"),
         (Self::RestartedEmpty, "restarted-empty"),
         (Self::Restarted, "restarted"),
+        (Self::Replaced, "replaced"),
         (Self::Flushed, "flushed"),
         (Self::Lost, "lost"),
         (Self::Garbled, "garbled"),
@@ -63,6 +66,14 @@ impl Cause {
         !matches!(
             self,
             Self::Opening | Self::New | Self::Idle | Self::Kept | Self::Unknown
+        )
+    }
+
+    /// Whether it says how a node that had a marker came to have none.
+    pub(super) const fn is_loss(self) -> bool {
+        matches!(
+            self,
+            Self::RestartedEmpty | Self::Replaced | Self::Flushed | Self::Lost
         )
     }
 
@@ -93,7 +104,8 @@ impl fmt::Display for Cause {
             Self::Kept => "it restarted with its marker, which is trusted",
             Self::Unknown => "an earlier version of this library closed it",
             Self::RestartedEmpty => "it restarted empty",
-            Self::Restarted => "it restarted, or is another server than before",
+            Self::Restarted => "it restarted, or a new server has a copy of its data",
+            Self::Replaced => "another server has taken its place",
             Self::Flushed => "it was flushed",
             Self::Lost => "it lost its keys",
             Self::Garbled => "its marker makes no sense",

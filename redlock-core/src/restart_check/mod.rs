@@ -76,6 +76,7 @@ mod marker;
 mod node_check;
 mod opening;
 mod pace;
+mod process;
 mod quarantine;
 mod settings;
 mod steps;

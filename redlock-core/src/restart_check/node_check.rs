@@ -10,6 +10,7 @@ use super::clock::NodeClock;
 use super::details::{Cause, FoundMarker, MarkerDetails, held};
 use super::opening::AT_ONCE;
 use super::pace::{Pace, PaceVerdict};
+use super::process::{Process, Processes};
 use super::quarantine::OperatorIdle;
 use super::settings::StrictestSettings;
 use super::steps::SteppedClock;
@@ -61,8 +62,7 @@ pub struct NodeCheck {
     pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
     pace: Pace,
-    /// Whose clock that is, as far as the server tells.
-    run_id: Option<String>,
+    processes: Processes,
 }
 
 #[derive(Debug)]
@@ -78,14 +78,6 @@ pub(super) struct Unwritten {
     /// The marker that the quarantine is to replace; once it is another one, others have judged.
     marker: Option<Vec<u8>>,
     cause: Cause,
-}
-
-/// Which process the node is, as against the check before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Process {
-    Same,
-    Another,
-    Unknown,
 }
 
 impl NodeCheck {
@@ -114,7 +106,7 @@ impl NodeCheck {
             unwritten: None,
             clock: NodeClock::default(),
             pace: Pace::default(),
-            run_id: None,
+            processes: Processes::default(),
         }
     }
 
@@ -197,17 +189,10 @@ impl NodeCheck {
     /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
     /// that a restart hides has to be seen.
     fn recognize(&mut self, check: &CheckAnswer<'_>) -> Process {
-        let process = match (check.run_id, self.run_id.as_deref()) {
-            (Some(now), Some(before)) if now == before => return Process::Same,
-            (Some(_), Some(_)) => Process::Another,
-            _ => Process::Unknown,
-        };
+        let process = self.processes.recognize(check);
         if process == Process::Another && !self.options.trust_aof {
             self.clock = NodeClock::default();
             self.peers.forget_clock(self.seat);
-        }
-        if let Some(run_id) = check.run_id {
-            self.run_id = Some(run_id.to_owned());
         }
         process
     }
@@ -226,6 +211,9 @@ impl NodeCheck {
         let had_marker = self.has_seen_marker;
         if is_marked {
             self.has_seen_marker = true;
+        }
+        if ours.is_some() {
+            self.processes.is_marked(check);
         }
         let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
         if is_marked && !is_opening {
@@ -274,14 +262,17 @@ impl NodeCheck {
                 let until = found.marker.until();
                 self.write(check, until, Cause::Kept, Cause::Kept.to_string())
             }
-            Some(_) => self.forgot(check, Cause::Restarted),
+            Some(found) => {
+                let cause = self.processes.cause(check, Some(&found), Cause::Restarted);
+                self.forgot(check, cause)
+            }
             // Something else was seen in the same answer. The next client to come writes it down.
             None if self.operator_idle == Some(OperatorIdle::Given) => {
                 self.hold(check, self.left(check))
             }
             None if is_marked => self.forgot(check, Cause::Garbled),
             None if had_marker => {
-                let cause = self.how_it_was_lost(process);
+                let cause = self.how_it_was_lost(check, process);
                 self.forgot(check, cause)
             }
             None if self.peers.is_strict() => self.forgot(check, Cause::Strict),
@@ -302,11 +293,11 @@ impl NodeCheck {
     }
 
     /// How a node that had a marker came to have none.
-    fn how_it_was_lost(&self, process: Process) -> Cause {
+    fn how_it_was_lost(&self, check: &CheckAnswer<'_>, process: Process) -> Cause {
         match (self.cause, process) {
             // It was seen before, and is not written yet.
-            (Some((cause @ (Cause::RestartedEmpty | Cause::Flushed | Cause::Lost), _)), _) => cause,
-            (_, Process::Another) => Cause::RestartedEmpty,
+            (Some((cause, _)), _) if cause.is_loss() => cause,
+            (_, Process::Another) => self.processes.cause(check, None, Cause::RestartedEmpty),
             (_, Process::Same) => Cause::Flushed,
             (_, Process::Unknown) => Cause::Lost,
         }

@@ -58,6 +58,7 @@ impl Link {
             let mut node_check = node_check.lock();
             node_check.check(&CheckAnswer {
                 run_id: Some(&run_id),
+                started: None,
                 marker: marked.marker.as_deref(),
                 time: marked.time,
                 asked,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::options::Vetting;
@@ -15,6 +16,8 @@ use crate::redis::options::Vetting;
 pub(in crate::redis) struct Facts {
     /// Which process it is.
     pub(in crate::redis) run_id: Option<String>,
+    /// How long that has been up.
+    pub(in crate::redis) uptime: Option<Duration>,
     is_replica: bool,
     master: Option<String>,
     replicas: u32,
@@ -56,6 +59,7 @@ impl Facts {
             };
             match name {
                 "run_id" => self.run_id = Some(value.to_owned()),
+                "uptime_in_seconds" => self.uptime = value.parse().ok().map(Duration::from_secs),
                 "role" => self.is_replica = value != "master",
                 "master_host" => master_host = Some(value),
                 "master_port" => master_port = Some(value),

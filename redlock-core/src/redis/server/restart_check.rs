@@ -50,6 +50,8 @@ pub(super) struct ServerCheck {
     clock: Arc<dyn Clock>,
     /// Of the server at the other end of the present connection.
     run_id: Option<String>,
+    /// How long it had been up, and when it said so.
+    uptime: Option<(Duration, Moment)>,
     /// What the next check is to write.
     write: Option<Write>,
     /// What the last question came with.
@@ -111,6 +113,7 @@ impl ServerCheck {
             asked: clock.now(),
             clock,
             run_id: None,
+            uptime: None,
             write: None,
             written: None,
             doubts: peers.doubts(),
@@ -136,6 +139,7 @@ impl ServerCheck {
     /// A connection is there, to a server like that.
     pub(super) fn connected(&mut self, facts: Facts, warnings: Vec<String>) {
         self.run_id = facts.run_id;
+        self.uptime = facts.uptime.map(|uptime| (uptime, self.clock.now()));
         self.write = None;
         for warning in &warnings {
             if !self.warned.contains(warning) {
@@ -201,8 +205,12 @@ impl ServerCheck {
         let round_trip = answered.saturating_since(self.asked);
         let mut clock = self.compare_with_wall(time, round_trip);
         let doubts = self.peers.doubts();
+        let started = self.uptime.map(|(uptime, said)| {
+            time.saturating_sub(uptime.saturating_add(answered.saturating_since(said)))
+        });
         let verdict = self.node_check.check(&CheckAnswer {
             run_id: self.run_id.as_deref(),
+            started,
             marker,
             time,
             asked: self.asked,

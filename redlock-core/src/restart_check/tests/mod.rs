@@ -25,6 +25,7 @@ pub(super) const QUARANTINE: Duration = Duration::from_millis(10_700);
 pub(super) struct Bench {
     pub(super) node_check: NodeCheck,
     pub(super) run_id: Option<&'static str>,
+    pub(super) started: Option<Duration>,
     pub(super) marker: Option<Vec<u8>>,
     pub(super) time: Duration,
     pub(super) now: Moment,
@@ -63,6 +64,7 @@ impl Bench {
         Self {
             node_check: NodeCheck::new(Arc::clone(peers), name, options),
             run_id: Some(run_id),
+            started: None,
             marker: None,
             time: ms(1_700_000_000_000),
             now: Moment::from_origin(ms(5_000)),
@@ -90,6 +92,7 @@ impl Bench {
         self.pass(self.round_trip / 2);
         self.node_check.check(&CheckAnswer {
             run_id: self.run_id,
+            started: self.started,
             marker: self.marker.as_deref(),
             time,
             asked,

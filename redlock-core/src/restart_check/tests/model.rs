@@ -178,6 +178,7 @@ impl World {
         let marker = node.marker.clone();
         let verdict = client.node_checks[node_index].check(&CheckAnswer {
             run_id: Some(&run_id),
+            started: None,
             marker: marker.as_deref(),
             time: self.now,
             asked: now,

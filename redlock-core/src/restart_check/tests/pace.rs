@@ -351,6 +351,7 @@ proptest! {
             a.pass(Duration::from_micros(after * 10));
             let verdict = a.node_check.check(&CheckAnswer {
                 run_id: a.run_id,
+                started: None,
                 marker: a.marker.as_deref(),
                 time,
                 asked,

@@ -33,7 +33,7 @@ fn the_clock_of_a_server_that_took_the_nodes_place_did_not_step() {
     a.time += ms(5_000);
     let verdict = a.check();
     assert_eq!(verdict.stepped_ms, None);
-    assert!(reason(&verdict.action).contains("or is another server"));
+    assert!(reason(&verdict.action).contains("or a new server has a copy"));
     assert!(matches!(a.settle(), Action::Hold { .. }));
     a.pass(ms(5_000));
     a.time += ms(700);

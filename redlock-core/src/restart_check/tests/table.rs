@@ -185,3 +185,39 @@ fn without_a_run_id_any_marker_is_ours() {
     a.run_id = Some("run1");
     assert!(matches!(a.settle(), Action::Hold { .. }));
 }
+
+/// As a promoted replica is, or a server that an address means from now on.
+#[test]
+fn a_server_that_was_up_beside_the_one_before_it_is_told_from_one_that_restarted() {
+    for is_blank in [false, true] {
+        let restarted = if is_blank {
+            Cause::RestartedEmpty
+        } else {
+            Cause::Restarted
+        };
+        for (up_for, cause) in [(500_u64, restarted), (60_000, Cause::Replaced)] {
+            let mut a = Bench::voting();
+            a.pass(ms(30_000));
+            assert_eq!(a.check().action, Action::Vote);
+            a.pass(ms(1_000));
+            a.run_id = Some("run2");
+            a.started = Some(a.time.saturating_sub(ms(up_for)));
+            if is_blank {
+                a.marker = None;
+            }
+            assert!(matches!(a.settle(), Action::Hold { .. }));
+            assert_eq!(a.cause(), Some(cause), "{is_blank} {up_for}");
+        }
+    }
+    // To a client that never saw the one before, its marker tells when that was up.
+    let mut before = Bench::voting();
+    before.pass(ms(1_000));
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut later = Bench::new(&peers, "a", "run2");
+    let since = before.time;
+    later.see(&before);
+    later.run_id = Some("run2");
+    later.started = Some(since.saturating_sub(ms(60_000)));
+    assert!(matches!(later.settle(), Action::Hold { .. }));
+    assert_eq!(later.cause(), Some(Cause::Replaced));
+}

@@ -1,0 +1,77 @@
+//! Which process a node is, and what became of the one before it.
+
+use std::time::Duration;
+
+use super::CheckAnswer;
+use super::details::{Cause, FoundMarker};
+
+/// A server tells how long it has been up in whole seconds, and the clocks of two servers differ.
+const APART: Duration = Duration::from_secs(5);
+
+/// Which process the node is, as against the check before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Process {
+    Same,
+    Another,
+    Unknown,
+}
+
+/// The processes that a node was.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// Which one the node was last, as far as the server tells.
+    run_id: Option<String>,
+    /// The last one that had a marker of its own, and what its clock showed then.
+    marked: Option<(String, Duration)>,
+}
+
+impl Processes {
+    /// Takes note of the process that answered.
+    pub(super) fn recognize(&mut self, check: &CheckAnswer<'_>) -> Process {
+        let process = match (check.run_id, self.run_id.as_deref()) {
+            (Some(now), Some(before)) if now == before => return Process::Same,
+            (Some(_), Some(_)) => Process::Another,
+            _ => Process::Unknown,
+        };
+        if let Some(run_id) = check.run_id {
+            self.run_id = Some(run_id.to_owned());
+        }
+        process
+    }
+
+    /// The node has the marker of the process that it is.
+    pub(super) fn is_marked(&mut self, check: &CheckAnswer<'_>) {
+        if let Some(run_id) = check.run_id {
+            match &mut self.marked {
+                Some((known, at)) if known == run_id => *at = check.time,
+                marked => *marked = Some((run_id.to_owned(), check.time)),
+            }
+        }
+    }
+
+    /// Why the node is another process than before, whose marker is `found`, if there is one. If the process
+    /// was up already when that one had its marker, it is another server. Otherwise it is `other`.
+    pub(super) fn cause(
+        &self,
+        check: &CheckAnswer<'_>,
+        found: Option<&FoundMarker>,
+        other: Cause,
+    ) -> Cause {
+        let written = found.and_then(|found| {
+            let since = found.details.as_ref()?.since();
+            Some((&found.marker.run_id, since))
+        });
+        let marked = self.marked.as_ref().map(|(run_id, at)| (run_id, *at));
+        let mut before = [written, marked].into_iter().flatten();
+        let was_up = |started: Duration| {
+            before.any(|(run_id, at)| {
+                check.run_id != Some(run_id) && started.saturating_add(APART) < at
+            })
+        };
+        if check.started.is_some_and(was_up) {
+            Cause::Replaced
+        } else {
+            other
+        }
+    }
+}
