@@ -124,7 +124,7 @@ impl Wake for AsksAgain {
     fn wake(self: Arc<Self>) {
         let ttl = Duration::from_secs(1);
         let round = submit(&self.inbox, &self.io, Want::Acquire { ttl, hint: 0 });
-        *self.again.lock().unwrap() = Some(round);
+        *self.again.lock() = Some(round);
     }
 }
 
@@ -167,7 +167,7 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
             .is_pending()
     );
     answer(&mut serve, &mut server, "$-1\r\n").await;
-    let again = caller.again.lock().unwrap().take().unwrap();
+    let again = caller.again.lock().take().unwrap();
     assert!(again.answers() == [None], "{:?}", again.answers());
     let sent = socket.take();
     let (checked_at, set_at) = (sent.find("redlock:marker"), sent.find("SET\r\n$1"));
