@@ -1,4 +1,19 @@
 //! The share of other processes.
+//!
+//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all that have to be
+//! told first, so it has to let them in. What each part of this buys was measured by leaving it out: the share
+//! of the worst of four processes, by that of the best one, for 250 callers each (0.89 with all parts; 0.81
+//! where the lock is held for 1 ms, and where nodes are 12 ms away).
+//!
+//! * *Breaks*: 0.40 without them, and 0.00 in the two other cases. A process that is alone has 0.66 of the
+//!   acquisitions with them.
+//! * *Round trips* and no timer: breaks by a timer left one process with 0.32 of its acquisitions.
+//! * *Short breaks* where no rival is known: with whole ones only, one process has 0.59 of its acquisitions.
+//! * *The memory of rivals* makes up for short breaks: 0.28 without it where the lock is held for 1 ms, and
+//!   0.55 where nodes are 12 ms away.
+//! * *The rotation*, whoever had it longer ago goes first: 0.70 without it where the lock is held for 1 ms.
+//! * *The bound in number*: 0.63 without it, as runs of 50 ms take long to even out. *The bound in time* shows
+//!   only where a lock is held for longer than a millisecond: 32 holders of 20 ms each would be 0.6 s.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::num::NonZeroU16;
