@@ -114,11 +114,8 @@ impl Pair {
             Want::Acquire { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
         };
-        let is_handed_over = matches!(want, Want::Acquire { .. }) && self.random.below(2) == 0;
-        let predecessor = is_handed_over.then(|| self.token());
         Operation::new(keys, token, want)
             .with_counters(is_fenced.then_some(counters))
-            .with_predecessor(predecessor)
             .in_nodes_time(is_outlier)
     }
 
@@ -177,7 +174,6 @@ impl Pair {
             );
             let copy = copy
                 .with_counters(operation.counters().cloned())
-                .with_predecessor(operation.predecessor().cloned())
                 .in_nodes_time(operation.is_in_nodes_time());
             let what = format!("operation {place} of seed {}: {operation:?}", self.seed);
             let want = operation.want();

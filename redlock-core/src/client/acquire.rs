@@ -72,14 +72,16 @@ impl Client {
             }
         };
         loop {
-            if let Some(left) = left_claim.take_if(|left| left.suits(request, &*environment.clock))
-            {
-                return Ok(client.take_over(*left, request, &budget, turn));
+            if let Some(left) = left_claim.take() {
+                if left.suits(request, &*environment.clock) {
+                    return Ok(client.take_over(*left, request, &budget, turn));
+                }
+                // Ahead of the acquisition on each connection: no round trip lies between the two.
+                left.release();
             }
             let timeout = budget.begin_attempt(environment, request.ttl);
             let keys = &turn.line_key().keys;
-            let (context, left) = (&client.context, left_claim.take());
-            let refused = match attempt(context, nodes, request, keys, timeout, left).await {
+            let refused = match attempt(&client.context, nodes, request, keys, timeout).await {
                 AttemptOutcome::Acquired(claim, terms) => {
                     let line_ticket = turn.hold(&terms, &claim.token);
                     let leases = &client.leases;

@@ -19,7 +19,6 @@ use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
 use crate::quorum::{Tally, majority};
 use crate::waiting::budget::{RetryBudget, attempt_time};
-use crate::waiting::handover::LeftClaim;
 use crate::waiting::wakeup::QuorumWatch;
 
 pub(crate) enum AttemptOutcome {
@@ -51,15 +50,14 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once. What is left of a lease before gives way to it. Dropping this future drops
-/// the claim, which sends the release to every node, and what is left of the one before, likewise.
+/// Asks for `request` once. Dropping this future drops the claim, which sends the release to every
+/// node.
 pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
     keys: &Resource,
     timeout: Duration,
-    left_claim: Option<Box<LeftClaim>>,
 ) -> AttemptOutcome {
     let environment = &context.environment;
     // The clock starts before the first byte is sent: from here on a node may be counting.
@@ -74,22 +72,9 @@ pub(crate) async fn attempt(
     // caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let predecessor = left_claim.as_ref().map(|left| left.give_way());
-    let ttl = request.ttl;
-    let (claim, acquisition) = Claim::acquire(
-        nodes,
-        keys.clone(),
-        token,
-        ttl,
-        in_time,
-        counters,
-        predecessor,
-    );
+    let (claim, acquisition) =
+        Claim::acquire(nodes, keys.clone(), token, request.ttl, in_time, counters);
     before(&*environment.clock, until, acquisition.decided()).await;
-    if let Some(left) = left_claim {
-        // Behind the acquisition on the same connection, where its answer is still out.
-        left.superseded(nodes, acquisition.granted_seats());
-    }
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,

@@ -22,7 +22,7 @@ pub enum Released {
     Unconfirmed,
     /// There was nothing to do: others who joined still hold the lock, or it was released before.
     NotLast,
-    /// The next caller of this process that waited for it has the lock now.
+    /// The lock went to the next caller of this process that waited for it.
     HandedOver,
     /// The keys stay: until their ttl, because another one who joined
     /// [left](Lease::leave_to_expire) the lease to expire, or until they were held for

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
@@ -50,9 +49,7 @@ impl Store {
     pub(super) fn serve(&mut self, operation: &Operation, now: Moment, wall: Duration) -> Answer {
         if let Some(error) = self.trouble.reason() {
             // What is a single SET on a server was certainly not run.
-            let is_one_key = operation.keys().names().len() == 1
-                && operation.counters().is_none()
-                && operation.predecessor().is_none();
+            let is_one_key = operation.keys().names().len() == 1 && operation.counters().is_none();
             let is_set = matches!(operation.want(), Want::Acquire { .. }) && is_one_key;
             return Answer::Failed(match &self.trouble {
                 Trouble::Fails(_) if is_set => error.into_unsent(),
@@ -92,10 +89,8 @@ impl Store {
 
     /// What stands in the way of an acquisition.
     fn held(&self, acquisition: &Operation) -> Option<Answer> {
-        let gives_way = acquisition.predecessor().map(OwnerToken::as_bytes);
-        let keys = acquisition.keys().names();
-        let mut entries = keys.filter_map(|key| self.entries.get(key));
-        let entry = entries.find(|entry| Some(&*entry.value) != gives_way)?;
+        let mut keys = acquisition.keys().names();
+        let entry = keys.find_map(|key| self.entries.get(key))?;
         Some(Answer::Held(Holding::by(entry.value.clone())))
     }
 

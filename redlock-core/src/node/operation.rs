@@ -17,8 +17,6 @@ pub struct Operation {
     /// The keys of the fencing counters; none where no fencing token is wanted.
     counters: Option<Resource>,
     token: OwnerToken,
-    /// Of an acquisition: the token that gives way to it.
-    predecessor: Option<OwnerToken>,
     /// Of a fenced acquisition: the hint is the nodes' time.
     is_in_nodes_time: bool,
     want: Want,
@@ -52,9 +50,6 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 pub enum Want {
     /// Put our token under all keys for `ttl`, if none of them exists. Where the operation has
     /// counters, move them on to one number above all of them, and answer it.
-    ///
-    /// Where the operation has a [predecessor](Operation::with_predecessor), keys that hold its token
-    /// count as free: a lock is handed over so, without a moment in which nobody has it.
     Acquire {
         /// How long the node keeps the keys unless they are released or extended.
         ttl: Duration,
@@ -105,7 +100,6 @@ impl Operation {
             keys,
             counters: None,
             token,
-            predecessor: None,
             is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
@@ -131,20 +125,6 @@ impl Operation {
     /// Whether the hint is what the nodes' clocks show.
     pub fn is_in_nodes_time(&self) -> bool {
         self.is_in_nodes_time
-    }
-
-    /// The same acquisition, to which keys that hold the token `predecessor` give way as though they
-    /// were not there. Only to be named once nobody relies on that token any more, and for the same
-    /// keys. A node that ignores it refuses, which is safe.
-    #[must_use]
-    pub fn with_predecessor(mut self, predecessor: Option<OwnerToken>) -> Self {
-        self.predecessor = predecessor;
-        self
-    }
-
-    /// The token that gives way to this acquisition, where there is one.
-    pub fn predecessor(&self) -> Option<&OwnerToken> {
-        self.predecessor.as_ref()
     }
 
     /// The keys of the fencing counters, where a fencing token is wanted.
@@ -179,7 +159,6 @@ impl fmt::Debug for Operation {
             .field("want", &self.want)
             .field("keys", &self.keys)
             .field("token", &self.token)
-            .field("predecessor", &self.predecessor)
             .finish_non_exhaustive()
     }
 }

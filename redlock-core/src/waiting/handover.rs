@@ -1,11 +1,10 @@
 //! Handing a lock over to the next caller of the same process.
 //!
-//! What a lease leaves on the nodes when it ends goes to the next in line in one of two gears. While
-//! it is nearly as good as new and no fencing token is wanted, the next one *takes it over* as it is,
-//! owner token and all, with no message. Otherwise its attempt *supersedes* it: an acquisition with a
-//! token of its own, to which keys that hold the old one give way, in one round trip instead of a
-//! release and an acquisition. Without the first gear, callers of one process had a hot lock 0.15 times as
-//! often on the loopback, and 0.07 times where nodes are 12 ms away; no other part of waiting buys as much.
+//! Where a lease is nearly as good as new when it ends, and no fencing token is wanted, the next in line
+//! *takes it over* as it is, owner token and all, with no message. Without that, callers of one process had a
+//! hot lock 0.15 times as often on the loopback, and 0.07 times where nodes are 12 ms away; no other part of
+//! waiting buys as much. Otherwise the next one releases what is left and acquires right behind that, in
+//! one round trip.
 //!
 //! Either way the lease before is over, so at no time are there two.
 
@@ -14,10 +13,8 @@ use std::time::Duration;
 
 use crate::env::{Clock, Moment};
 use crate::model::request::{Request, drift};
-use crate::model::token::OwnerToken;
-use crate::node::{Node, NodeSet, seat_of};
 use crate::quorum::claim::Claim;
-use crate::quorum::round::{Round, bit};
+use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 
 /// How long callers of one process may hand a lock over to each other, before it is released for
@@ -107,35 +104,10 @@ impl LeftClaim {
         Arc::clone(&self.claim)
     }
 
-    /// The token that gives way to the next one's, which is about to be sent.
-    pub(crate) fn give_way(&self) -> OwnerToken {
-        self.claim.retract();
-        self.claim.token.clone()
-    }
-
     /// Releases it everywhere. `None` where that was done before.
     pub(crate) fn release(mut self) -> Option<Arc<Round>> {
         self.is_passed_on = true;
         self.claim.release()
-    }
-
-    /// Releases what did not give way: on all nodes but those of `nodes` whose bit is set in
-    /// `superseded`, which have the next one's keys. The next one may have named the same nodes in
-    /// another order.
-    pub(crate) fn superseded(mut self, nodes: &NodeSet, superseded: u64) {
-        self.is_passed_on = true;
-        let own = &self.claim.nodes;
-        let superseded = if Arc::ptr_eq(own, nodes) {
-            superseded
-        } else {
-            let gave_way = |of: &Arc<dyn Node>| {
-                seat_of(nodes, of).is_some_and(|seat| superseded & bit(seat) != 0)
-            };
-            let own = own.iter().enumerate();
-            own.filter(|(_, node)| gave_way(node))
-                .fold(0, |seats, (seat, _)| seats | bit(seat))
-        };
-        self.claim.release_beyond(superseded);
     }
 }
 

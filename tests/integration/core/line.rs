@@ -84,7 +84,7 @@ async fn a_lock_is_taken_over_without_a_message() {
 }
 
 #[tokio::test]
-async fn a_fenced_lock_goes_on_in_one_round() {
+async fn a_fenced_lock_goes_on_with_a_key_and_a_token_of_its_own() {
     let (nodes, set) = start(3).await;
     let client = unhurried();
     let request = waiting(true);
@@ -98,7 +98,7 @@ async fn a_fenced_lock_goes_on_in_one_round() {
         client.flush(&set, SOON).await;
         for node in &nodes {
             let value = node.get("r");
-            assert!(value.is_some() && value != key, "all of them gave way");
+            assert!(value.is_some() && value != key, "each has the next one's");
         }
     }
     assert_eq!(holder.release().await, Released::Confirmed);

@@ -6,7 +6,6 @@ mod epochs;
 mod faults;
 mod fencing;
 pub(crate) mod fixture;
-mod handing_over;
 mod health;
 mod joining;
 mod late_grants;

@@ -1,10 +1,9 @@
 //! The fencing token as it is designed: what holds, with no assumption on time.
 
 use redlock_model::fencing::{
-    Clocks, Counters, Expiry, Fencing, Handing, Hints, Messages, Promise, Restoring, Say,
+    Clocks, Counters, Expiry, Fencing, Hints, Messages, Promise, Restoring, Say,
     landmark as reached,
 };
-use redlock_model::search::explore;
 use redlock_model::verdict::holds;
 
 const TWO: Fencing<3, 2> = Fencing::rules();
@@ -65,26 +64,6 @@ fn restoring_a_key_after_the_lease_was_made_does_no_harm() {
     let restoring = Restoring::OnceHeldAndCounting;
     let landmarks = TWO_LEASES | reached::KEY_IS_BACK;
     holds(&Fencing { restoring, ..TWO }, 500_000, landmarks);
-}
-
-/// From any lease to any attempt, over and over. It leads to no state that a key that vanishes and a
-/// grant behind it do not lead to.
-#[test]
-fn a_lock_that_is_handed_over_keeps_the_order() {
-    let handing = Handing::BySwap;
-    holds(&Fencing { handing, ..THREE }, 600_000, THREE_LEASES);
-    let messages = Messages::Literal;
-    let literal = Fencing {
-        handing,
-        messages,
-        ..TWO
-    };
-    holds(&literal, 39_000, TWO_LEASES);
-    let restoring = Restoring::OnceHeldAndCounting;
-    let model = Fencing { restoring, ..TWO };
-    let handed = explore(&Fencing { handing, ..model }, 1_000_000);
-    assert!(handed.counterexample.is_none(), "{handed}");
-    assert_eq!(handed.states, explore(&model, 1_000_000).states);
 }
 
 /// Two attempts at most overlap here, and the order of starts is kept even by nodes that vote at

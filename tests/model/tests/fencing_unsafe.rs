@@ -99,31 +99,6 @@ fn hints_alone_do_not_replace_a_counter_where_attempts_overlap() {
     assert!(found.violation.contains("both have token"), "{found}");
 }
 
-#[test]
-fn a_swap_that_does_not_count_gives_a_token_again() {
-    let handing = Handing::WithoutCounting;
-    let found = breaks(&Fencing { handing, ..TWO }, 8);
-    assert!(found.violation.contains("both have token"), "{found}");
-}
-
-#[test]
-fn grants_of_the_holder_before_give_its_token_again() {
-    let handing = Handing::GrantsInherited;
-    let found = breaks(&Fencing { handing, ..TWO }, 8);
-    assert!(found.violation.contains("both have token"), "{found}");
-}
-
-/// The straggler of the one before may be granted where its successor was, and somebody else behind that.
-#[test]
-fn a_token_that_is_confirmed_with_the_owner_token_before_breaks_the_order() {
-    let model = Fencing::<3, 3> {
-        handing: Handing::ConfirmedByTheOneBefore,
-        promise: Promise::Users,
-        ..Fencing::rules()
-    };
-    breaks(&model, 15);
-}
-
 /// Without a message there is no new number, and a store cannot tell the two apart.
 #[test]
 fn a_fenced_lease_that_is_passed_on_as_it_is_has_two_holders_with_one_token() {

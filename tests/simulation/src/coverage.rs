@@ -46,16 +46,14 @@ counts! {
     cancelled_in_line,
     /// … when it had been given the turn, and what came with it, and was not polled yet.
     cancelled_at_turn,
-    /// … in the middle of an attempt to which a lock of its process gives way.
-    cancelled_superseding,
     /// Acquisitions that came when others of their process had the lock, or waited for it.
     queued,
     /// … but were not let in, as too many waited.
     turned_away,
     /// Leases that took over the lock of the one before as it was.
     taken_over,
-    /// … by an acquisition to which it gave way.
-    superseded,
+    /// Leases that were acquired behind the release of the one before, without a break for others.
+    followed,
     /// Leases that were handed over, as their holders were told.
     handed_over,
     /// Callers who had to leave the lock to other processes before they asked for it, though they

@@ -13,8 +13,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(1500);
 const NEXT_LOOK: Duration = Duration::from_millis(500);
 
 impl Link {
-    /// The first release of a token was submitted, or the acquisition of a first successor: from here
-    /// on its keys have to go, on all nodes.
+    /// The first release of a token was submitted: from here on its keys have to go, on all nodes.
     pub(crate) fn expect_gone(&self, release: &Arc<Operation>) {
         let Want::Release { ttl } = release.want() else {
             return;

@@ -48,7 +48,7 @@ fn assert_covers(coverage: &Coverage, at_least: u64, names: &[&str]) {
 }
 
 /// What every profile goes through.
-const USUAL: [&str; 23] = [
+const USUAL: [&str; 22] = [
     "acquired",
     "acquired_fenced",
     "acquired_several",
@@ -63,13 +63,12 @@ const USUAL: [&str; 23] = [
     "queued",
     "turned_away",
     "taken_over",
-    "superseded",
+    "followed",
     "handed_over",
     "broke_off",
     "lost_in_line",
     "cancelled_in_line",
     "cancelled_at_turn",
-    "cancelled_superseding",
     "kept",
     // What nodes tell those who wait.
     "told",

@@ -20,7 +20,7 @@ use acquisition::Acquisition;
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::fencing::Hint;
 use super::majority;
-use super::round::{Goal, MOST_NODES, Round, bit, seats_in};
+use super::round::{Goal, Round, bit, seats_in};
 
 /// One owner token on a set of nodes: from the moment that the acquisition is sent until its
 /// release is. Dropping it sends the release, so there is no way out of an attempt or a lease that
@@ -86,8 +86,7 @@ impl Claim {
 
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
     /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
-    /// the fencing counters, and the least that they should stand at. The keys of `predecessor`, a claim
-    /// that is over, give way.
+    /// the fencing counters, and the least that they should stand at.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         keys: Resource,
@@ -95,7 +94,6 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, Hint)>,
-        predecessor: Option<OwnerToken>,
     ) -> (Arc<Self>, Arc<Round>) {
         let (counters, hint) =
             counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
@@ -106,7 +104,6 @@ impl Claim {
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
         let operation = operation.in_nodes_time(hint.is_of_nodes);
-        let operation = operation.with_predecessor(predecessor);
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),
@@ -164,7 +161,7 @@ impl Claim {
         };
         if let Some(ms) = undone {
             let ttl = Duration::from_millis(ms.get());
-            self.send_end(Want::Shorten { ttl }, Goal::All, 0);
+            self.send_end(Want::Shorten { ttl }, Goal::All);
         }
         Extension { round, voters }
     }
@@ -247,24 +244,6 @@ impl Claim {
         self.end(ClaimEnd::Released).then(|| self.send_release())
     }
 
-    /// The same on all nodes but `superseded`, where other keys have taken the place of these.
-    pub(crate) fn release_beyond(&self, superseded: u64) {
-        if !self.end(ClaimEnd::Released) {
-            return;
-        }
-        let everywhere = if self.nodes.len() < MOST_NODES {
-            bit(self.nodes.len()) - 1
-        } else {
-            u64::MAX
-        };
-        if superseded != everywhere {
-            let want = Want::Release {
-                ttl: self.longest_ttl(),
-            };
-            self.send_end(want, Goal::All, superseded);
-        }
-    }
-
     /// The longest time that any node may keep the keys without hearing from us.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
@@ -275,7 +254,7 @@ impl Claim {
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
         self.end(ClaimEnd::LeftToExpire).then(|| {
             self.state.lock().shortened = NonZeroU64::new(millis(ttl));
-            self.send_end(Want::Shorten { ttl }, Goal::Majority, 0)
+            self.send_end(Want::Shorten { ttl }, Goal::Majority)
         })
     }
 
@@ -284,15 +263,10 @@ impl Claim {
         self.end(ClaimEnd::LeftToExpire);
     }
 
-    /// From here on the acquisition goes to no other server of a Redis Cluster: what undoes it, or
-    /// takes its place, is about to be sent.
-    pub(crate) fn retract(&self) {
-        self.state.lock().acquisition.retract();
-    }
-
     /// Whether it had not ended before.
     fn end(&self, ending: ClaimEnd) -> bool {
         let mut state = self.state.lock();
+        // From here on the acquisition goes to no other server of a Redis Cluster.
         state.acquisition.retract();
         let is_first = state.ending.is_none();
         state.ending.get_or_insert(ending);
@@ -303,10 +277,10 @@ impl Claim {
         let want = Want::Release {
             ttl: self.longest_ttl(),
         };
-        self.send_end(want, Goal::FreeOfUs, 0)
+        self.send_end(want, Goal::FreeOfUs)
     }
 
-    fn send_end(&self, want: Want, goal: Goal, spared: u64) -> Arc<Round> {
+    fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
         let (seats, anothers) = {
             let mut state = self.state.lock();
             state.is_doubled |= state.acquisition.names(&self.token);
@@ -318,7 +292,7 @@ impl Claim {
             } else {
                 0
             };
-            (seats & !anothers & !spared, anothers & !spared)
+            (seats & !anothers, anothers)
         };
         let operation = Arc::new(self.operation(want));
         let round = Round::new(self.nodes.len(), goal);

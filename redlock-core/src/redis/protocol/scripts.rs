@@ -21,13 +21,12 @@ impl Script {
 }
 
 /// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
-/// What holds the token that comes last, where one does, counts as free.
 pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "for i = 1, #KEYS do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if held and held ~= ARGV[3] then return held end \
+           if held then return held end \
          end \
          for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
          return 1",
@@ -54,7 +53,7 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if held and held ~= ARGV[7] then return held end \
+           if held then return held end \
          end \
          local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
          if ARGV[6] == '1' and math.abs(now - hint) > window then \

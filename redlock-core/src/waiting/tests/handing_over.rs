@@ -43,7 +43,7 @@ fn handed_over(first: &Request, held: Duration, second: &Request) -> (Scene, Str
 }
 
 #[test]
-fn otherwise_the_next_one_gets_what_it_asked_for_in_one_round() {
+fn otherwise_the_next_one_gets_what_it_asked_for_behind_a_release() {
     let plain = waiting();
     let mut fenced = waiting();
     fenced.fencing = true;
@@ -74,7 +74,7 @@ fn otherwise_the_next_one_gets_what_it_asked_for_in_one_round() {
             assert_eq!(
                 node.remaining(b"r"),
                 Some(second.ttl),
-                "all of them gave way"
+                "the one before was released on all of them"
             );
         }
         drop(next);

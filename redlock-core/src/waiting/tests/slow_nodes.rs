@@ -139,41 +139,6 @@ fn a_break_is_not_longer_than_the_callers_time() {
     }
 }
 
-/// What is left of the lease before is known by its seats, and the next one has others.
-#[test]
-fn what_did_not_give_way_is_released_whatever_the_order_of_the_nodes() {
-    for turned in [false, true] {
-        let scene = Scene::new();
-        let slow: Vec<_> = scene.nodes.iter().map(Slow::over).collect();
-        let set: NodeSet = slow
-            .iter()
-            .map(|node| Arc::clone(node) as Arc<dyn Node>)
-            .collect();
-        let mut other: Vec<_> = set.iter().map(Arc::clone).collect();
-        if turned {
-            other.reverse();
-        }
-        let other: NodeSet = other.into();
-        let holder = acquired(&mut scene.acquire_on(&set, &waiting()));
-        let mut fenced = waiting();
-        fenced.fencing = true;
-        let mut next = scene.acquire_on(&other, &fenced);
-        assert!(is_waiting(&mut next));
-        released(holder);
-        slow[0]
-            .abstains
-            .store(true, std::sync::atomic::Ordering::Relaxed);
-        let lease = acquired(&mut next);
-        assert_eq!(
-            scene.nodes[0].get(b"r"),
-            None,
-            "it takes releases, and nobody has the lock by this one (turned: {turned})"
-        );
-        drop(lease);
-        assert!(scene.is_free());
-    }
-}
-
 /// Somebody who tries once comes while the head takes its break, in which another process comes.
 #[test]
 fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {

@@ -58,11 +58,11 @@ fn one_who_is_cancelled_in_line_leaves_at_once() {
 
 #[test]
 fn one_who_is_cancelled_when_its_turn_has_come_passes_it_on() {
-    for gear_two in [false, true] {
+    for is_fenced in [false, true] {
         let scene = Scene::new();
         let request = waiting();
         let mut other = waiting();
-        other.fencing = gear_two;
+        other.fencing = is_fenced;
         let holder = scene.acquired(&request);
         let mut first = scene.acquire(&other);
         let mut second = scene.acquire(&other);

@@ -3,10 +3,10 @@
 use crate::attempts::owner_of;
 use crate::search::Take;
 
-use super::state::{Age, Awaited, Passed, Possession};
+use super::state::{Age, Awaited, Possession};
 use super::{
-    Acquire, Action, Column, Decision, Exclusion, Extend, Extension, Handing, Keys, Network, Owner,
-    Phase, Promise, Release, RestartCheck, Standing, State,
+    Acquire, Action, Column, Decision, Exclusion, Extend, Extension, Keys, Network, Owner, Phase,
+    Promise, Release, RestartCheck, Standing, State,
 };
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -31,7 +31,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 };
             }
         }
-        self.release_predecessor(&mut next, a);
         to(Action::End(a), next);
     }
 
@@ -43,7 +42,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         attempt.extending = false;
         attempt.is_late = false;
         attempt.on_late_key = false;
-        attempt.passed = Passed::No;
+        attempt.is_passed_on = false;
         attempt.between = 0;
         attempt.possession = Possession::Whole;
         for column in &mut next.columns {
@@ -65,7 +64,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn release_matters(&self) -> bool {
         self.promise == Promise::NothingLeft
             || self.owner.is_shared()
-            || self.handing == Handing::DeletedBehind
             || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
     }
 
@@ -80,8 +78,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let same_token = self.holds_token_of(column, a);
         let mut next = *state;
         next.columns[n].cells[a].release = false;
-        let is_plain = self.release == Release::PlainDelete || self.is_deleted_behind(state, a);
-        if same_token || is_plain {
+        if same_token || self.release == Release::PlainDelete {
             next.columns[n].clear();
         }
         to(Action::Release(a, n), next);

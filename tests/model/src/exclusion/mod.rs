@@ -18,8 +18,8 @@ mod state;
 mod steps;
 
 pub use state::{
-    Acquire, Action, Age, Attempt, Awaited, Cell, Column, Extend, Passed, Phase, Possession,
-    Standing, State,
+    Acquire, Action, Age, Attempt, Awaited, Cell, Column, Extend, Phase, Possession, Standing,
+    State,
 };
 
 use crate::search::{Model, Take};
@@ -114,35 +114,19 @@ pub enum Release {
 }
 
 /// How a lock goes from one holder to the next of the same process.
-///
-/// Where it does, it goes in two ways. A lease that is valid may be *taken over*, token and deadline
-/// as they are, and whoever had it is done with it. And an attempt may begin as the *successor* of one
-/// that is over: keys of that one count as free for its acquisition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handing {
     /// Not at all: it is released, and acquired by another attempt like any other.
     Never,
-    /// The rule: in both ways. What is handed to a successor is released where the successor was not
-    /// granted once it is decided, behind its acquisition.
-    Both,
-    /// Unsafe: the successor begins while the lease before is still used.
-    UnderTheBody,
-    /// Unsafe: the successor is granted whatever key is there.
-    Overwriting,
-    /// Unsafe: a node that granted the one before counts as having granted the successor.
-    GrantsInherited,
-    /// Unsafe: the release of the one before deletes what is there, and goes everywhere.
-    DeletedBehind,
+    /// The rule: a lease that is valid may be taken over, token and deadline as they are, and whoever had
+    /// it is done with it.
+    AsItIs,
     /// Unsafe: a lease that is taken over is thought to last for a whole ttl from then.
     DeadlineRestarted,
     /// Unsafe: who has passed a lease on releases it.
     ReleasedAllTheSame,
     /// Unsafe: a lease is taken over that is over already.
     TakenOverLate,
-    /// Leaves keys behind: what was handed to a successor is not released.
-    NotReleased,
-    /// Leaves keys behind: the successor's acquisition may come ahead of what was sent before it.
-    Overtaking,
 }
 
 /// Whether a retry has an owner token of its own.
@@ -225,8 +209,6 @@ pub enum RestartCheck {
     On,
     /// Unsafe together with restoring, which is let through.
     OnForAcquisitions,
-    /// Unsafe: acquisitions of successors are let through.
-    OnButForSuccessors,
     /// Unsafe: it votes at once.
     Off,
 }
@@ -266,10 +248,8 @@ pub mod landmark {
     pub const CHECKED: u32 = 128;
     /// Everything has arrived, and everything is over.
     pub const ALL_OVER: u32 = 256;
-    /// A lease that rests on a key that gave way to it.
-    pub const SUCCEEDED: u32 = 512;
     /// A lease that was taken over.
-    pub const TAKEN_OVER: u32 = 1024;
+    pub const TAKEN_OVER: u32 = 512;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {

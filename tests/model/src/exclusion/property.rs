@@ -2,7 +2,7 @@
 
 use crate::attempts::{name, owner_of};
 
-use super::state::{Age, Awaited, Cell, Passed, Possession};
+use super::state::{Age, Awaited, Cell, Possession};
 use super::{Acquire, Exclusion, Extend, Phase, Promise, State, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -123,13 +123,8 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
     };
     note(any_attempt(&checked), landmark::CHECKED);
     note(is_all_over(state), landmark::ALL_OVER);
-    let on_given_key = |a: usize| {
-        let mut columns = state.columns.iter();
-        is_valid(a) && columns.any(|column| column.is_of(a) && column.gave_way)
-    };
-    note(any_attempt(&on_given_key), landmark::SUCCEEDED);
     note(
-        any_attempt(&|a| is_valid(a) && state.attempts[a].passed == Passed::AsItIs),
+        any_attempt(&|a| is_valid(a) && state.attempts[a].is_passed_on),
         landmark::TAKEN_OVER,
     );
     seen

@@ -22,7 +22,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPT
                 key: 0,
                 age: Age::Old,
                 restored: false,
-                gave_way: false,
                 cells: [Cell::default(); ATTEMPTS],
             }; NODES],
             attempts: [Attempt::default(); ATTEMPTS],
@@ -40,8 +39,6 @@ pub struct Column<const ATTEMPTS: usize> {
     pub age: Age,
     /// Whether the key was put there by a restoring.
     pub restored: bool,
-    /// Whether another key gave way to this one.
-    pub gave_way: bool,
     /// One for each attempt.
     pub cells: [Cell; ATTEMPTS],
 }
@@ -158,22 +155,8 @@ pub struct Attempt {
     pub possession: Possession,
     /// The lease has been extended with the help of a key that was set late.
     pub on_late_key: bool,
-    /// Whom it succeeds: that attempt's number + 1, or 0.
-    pub predecessor: u8,
-    /// What became of its lease.
-    pub passed: Passed,
-}
-
-/// What became of a lease.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Passed {
-    /// Whoever acquired it has it, or had it to its end.
-    #[default]
-    No,
-    /// Another holder has it.
-    AsItIs,
-    /// It is over, and its release waits until its successor is decided.
-    ToSuccessor,
+    /// Whether another holder has its lease.
+    pub is_passed_on: bool,
 }
 
 /// Whether a lease had a majority of the keys all the time.
@@ -228,7 +211,6 @@ impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
         self.key = key_of(a);
         self.age = age;
         self.restored = false;
-        self.gave_way = false;
     }
 
     /// Whether the node restarted, and must not vote yet.
@@ -241,7 +223,6 @@ impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
         self.key = 0;
         self.age = Age::Old;
         self.restored = false;
-        self.gave_way = false;
     }
 }
 
@@ -250,8 +231,6 @@ impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
 #[allow(missing_docs, reason = "the texts below say what they are")]
 pub enum Action {
     Start(usize, usize),
-    Succeed(usize, usize),
-    HandOver(usize, usize, usize),
     TakeOver(usize),
     Grant(usize, usize),
     Refuse(usize, usize),
@@ -279,15 +258,6 @@ impl fmt::Display for Action {
         };
         let text = match *self {
             Self::Start(a, nodes) => step(a, nodes - 1, "{a} sends its acquisition to {n} nodes"),
-            Self::Succeed(a, b) => {
-                let text = step(b, 0, "{a} sends its acquisition as the successor of {}");
-                text.replace("{}", &name(a).to_string())
-            }
-            Self::HandOver(a, b, nodes) => {
-                let text = "{} is over, and {a} sends its acquisition as its successor";
-                let text = step(b, 0, text).replace("{}", &name(a).to_string());
-                format!("{text} to {nodes} nodes")
-            }
             Self::TakeOver(a) => step(a, 0, "{a}'s lease is taken over by another holder"),
             Self::Grant(a, n) => step(a, n, "node {n} grants {a}"),
             Self::Refuse(a, n) => step(a, n, "node {n} refuses {a}"),

@@ -4,9 +4,12 @@ use crate::search::Take;
 
 use super::state::{Age, Possession};
 use super::{
-    Acquire, Action, Counting, Exclusion, Extend, Handing, Keys, Network, Owner, Phase, Promise,
-    Quorum, Release, RestartCheck, Restoring, Standing, State,
+    Acquire, Action, Counting, Exclusion, Extend, Keys, Network, Owner, Phase, Promise, Quorum,
+    Release, Restoring, Standing, State,
 };
+
+/// The attempt that a promise about one lease is about.
+const WATCHED: usize = 0;
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn client_steps(
@@ -26,7 +29,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 self.grow_late(state, a, to);
                 self.extend(state, a, to);
                 self.take_over(state, a, to);
-                self.hand_over(state, a, to);
                 if self.release == Release::UnderTheBody && !state.columns[0].cells[a].release {
                     let mut next = *state;
                     for column in &mut next.columns {
@@ -50,23 +52,17 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    /// Where a promise is about one lease, it is A's; or B's where that may succeed A. The others are
-    /// there to be in its way.
-    fn watched(&self) -> usize {
-        usize::from(self.handing != Handing::Never)
-    }
-
+    /// Where a promise is about one lease, it is A's. The others are there to be in its way.
     pub(super) fn is_watched(&self, a: usize) -> bool {
-        a == self.watched() || !matches!(self.promise, Promise::Unbroken | Promise::NobodyBetween)
+        a == WATCHED || !matches!(self.promise, Promise::Unbroken | Promise::NobodyBetween)
     }
 
     /// Notes whether the lease that is watched has lost its majority in the step that led to `next`.
     pub(super) fn with_gaps(&self, mut next: State<NODES, ATTEMPTS>) -> State<NODES, ATTEMPTS> {
         if self.promise == Promise::Unbroken {
-            let watched = self.watched();
-            let ours = next.columns.iter().filter(|column| column.is_of(watched));
+            let ours = next.columns.iter().filter(|column| column.is_of(WATCHED));
             let ours = ours.count();
-            let attempt = &mut next.attempts[watched];
+            let attempt = &mut next.attempts[WATCHED];
             let is_broken = attempt.phase == Phase::Valid && ours <= NODES / 2;
             if is_broken && attempt.possession == Possession::Whole {
                 attempt.possession = Possession::Broken;
@@ -85,9 +81,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     ) {
         let cell = &state.columns[n].cells[a];
         let in_order = self.network == Network::InOrder;
-        if in_order && self.is_behind_another(state, a, n) {
-            return;
-        }
         if cell.acquire == Acquire::Underway {
             self.acquire(state, a, n, to);
             if in_order {
@@ -134,7 +127,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             }
             to(Action::Start(a, nodes.count_ones() as usize), next);
         }
-        self.succeed(state, a, to);
     }
 
     /// Kept only where the promise asks for it.
@@ -155,12 +147,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     ) {
         let column = &state.columns[n];
         let mut next = *state;
-        let gives_way = self.gives_way(state, a, n);
-        let waits = match self.restart_check {
-            RestartCheck::OnButForSuccessors if state.attempts[a].predecessor != 0 => false,
-            _ => column.waits(),
-        };
-        if column.key != 0 && !gives_way || waits {
+        if column.key != 0 || column.waits() {
             // Otherwise it is as good as lost.
             if self.network == Network::InOrder
                 || self.restoring == Restoring::OneAtATime
@@ -183,7 +170,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             Age::Old
         };
         next.columns[n].set(a, age);
-        next.columns[n].gave_way = gives_way;
         let cell = &mut next.columns[n].cells[a];
         cell.acquire = Acquire::Granted;
         let standing = cell.standing;
@@ -231,8 +217,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
 
     fn establish(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let acquires = || state.columns.iter().map(|column| column.cells[a].acquire);
-        let counts = |n: &usize| self.has_granted(state, a, *n);
-        let granted = (0..NODES).filter(counts).count();
+        let granted = acquires().filter(|one| *one == Acquire::Granted).count();
         let sent = acquires().filter(|one| *one != Acquire::Unsent).count();
         let needed = match self.quorum {
             Quorum::Majority => NODES / 2 + 1,
@@ -250,7 +235,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 column.cells[a].standing = self.standing(Standing::Firm);
             }
         }
-        self.release_predecessor(&mut next, a);
         to(Action::Establish(a), next);
     }
 

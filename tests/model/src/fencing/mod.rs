@@ -8,14 +8,11 @@
 //! Keys vanish at any moment: expired early, evicted, deleted, released by mistake. So two leases
 //! may well be held at once here; that is what the token is for. A release can do nothing that a
 //! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
-//! For a handing over by compare-and-swap there is [`Handing`]; as it is designed it leads nowhere where
-//! a vanishing key and a grant behind it do not lead.
 //!
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
 //! grant that comes in after T was chosen may still be confirmed and counted.
 
 mod clocks;
-mod handing;
 mod property;
 mod state;
 mod steps;
@@ -157,17 +154,8 @@ pub enum Restoring {
 /// How a lock goes from one holder to the next of the same process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handing {
-    /// Not at all: it is released, and acquired by another attempt like any other.
+    /// The rule: it is released, and acquired by another attempt like any other.
     Never,
-    /// The rule: an acquisition to which the key of an attempt gives way that has had its lease. Any
-    /// such attempt's, so that a lock may be handed on, and over again.
-    BySwap,
-    /// Unsafe: such an acquisition leaves the counter where it stands.
-    WithoutCounting,
-    /// Unsafe: a node where the key of the one before stands counts as a grant, with that one's token.
-    GrantsInherited,
-    /// Unsafe: the token is confirmed where the key of the one before stands.
-    ConfirmedByTheOneBefore,
     /// Unsafe: the next holder goes on with the lease of the one before as it is.
     AsItIs,
 }

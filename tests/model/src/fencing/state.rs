@@ -165,7 +165,6 @@ pub enum Action {
     RefuseConfirm(usize, usize),
     HearConfirm(usize, usize),
     Hold(usize, u8),
-    Inherit(usize, usize, u8),
     TakeOver(usize, usize),
     Restore(usize, usize),
     Vanish(usize, usize),
@@ -205,9 +204,6 @@ impl fmt::Display for Action {
                 write!(f, "{} hears node {}'s confirmation", name(a), n + 1)
             }
             Self::Hold(a, token) => write!(f, "{} holds the lease with token {token}", name(a)),
-            Self::Inherit(a, n, c) => {
-                write!(f, "{} counts node {}, which stands at {c}", name(a), n + 1)
-            }
             Self::TakeOver(b, a) => write!(f, "{} goes on with the lease of {}", name(b), name(a)),
             Self::Restore(a, n) => write!(f, "node {} restores {}'s key", n + 1, name(a)),
             Self::Vanish(a, n) => write!(f, "{}'s key vanishes from node {}", name(a), n + 1),

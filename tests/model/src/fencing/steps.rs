@@ -39,7 +39,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
             for n in 0..NODES {
                 self.acquire(state, a, n, to);
-                self.inherit(state, a, n, to);
                 self.confirm(state, a, n, to);
                 self.hear(state, a, n, to);
                 self.restore(state, a, n, to);
@@ -49,6 +48,25 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             self.lose(state, n, to);
             Self::mend(state, n, to);
             self.expire(state, n, to);
+        }
+    }
+
+    /// `b` goes on with the lease of another attempt.
+    fn take_over(
+        &self,
+        state: &State<NODES, ATTEMPTS>,
+        b: usize,
+        to: &mut impl Take<Self>,
+    ) {
+        if self.handing == Handing::Never {
+            return;
+        }
+        for a in (0..ATTEMPTS).filter(|a| state.attempts[*a].phase == Phase::Held) {
+            let mut next = *state;
+            next.attempts[b].phase = Phase::Held;
+            next.attempts[b].token = state.attempts[a].token;
+            next.attempts[b].before = state.held();
+            to(Action::TakeOver(b, a), next);
         }
     }
 
@@ -78,10 +96,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if again && (self.acquisition == Acquisition::Once || column.counter >= MOST) {
             return;
         }
-        let gives_way = !again && self.gives_way(state, a, n);
         let shift = self.shift(state, a, n);
         let has_no_say = has(column.refuses, a) || shift.is_none();
-        if column.key != 0 && !gives_way || has_no_say {
+        if column.key != 0 || has_no_say {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
                 next.columns[n].cells[a].vote = Vote::Refused;
@@ -103,8 +120,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
         };
         for hint in hints {
-            let counts = !(gives_way && self.handing == Handing::WithoutCounting);
-            let counter = (column.counter + u8::from(counts)).max(*hint);
+            let counter = (column.counter + 1).max(*hint);
             let mut next = *state;
             next.columns[n].key = key_of(a);
             next.columns[n].counter = counter;
@@ -218,8 +234,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if column.cells[a].standing != Standing::Underway {
             return;
         }
-        let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority)
-            || self.is_taken_for_ours(state, a, n);
+        let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority);
         let mut next = *state;
         if unchecked || column.key == key_of(a) {
             let counter = column.counter.max(state.attempts[a].token);

@@ -26,16 +26,11 @@ impl History {
         broken: &mut Broken,
     ) -> Chain {
         let attempt = &inner.attempts[new.attempt];
-        let of = |attempt: usize| {
-            let mut leases = inner.leases.iter();
-            leases.rfind(|lease| lease.attempt == attempt)
-        };
-        let (before, is_whole) = match (of(new.attempt), attempt.predecessor) {
-            (Some(before), _) => (Some(before), true),
-            (None, Some(predecessor)) => (of(predecessor), false),
-            (None, None) => (None, false),
-        };
-        let Some(before) = before else {
+        let mut leases = inner.leases.iter();
+        let taken_over = leases.rfind(|lease| lease.attempt == new.attempt);
+        let is_whole = taken_over.is_some();
+        let follows = attempt.follows.and_then(|lease| inner.leases.get(lease));
+        let Some(before) = taken_over.or(follows) else {
             let since = self.world.now();
             return Chain {
                 handed_over: 0,
@@ -62,7 +57,7 @@ impl History {
             self.check_taken_over(inner, new, before, broken);
             inner.coverage.taken_over += 1;
         } else {
-            inner.coverage.superseded += 1;
+            inner.coverage.followed += 1;
         }
         chain
     }
@@ -79,6 +74,10 @@ impl History {
         let call = &inner.calls[new.call];
         let (wanted, had) = (&call.request, &inner.calls[before.call].request);
         let id = &inner.attempts[new.attempt].short_id;
+        if self.world.observing(|| before.handle.over().is_none()) {
+            let text = format!("{id} was taken over by another, and is still held");
+            broken.push((Invariant::HandedOverAlive, text));
+        }
         let mut wrong = |what: &str| {
             let text = format!("{id} was taken over, though {what}");
             broken.push((Invariant::TakenOver, text));

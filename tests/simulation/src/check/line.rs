@@ -75,14 +75,9 @@ impl History {
     }
 
     /// `call` begins `attempt`. Where it is the next one behind a lock that was released although it
-    /// stood in line, others had time to ask for it.
-    pub(crate) fn check_break(
-        &self,
-        inner: &mut Inner,
-        call: CallId,
-        attempt: usize,
-        broken: &mut Broken,
-    ) {
+    /// stood in line, either others had time to ask for it, or the lock was left for it: then the lease
+    /// that comes of it is one more [of those that were handed over](Self::check_chain).
+    pub(crate) fn note_break(&self, inner: &mut Inner, call: CallId, attempt: usize) {
         let this = &inner.calls[call];
         let left = inner
             .queues
@@ -91,23 +86,23 @@ impl History {
         let Some((lease, left_at, stood)) = left else {
             return;
         };
-        let lease = &inner.leases[*lease];
+        let (number, lease) = (*lease, &inner.leases[*lease]);
         // Who is alone in line is not asked by others to hurry.
         let is_next = stood.len() == 1 && stood.contains(&call) && this.others == 0;
         let may_stay =
             lease.is_left_to_expire || !inner.calls[lease.call].request.min_hold.is_zero();
         let is_release = lease.ended == Some(LeaseEnd::Released) && !may_stay;
-        let is_new = inner.attempts[attempt].predecessor.is_none() && this.attempts.is_empty();
+        let is_new = this.attempts.is_empty();
         let is_bounded = matches!(this.request.retry.limit, RetryLimit::Wait(_));
         if !(is_next && is_release && is_new) || is_bounded || !self.is_awake(inner, call) {
             return;
         }
         let looked = inner.looked.get(&this.line);
-        if looked.is_none_or(|looked| looked < left_at) {
-            let text = format!("call {call} gave others no time to ask for the lock");
-            broken.push((Invariant::Hogged, text));
+        if looked.is_some_and(|looked| looked >= left_at) {
+            inner.coverage.broke_off += 1;
+        } else {
+            inner.attempts[attempt].follows = Some(number);
         }
-        inner.coverage.broke_off += 1;
     }
 
     /// `call` asks the nodes as often as its pauses, others in line, and reports of nodes that can

@@ -1,10 +1,9 @@
-//! The rules about single operations: what a client may submit, and what a node may do for it.
+//! The rules about single operations: what a node may do for a client.
 
-use redlock_core::{Operation, OwnerToken, Want};
+use redlock_core::Want;
 
 use super::Broken;
-use crate::history::{History, Invariant, LeaseRecord, Served};
-use crate::world::ProcessId;
+use crate::history::{History, Invariant, Served};
 
 impl History {
     /// What an operation may do to keys and counters.
@@ -20,12 +19,9 @@ impl History {
             let was_ours = before.as_deref() == Some(token);
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
-                Want::Acquire { .. } => {
-                    let gives_way = operation.predecessor().map(OwnerToken::as_bytes);
-                    let was_free = before.is_none() || before.as_deref() == gives_way;
-                    (Invariant::ForeignChange, was_free && is_ours)
+                Want::Acquire { .. } | Want::Restore { .. } => {
+                    (Invariant::ForeignChange, before.is_none() && is_ours)
                 }
-                Want::Restore { .. } => (Invariant::ForeignChange, before.is_none() && is_ours),
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
                 _ => (Invariant::ForeignChange, false),
             };
@@ -40,29 +36,5 @@ impl History {
             broken.push((Invariant::ForeignChange, text));
         }
         broken
-    }
-
-    /// Nobody holds a lock any more that gives way to an acquisition.
-    pub(crate) fn check_predecessor(
-        &self,
-        process: ProcessId,
-        operation: &Operation,
-    ) -> Option<(Invariant, String)> {
-        let predecessor = operation.predecessor()?;
-        let handles: Vec<_> = {
-            let inner = self.lock();
-            let is_its = |lease: &&LeaseRecord| {
-                *inner.attempts[lease.attempt].token == *predecessor.as_bytes()
-            };
-            let leases = inner.leases.iter().filter(is_its);
-            leases.map(|lease| lease.handle.clone()).collect()
-        };
-        let mut handles = handles.iter();
-        let is_held = handles.any(|handle| self.world.observing(|| handle.over().is_none()));
-        is_held.then(|| {
-            let (id, before) = (operation.token().short_id(), predecessor.short_id());
-            let text = format!("c{process} has {id} succeed {before}, which is still held");
-            (Invariant::HandedOverAlive, text)
-        })
     }
 }

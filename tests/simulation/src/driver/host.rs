@@ -326,17 +326,12 @@ fn terms(kind: Kind, is_fenced: bool, arguments: Words<'_>) -> Terms<'_> {
         number: number(1),
         ..Terms::default()
     };
-    let predecessor = match (kind, is_fenced) {
+    match (kind, is_fenced) {
         (Kind::Acquire, true) => {
             (terms.hint, terms.window, terms.counter_ttl) = (number(2), number(3), number(4));
-            6
         }
-        (Kind::Confirm, _) => {
-            terms.counter_ttl = number(2);
-            usize::MAX
-        }
-        _ => 2,
-    };
-    terms.predecessor = arguments.get(predecessor).map(|token| &token[..]);
+        (Kind::Confirm, _) => terms.counter_ttl = number(2),
+        _ => {}
+    }
     terms
 }

@@ -24,7 +24,6 @@ pub(super) struct Terms<'a> {
     pub(super) hint: u64,
     pub(super) window: u64,
     pub(super) counter_ttl: u64,
-    pub(super) predecessor: Option<&'a [u8]>,
 }
 
 impl Keys {
@@ -151,8 +150,7 @@ impl Keys {
         now: u64,
     ) -> Did {
         for key in locks {
-            let held = self.get(key);
-            if let Some(value) = held.filter(|value| Some(*value) != terms.predecessor) {
+            if let Some(value) = self.get(key) {
                 return Did::Held(Some(value.to_vec()));
             }
         }

@@ -73,12 +73,7 @@ const PATIENCE: Duration = Duration::from_secs(80);
 
 impl Desk {
     /// Submits an operation now, and follows it to its answer.
-    async fn submit(
-        self: &Arc<Self>,
-        hand: &Hand,
-        kind: Kind,
-        extra: Option<&OwnerToken>,
-    ) -> JoinHandle<()> {
+    async fn submit(self: &Arc<Self>, hand: &Hand, kind: Kind) -> JoinHandle<()> {
         let index = self.asked.lock().expect("no panic").len();
         // Each has another, so that it is known among all that a server did.
         let ttl = TTL + Duration::from_millis(index as u64);
@@ -103,9 +98,8 @@ impl Desk {
         };
         let counters = hand.counters.clone();
         let counters = counters.filter(|_| matches!(kind, Kind::Acquire | Kind::Confirm));
-        let operation = Operation::new(hand.keys.clone(), hand.token.clone(), want)
-            .with_counters(counters)
-            .with_predecessor(extra.cloned());
+        let operation =
+            Operation::new(hand.keys.clone(), hand.token.clone(), want).with_counters(counters);
         let is_tokenless = kind == Kind::Inspect;
         let since = {
             let mut town = self.town.lock().expect("no panic");
@@ -155,17 +149,11 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
     let waits = desk.shape == Shape::Cluster;
     while !desk.town.lock().expect("no panic").is_calm {
         let mut hand = Hand::draw(&mut random);
-        let mut predecessor = None;
-        if let Some(before) = &before {
-            (hand.keys, predecessor) = (before.keys.clone(), Some(before.token.clone()));
-            hand.counters = before.counters.clone();
-        }
-        let acquired = desk
-            .submit(&hand, Kind::Acquire, predecessor.as_ref())
-            .await;
         if let Some(before) = before.take() {
-            answers.push(desk.submit(&before, Kind::Release, None).await);
+            (hand.keys, hand.counters) = (before.keys.clone(), before.counters.clone());
+            answers.push(desk.submit(&before, Kind::Release).await);
         }
+        let acquired = desk.submit(&hand, Kind::Acquire).await;
         if waits || random.chance(5000) {
             let _ = acquired.await;
         } else {
@@ -179,7 +167,7 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
             } else {
                 plain
             };
-            let asked = desk.submit(&hand, random.pick(&kinds), None).await;
+            let asked = desk.submit(&hand, random.pick(&kinds)).await;
             if waits || random.chance(3000) {
                 let _ = asked.await;
             } else {
@@ -189,15 +177,15 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
         let most = random.pick(&[1, 1, 2_000, 50_000, 400_000]);
         sleep(Duration::from_micros(random.below(most))).await;
         if random.chance(1500) {
-            // It gives way to the next one.
+            // It is released right ahead of the next one's acquisition of the same keys.
             before = Some(hand);
         } else {
-            answers.push(desk.submit(&hand, Kind::Release, None).await);
+            answers.push(desk.submit(&hand, Kind::Release).await);
         }
         sleep(Duration::from_micros(1 + random.below(100_000))).await;
     }
     if let Some(before) = before {
-        answers.push(desk.submit(&before, Kind::Release, None).await);
+        answers.push(desk.submit(&before, Kind::Release).await);
     }
     for answer in answers {
         let _ = answer.await;
@@ -219,7 +207,7 @@ impl Waiting {
     ) -> Result<Self, String> {
         let mut hand = Hand::draw(random);
         (hand.keys, hand.counters) = (Resource::from(name), None);
-        let _ = desk.submit(&hand, Kind::Acquire, None).await.await;
+        let _ = desk.submit(&hand, Kind::Acquire).await.await;
         let answer = {
             let asked = desk.asked.lock().expect("no panic");
             let of_hand = |asked: &&Asked| asked.token == hand.token.as_bytes();
@@ -253,7 +241,7 @@ impl Waiting {
         if early.is_ok() && is_held {
             return Err("a lock that is held was seen to be free".to_owned());
         }
-        let released = desk.submit(&self.hand, Kind::Release, None).await;
+        let released = desk.submit(&self.hand, Kind::Release).await;
         let told = timeout(Duration::from_secs(1), self.watch.free()).await;
         let _ = released.await;
         if told.is_err() && tells {
@@ -268,6 +256,6 @@ impl Waiting {
 pub(super) async fn say_goodbye(desk: &Arc<Desk>, random: &mut Random) {
     let left = Hand::draw(random);
     for kind in [Kind::Acquire, Kind::Release] {
-        desk.submit(&left, kind, None).await.abort();
+        desk.submit(&left, kind).await.abort();
     }
 }

@@ -183,20 +183,13 @@ impl History {
     pub fn cancelled(&self, call: CallId, has_submitted: bool) {
         let mut guard = self.lock();
         let inner = &mut *guard;
-        let attempts = &inner.calls[call].attempts;
+        let has_tried = !inner.calls[call].attempts.is_empty();
         let line = inner.queues.get(&inner.calls[call].line);
         let is_alone = line.is_none_or(|line| line.waiting.len() < 2 && line.held == 0);
-        let is_superseding = |attempt: &usize| inner.attempts[*attempt].predecessor.is_some();
         let coverage = &mut inner.coverage;
         coverage.cancelled += 1;
-        match attempts.last() {
-            None if has_submitted => coverage.cancelled_at_turn += 1,
-            None if !is_alone => coverage.cancelled_in_line += 1,
-            Some(last) if has_submitted && is_superseding(last) => {
-                coverage.cancelled_superseding += 1;
-            }
-            _ => {}
-        }
+        coverage.cancelled_at_turn += u64::from(!has_tried && has_submitted);
+        coverage.cancelled_in_line += u64::from(!has_tried && !has_submitted && !is_alone);
     }
 
     /// A node tells a client what it sees of keys that somebody waits for.
@@ -265,7 +258,7 @@ impl History {
             let mut inner = self.lock();
             self.check_idle(&inner, call, &mut broken);
             self.check_woken(&inner, call, &mut broken);
-            self.check_break(&mut inner, call, attempt, &mut broken);
+            self.note_break(&mut inner, call, attempt);
             inner.calls[call].line.clone()
         };
         {

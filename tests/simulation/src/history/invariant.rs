@@ -31,9 +31,9 @@ pub enum Invariant {
     SetTwice,
     /// A key was put back without a majority that had just vouched for the lock.
     Unproven,
-    /// An extension began behind the release of the same lock, or behind its successor's acquisition.
+    /// An extension began behind the release of the same lock.
     ExtendedReleased,
-    /// An acquisition was sent to which a lock gives way that is still held.
+    /// A lock went to the next holder of its process as it was, and is still held by the one before.
     HandedOverAlive,
     /// A lock went to the next holder of its process as it was, and was not as good as new, or not
     /// what was asked for.

@@ -16,7 +16,7 @@ use redlock_core::{LeaseEnd, LeaseHandle, Operation, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
-pub use record::{Served, Submitted};
+pub use record::Served;
 
 use crate::check::{Chain, Promised};
 use crate::coverage::Coverage;
@@ -60,8 +60,8 @@ pub(crate) struct Attempt {
     pub(crate) short_id: String,
     pub(crate) staked_at: Duration,
     pub(crate) ttl: Duration,
-    /// The one that gives way to it.
-    pub(crate) predecessor: Option<usize>,
+    /// The lease that its process left for it: this attempt came behind the release, without a break.
+    pub(crate) follows: Option<usize>,
     pub(crate) seats: Vec<Seat>,
     /// The seats that granted or refused, as far as the client knows, as bits.
     pub(crate) voted: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Attempt {
     pub(crate) doubled: Option<Duration>,
     /// When grants reached the client.
     pub(crate) votes: Vec<Duration>,
-    /// When its first release was sent, or the acquisition of its first successor.
+    /// When its first release was sent.
     pub(crate) released_at: Option<Duration>,
     /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
     pub(crate) made_by: Option<Duration>,

@@ -32,33 +32,15 @@ pub struct Served<'a> {
     pub is_shortened: bool,
 }
 
-/// What an operation is that a client submits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// The first release of its token.
-    FirstRelease,
-    /// An acquisition, the first to which this lock gives way: from here on its keys have to go, as
-    /// behind a release, for which it has so long.
-    FirstSuccessor(Duration),
-    /// Anything else.
-    Other,
-}
-
 impl Attempt {
-    fn new(
-        process: ProcessId,
-        operation: &Operation,
-        now: Duration,
-        predecessor: Option<usize>,
-        nodes: usize,
-    ) -> Self {
+    fn new(process: ProcessId, operation: &Operation, now: Duration, nodes: usize) -> Self {
         Self {
             process,
             token: operation.token().as_bytes().into(),
             short_id: operation.token().short_id().to_owned(),
             staked_at: now,
             ttl: Duration::ZERO,
-            predecessor,
+            follows: None,
             seats: vec![Seat::default(); nodes],
             voted: 0,
             held_at: None,
@@ -75,43 +57,28 @@ impl Attempt {
 }
 
 impl History {
-    /// A client hands an operation to a node.
-    pub fn submitting(
-        &self,
-        process: ProcessId,
-        seat: usize,
-        operation: &Arc<Operation>,
-    ) -> Submitted {
+    /// A client hands an operation to a node. Whether it is the first release of its token.
+    pub fn submitting(&self, process: ProcessId, seat: usize, operation: &Arc<Operation>) -> bool {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
             let line = (process, operation.keys().clone());
             let now = self.world.now();
             self.lock().looked.insert(line, now);
-            return Submitted::Other;
+            return false;
         }
         let id = operation.token().short_id();
         self.note(1, [process as u64, seat as u64], || {
             format!("c{process} -> n{seat} {id} {want:?}")
         });
         let now = self.world.now();
-        let mut broken = self.check_predecessor(process, operation);
-        let mut submitted = Submitted::Other;
+        let (mut broken, mut is_first_release) = (None, false);
         let new = {
             let mut inner = self.lock();
             inner.submitted += 1;
             let nodes = self.rules.nodes;
             let known = inner.attempts.len();
-            let predecessor = operation.predecessor();
-            let predecessor = predecessor.and_then(|token| inner.number_of(token.as_bytes()));
-            let new = || Attempt::new(process, operation, now, predecessor, nodes);
+            let new = || Attempt::new(process, operation, now, nodes);
             let number = inner.attempt_of(operation, new);
-            if let Some(predecessor) = operation.predecessor()
-                && let Some(before) = inner.known(predecessor.as_bytes())
-                && before.released_at.is_none()
-            {
-                before.released_at = Some(now);
-                submitted = Submitted::FirstSuccessor(before.longest_ttl);
-            }
             let attempt = &mut inner.attempts[number];
             if let Want::Acquire { ttl, .. } | Want::Extend { ttl } = want {
                 attempt.longest_ttl = attempt.longest_ttl.max(ttl);
@@ -131,7 +98,7 @@ impl History {
             match want {
                 Want::Release { .. } if attempt.released_at.is_none() => {
                     attempt.released_at = Some(now);
-                    submitted = Submitted::FirstRelease;
+                    is_first_release = true;
                 }
                 Want::Shorten { .. } => attempt.is_shortened = true,
                 Want::Extend { ttl } => {
@@ -168,7 +135,7 @@ impl History {
         if let (Some(new), Some(call)) = (new, self.world.call()) {
             self.attempted(call, new);
         }
-        submitted
+        is_first_release
     }
 
     /// A node's answer reached the client that asked.

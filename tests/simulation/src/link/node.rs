@@ -12,7 +12,6 @@ use redlock_core::{
 use super::owed::{Owed, owed_until};
 use super::{Gate, InFlight, Link, State, UNREAD};
 use crate::clock::moved;
-use crate::history::Submitted;
 
 /// When an answer has been out for so long, the node votes no at once.
 const SUSPECT_AFTER: Duration = Duration::from_millis(200);
@@ -52,16 +51,8 @@ impl Node for Link {
             return;
         }
         let (history, seat) = (&self.around.history, self.server.seat);
-        match history.submitting(self.process, seat, &operation) {
-            Submitted::FirstRelease => self.expect_gone(&operation),
-            Submitted::FirstSuccessor(ttl) => {
-                if let Some(predecessor) = operation.predecessor() {
-                    let (keys, want) = (operation.keys().clone(), Want::Release { ttl });
-                    let release = Operation::new(keys, predecessor.clone(), want);
-                    self.expect_gone(&Arc::new(release));
-                }
-            }
-            Submitted::Other => {}
+        if history.submitting(self.process, seat, &operation) {
+            self.expect_gone(&operation);
         }
         // Keys are seldom put back, and a release that overtakes that is what has to be seen.
         let times = if matches!(operation.want(), Want::Restore { .. }) {

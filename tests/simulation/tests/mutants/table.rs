@@ -133,8 +133,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "acquire-without-nx",
         patches: &[Patch {
             file: MEMORY,
-            find: "entries.find(|entry| Some(&*entry.value) != gives_way)",
-            replace: "entries.find(|_| false)",
+            find: "keys.find_map(|key| self.entries.get(key))?",
+            replace: "keys.find_map(|key| self.entries.get(key)).filter(|_| false)?",
         }],
         profile: "calm",
         breaks: Invariant::Exclusion,

@@ -7,12 +7,10 @@ use crate::table::{Mutant, Patch};
 
 const ACQUIRE: &str = "redlock-core/src/client/acquire.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const HANDOVER: &str = "redlock-core/src/waiting/handover.rs";
 const LEASE: &str = "redlock-core/src/lease/mod.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
-const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
 const TURN: &str = "redlock-core/src/waiting/turn.rs";
 const WAKEUP: &str = "redlock-core/src/waiting/wakeup/mod.rs";
@@ -104,16 +102,6 @@ pub(crate) const WAITING: &[Mutant] = &[
         breaks: Invariant::HandedOverAlive,
     },
     Mutant {
-        name: "superseded-and-not-released",
-        patches: &[Patch {
-            file: CLAIM,
-            find: "if superseded != everywhere {",
-            replace: "if false {",
-        }],
-        profile: "faulty",
-        breaks: Invariant::Leftover,
-    },
-    Mutant {
         name: "handed-over-and-dropped",
         patches: &[Patch {
             file: HANDOVER,
@@ -124,30 +112,6 @@ pub(crate) const WAITING: &[Mutant] = &[
         }],
         profile: "calm",
         breaks: Invariant::Leftover,
-    },
-    Mutant {
-        name: "everything-gives-way-to-a-successor",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "entries.find(|entry| Some(&*entry.value) != gives_way)",
-            replace: "entries.find(|_| gives_way.is_none())",
-        }],
-        profile: "faulty",
-        breaks: Invariant::ForeignChange,
-    },
-    Mutant {
-        name: "a-successor-keeps-the-counter",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "let next = self.next(counters).max(clamped);",
-            replace: "let next = if operation.predecessor().is_some() {
-                    self.next(counters) - 1
-                } else {
-                    self.next(counters).max(clamped)
-                };",
-        }],
-        profile: "calm",
-        breaks: Invariant::TokenUnique,
     },
     Mutant {
         name: "handed-over-without-end",

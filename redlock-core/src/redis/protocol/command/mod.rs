@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::quorum::fencing::clock_outlier;
@@ -67,9 +66,7 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
 
 /// Whether an acquisition takes a script: `SET NX` looks at one key, and counts nothing.
 fn is_script(acquisition: &Operation) -> bool {
-    acquisition.keys().names().len() > 1
-        || acquisition.counters().is_some()
-        || acquisition.predecessor().is_some()
+    acquisition.keys().names().len() > 1 || acquisition.counters().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -126,9 +123,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
     };
     let words = head.into_iter().chain(keys);
     let words = words.chain([operation.token().as_bytes()]);
-    let predecessor = operation.predecessor().map(OwnerToken::as_bytes);
-    let words = words.chain(numbers.iter().map(Digits::as_bytes));
-    pack(words.chain(predecessor))
+    pack(words.chain(numbers.iter().map(Digits::as_bytes)))
 }
 
 /// Whether the server does not know the script: it was restarted, or its scripts were flushed.

@@ -1,17 +1,16 @@
-//! Acquisitions, and what gives way to them.
+//! Acquisitions: what is sent, and what the answers mean.
 
 use super::*;
 use crate::IoThread;
-use crate::model::token::TokenSource;
+use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::operation::COUNTER_IDLE;
 use crate::redis::protocol::wire::decode;
 
 const TTL: Duration = Duration::from_secs(30);
 
-fn tokens() -> [OwnerToken; 2] {
+fn fresh_token() -> OwnerToken {
     let io = IoThread::start().unwrap();
-    let (source, environment) = (TokenSource::new(), io.environment());
-    [(); 2].map(|()| source.fresh(&*environment.entropy))
+    TokenSource::new().fresh(&*io.environment().entropy)
 }
 
 fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
@@ -19,10 +18,10 @@ fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
     Encoding { dialect, marker }
 }
 
-fn acquisition(names: &[&str], token: &OwnerToken, from: Option<&OwnerToken>) -> Operation {
+fn acquisition(names: &[&str], token: &OwnerToken) -> Operation {
     let (ttl, hint) = (TTL, 77);
     let keys = Resource::all(names.iter().copied());
-    Operation::new(keys, token.clone(), Want::Acquire { ttl, hint }).with_predecessor(from.cloned())
+    Operation::new(keys, token.clone(), Want::Acquire { ttl, hint })
 }
 
 fn words(bytes: &[u8]) -> Vec<String> {
@@ -41,36 +40,30 @@ fn text(token: &OwnerToken) -> &str {
 }
 
 #[test]
-fn one_key_is_set_where_it_is_missing_and_by_a_script_where_another_gives_way() {
-    let [before, token] = tokens();
-    let plain = acquisition(&["r"], &token, None);
+fn one_key_is_set_where_it_is_missing_and_several_by_a_script() {
+    let token = fresh_token();
     let newer = encoding(Dialect::NamesHolder, None);
     let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
-    assert_eq!(words(encoded(&plain, &newer)), set);
+    assert_eq!(words(encoded(&acquisition(&["r"], &token), &newer)), set);
 
     let older = encoding(Dialect::Plain, Some("marker"));
+    assert_eq!(
+        words(encoded(&acquisition(&["r"], &token), &older)),
+        set[..6]
+    );
     for encoding in [newer, older] {
-        let swap = acquisition(&["r"], &token, Some(&before));
+        let several = acquisition(&["a", "b"], &token);
         let sha = &*ACQUIRE_ALL.sha;
-        let script = [
-            "EVALSHA",
-            sha,
-            "1",
-            "r",
-            text(&token),
-            "30000",
-            text(&before),
-        ];
-        assert_eq!(words(encoded(&swap, &encoding)), script);
+        let script = ["EVALSHA", sha, "2", "a", "b", text(&token), "30000"];
+        assert_eq!(words(encoded(&several, &encoding)), script);
     }
 }
 
 #[test]
-fn what_gives_way_comes_last_whatever_else_is_said() {
-    let [before, token] = tokens();
+fn a_fenced_acquisition_says_the_same_with_the_scripts_text() {
+    let token = fresh_token();
     let counters = Resource::all(["c:a", "c:b"]);
-    let swap =
-        || acquisition(&["a", "b"], &token, Some(&before)).with_counters(Some(counters.clone()));
+    let fenced = || acquisition(&["a", "b"], &token).with_counters(Some(counters.clone()));
     let encoding = encoding(Dialect::NamesHolder, Some("marker"));
     let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
     let (window, idle) = (window.to_string(), idle.to_string());
@@ -80,27 +73,21 @@ fn what_gives_way_comes_last_whatever_else_is_said() {
         ["EVAL", ACQUIRE_FENCED.text],
     ];
     for (is_in_nodes_time, flag) in [(false, "0"), (true, "1")] {
-        let arguments = [
-            text(&token),
-            "30000",
-            "77",
-            &*window,
-            &*idle,
-            flag,
-            text(&before),
-        ];
+        let arguments = [text(&token), "30000", "77", &*window, &*idle, flag];
         let call = [&keys[..], &arguments].concat();
-        let swap = swap().in_nodes_time(is_in_nodes_time);
-        assert_eq!(words(encoded(&swap, &encoding)), [&sha[..], &call].concat());
-        let sent_again = encode_with_text(&swap, &encoding);
+        let fenced = fenced().in_nodes_time(is_in_nodes_time);
+        assert_eq!(
+            words(encoded(&fenced, &encoding)),
+            [&sha[..], &call].concat()
+        );
+        let sent_again = encode_with_text(&fenced, &encoding);
         assert_eq!(words(&sent_again), [&whole[..], &call].concat());
     }
 }
 
 #[test]
 fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
-    let [_, token] = tokens();
-    let fenced = acquisition(&["r"], &token, None).with_counters(Some("c".into()));
+    let fenced = acquisition(&["r"], &fresh_token()).with_counters(Some("c".into()));
     for (text, words) in [
         (&b"CLOCKAPART 86400000000"[..], "86400 s ahead of"),
         (b"CLOCKAPART -90000000", "90 s behind"),
@@ -118,10 +105,10 @@ fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
 }
 
 #[test]
-fn a_swap_is_answered_as_any_script_that_acquires() {
-    let [before, token] = tokens();
-    let swap = acquisition(&["r"], &token, Some(&before));
-    let interpret = |value: Value<'_>| interpret(&swap, Dialect::NamesHolder, 3, &value);
+fn what_a_script_that_acquires_answers() {
+    let token = fresh_token();
+    let several = acquisition(&["a", "b"], &token);
+    let interpret = |value: Value<'_>| interpret(&several, Dialect::NamesHolder, 3, &value);
     let (counter, epoch) = (None, 3);
     assert_eq!(interpret(Value::Int(1)), Answer::Granted { counter, epoch });
     let held = Answer::Held(Holding::by(&b"web/1/2"[..]));
@@ -137,7 +124,7 @@ fn a_swap_is_answered_as_any_script_that_acquires() {
         matches!(&forgot, Answer::Failed(error) if error.kind() == NodeErrorKind::Quarantined),
         "{forgot:?}"
     );
-    let fenced = acquisition(&["r"], &token, Some(&before)).with_counters(Some("c".into()));
+    let fenced = acquisition(&["r"], &token).with_counters(Some("c".into()));
     let answer = super::interpret(&fenced, Dialect::NamesHolder, 3, &Value::Int(9));
     let counter = Some(9);
     assert_eq!(answer, Answer::Granted { counter, epoch });
@@ -145,9 +132,9 @@ fn a_swap_is_answered_as_any_script_that_acquires() {
 
 #[test]
 fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
-    let [before, token] = tokens();
-    let was_sent = |names: &[&str], from, error: &[u8]| {
-        let operation = acquisition(names, &token, from);
+    let token = fresh_token();
+    let was_sent = |names: &[&str], error: &[u8]| {
+        let operation = acquisition(names, &token);
         match interpret(&operation, Dialect::NamesHolder, 0, &Value::Error(error)) {
             Answer::Failed(error) => error.was_sent(),
             other => panic!("{other:?}"),
@@ -159,11 +146,10 @@ fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
         b"LOADING",
     ];
     for error in refusals {
-        assert!(!was_sent(&["a"], None, error));
-        assert!(was_sent(&["a", "b"], None, error));
-        assert!(was_sent(&["a"], Some(&before), error));
+        assert!(!was_sent(&["a"], error));
+        assert!(was_sent(&["a", "b"], error));
     }
     for proxys in [&b"ERR upstream timed out"[..], b"upstream failure", b""] {
-        assert!(was_sent(&["a"], None, proxys));
+        assert!(was_sent(&["a"], proxys));
     }
 }

@@ -8,8 +8,8 @@ use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
-    /// Whether what undoes an operation that sets a key was sent already, its release or what it
-    /// gives way to: sent again now, it would come behind that, and nobody would ever undo it.
+    /// Whether the release of an operation that sets a key was sent already: sent again now, the
+    /// operation would come behind it, and nobody would ever undo it.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
         if !matches!(
             operation.want(),

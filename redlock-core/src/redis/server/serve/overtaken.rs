@@ -8,9 +8,9 @@ use crate::node::operation::Want;
 use super::super::inbox::Owed;
 use super::Purpose;
 
-/// The tokens that are released, or give way to others, by what is under way; some of it may have been
-/// answered since. It is made when a script turns out to be forgotten, and kept for as many answers as
-/// were under way then: a server that forgot its scripts under load costs two looks at each operation.
+/// The tokens that are released by what is under way; some of it may have been answered since. It is
+/// made when a script turns out to be forgotten, and kept for as many answers as were under way then: a
+/// server that forgot its scripts under load costs two looks at each operation.
 pub(super) struct Overtaken {
     tokens: HashSet<OwnerToken>,
     answers_left: usize,
@@ -33,11 +33,9 @@ impl Overtaken {
         else {
             return;
         };
-        let undone = match operation.want() {
-            Want::Release { .. } => Some(operation.token()),
-            _ => operation.predecessor(),
-        };
-        self.tokens.extend(undone.cloned());
+        if matches!(operation.want(), Want::Release { .. }) {
+            self.tokens.insert(operation.token().clone());
+        }
     }
 
     /// To be called behind each answer: whether it is time to look anew.
