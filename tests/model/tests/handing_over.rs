@@ -68,7 +68,7 @@ fn an_extension_of_what_was_handed_over_proves_possession() {
         promise: Promise::Unbroken,
         ..TWO
     };
-    holds(&model, 1_000, reached::EXTENDED | reached::TAKEN_OVER);
+    holds(&model, 140_000, reached::EXTENDED | reached::TAKEN_OVER);
 }
 
 #[test]

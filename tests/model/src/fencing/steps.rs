@@ -52,12 +52,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     }
 
     /// `b` goes on with the lease of another attempt.
-    fn take_over(
-        &self,
-        state: &State<NODES, ATTEMPTS>,
-        b: usize,
-        to: &mut impl Take<Self>,
-    ) {
+    fn take_over(&self, state: &State<NODES, ATTEMPTS>, b: usize, to: &mut impl Take<Self>) {
         if self.handing == Handing::Never {
             return;
         }
