@@ -1,4 +1,5 @@
 //! A client of the nodes: acquires leases.
+#![doc = include_str!("protocol.md")]
 
 mod acquire;
 mod attempt;

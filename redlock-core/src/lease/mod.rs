@@ -1,4 +1,5 @@
 //! A lease: the lock as its holder has it.
+#![doc = include_str!("protocol.md")]
 
 pub(crate) mod events;
 mod extend;
