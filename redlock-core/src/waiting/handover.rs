@@ -1,12 +1,5 @@
 //! Handing a lock over to the next caller of the same process.
-//!
-//! Where a lease is nearly as good as new when it ends, and no fencing token is wanted, the next in line
-//! *takes it over* as it is, owner token and all, with no message. Without that, callers of one process had a
-//! hot lock 0.15 times as often on the loopback, and 0.07 times where nodes are 12 ms away; no other part of
-//! waiting buys as much. Otherwise the next one releases what is left and acquires right behind that, in
-//! one round trip.
-//!
-//! Either way the lease before is over, so at no time are there two.
+#![doc = include_str!("handover.md")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,15 +1,7 @@
 //! The callers of one process that want the same lock stand in one line, first come, first served.
 //!
-//! Only the one whose *turn* it is talks to the nodes. Whoever has the lock keeps the turn with the
-//! lease, and passes it on when the lease ends: to the next in line, and with it, as far as that is
-//! fair to other processes, what is on the nodes (see [`crate::waiting::handover`]).
-//!
-//! A line without callers is kept for a moment. Without that, a single caller that asks again at once is
-//! always ahead of another process, which had 1 of 100 turns instead of half of them.
-//!
-//! A turn is no lock. It saves messages and keeps order within the process; exclusion is the nodes'
-//! affair. So it may be taken from somebody who does not use it: a caller whose future is not
-//! polled, or a lease that ended without anybody's doing.
+//! How a lock goes from one caller to the next is in [`handover`].
+#![doc = include_str!("protocol.md")]
 
 pub(crate) mod budget;
 mod fairness;
