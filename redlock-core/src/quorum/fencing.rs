@@ -1,10 +1,5 @@
 //! Fencing tokens over a quorum: numbers that a store can order holders by.
-//!
-//! Each node counts by itself. A token is the highest counter of a majority that granted, and the
-//! lock is held once every node of that majority stands at it. Any two attempts that succeed share
-//! a node that granted both, one after the other; there the later one counted on from a counter
-//! that stood at the earlier one's token. ARCHITECTURE.md has the argument, and a model of it is
-//! checked exhaustively.
+#![doc = include_str!("fencing.md")]
 
 use std::fmt;
 use std::time::Duration;

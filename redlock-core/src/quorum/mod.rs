@@ -1,4 +1,6 @@
-//! Counting votes.
+//! Counting votes, and the proofs that rest on the count: [`fencing`] says why fencing tokens have an
+//! order, [`extension_proof`] what an extension proves, [`claim`] what copies of a process can do.
+#![doc = include_str!("protocol.md")]
 
 pub(crate) mod claim;
 pub(crate) mod extension_proof;

@@ -1,4 +1,5 @@
 //! What one attempt put on the nodes, and its removal.
+#![doc = include_str!("protocol.md")]
 
 mod acquisition;
 
