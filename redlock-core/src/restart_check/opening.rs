@@ -1,15 +1,4 @@
-//! How a set that nobody used before is opened.
-//!
-//! There are two steps. First all nodes that are reached get a marker that says `opening`; a node does
-//! not vote under it. When all of them have that marker and are a majority, each gets one under which it
-//! votes. So if a node is open, a majority was marked. If all nodes are blank or being opened, the set
-//! was not in use, and any client may go on with the opening at any later time.
-//!
-//! Without an opening of its own, a new set would vote after a quarantine: 306.5 s with the default
-//! `max_ttl`. Without the first step, or if a client does not wait until it knows of each node, clients that
-//! start together quarantine each other's nodes: `a_fleet_that_boots_on_a_new_set_quarantines_nothing` fails.
-//! What a client remembers of the other nodes counts for two seconds only. Otherwise one that slept opens a
-//! node that restarted empty: `a_set_that_is_in_use_is_new_to_nobody_who_slept` fails.
+//! How a set that nobody used before is opened, in two steps: the module `restart_check` says why.
 
 use std::time::Duration;
 

@@ -1,16 +1,5 @@
 //! Clocks that run faster than the drift allowance covers, and small steps.
-//!
-//! If a node's clock gained on this host's, the node may have dropped keys before their leases are
-//! over. The node votes no until the allowance has made up for the gain. It has forgotten nothing, so no
-//! marker is written. If it gained as much as a step would have to be, leases that rest on what it
-//! granted before are lost, as with a step.
-//!
-//! Steps alone are not enough. A clock that chrony slews by its default of 8.3 % drops a key with a ttl of
-//! 30 s 2.3 s too early, 2 s before its lease is over, and no step is seen: the simulation's mutant
-//! `rates-not-compared` breaks `Exclusion`.
-//!
-//! If all nodes gained alike, this host lost that time. No node is closed. This host's leases are given
-//! up for each loss that is as much as a step would have to be.
+#![doc = include_str!("pace.md")]
 
 use std::time::Duration;
 

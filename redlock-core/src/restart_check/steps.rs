@@ -1,12 +1,5 @@
 //! Whose clock stepped: the node's, or this process's own.
-//!
-//! A machine that stood still, as a virtual one does while it is moved to another host, finds that
-//! the clocks of all nodes are ahead by the same time. It is its own that is behind. If it took that for
-//! the nodes' steps, one such host would close every node to everybody for a quarantine: 306.5 s with the
-//! default `max_ttl`. So a step is judged once the other nodes were asked as well.
-//!
-//! A step is written down, although [`pace`](super::pace) notices it too and closes the node to this client:
-//! the marker tells clients that connect later, and so measured nothing.
+#![doc = include_str!("steps.md")]
 
 use crate::env::{Moment, micros};
 use crate::quorum::majority;
