@@ -1,11 +1,9 @@
 //! A Redis Cluster as one node.
 //!
-//! Its masters keep disjoint slots, so the master of a key's slot votes for the whole. Each has a
-//! driver of its own; the *map* says which slot is whose. A master answers what it does not have any
-//! more with the way to the one that has (`MOVED`, `ASK`), which is followed; and then, as whenever a
-//! master is in trouble, the *topology refresh* learns the map anew.
-//!
-//! ARCHITECTURE.md says why a release still comes behind the acquisition that it undoes.
+//! The *map* ([`map`]) says which master has which slot. A master answers what it no longer has with the
+//! way to the master that has it (`MOVED`, `ASK`), which is followed ([`redirect`]). Then, and if a master
+//! is in trouble, the *topology refresh* ([`refresh`]) learns the map anew.
+#![doc = include_str!("protocol.md")]
 
 mod layout;
 mod map;

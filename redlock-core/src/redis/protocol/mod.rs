@@ -1,4 +1,5 @@
 //! The Redis protocol: the wire format, the commands and the scripts.
+#![doc = include_str!("wire_format.md")]
 
 pub(super) mod command;
 pub(super) mod read_buffer;

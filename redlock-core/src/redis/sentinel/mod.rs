@@ -1,10 +1,9 @@
-//! Asking sentinels where the master is.
+//! Asking sentinels where the master is, as the Redis documentation wants it of clients ("Guidelines for
+//! Redis clients with support for Redis Sentinel"), with two differences.
 //!
-//! As the Redis documentation wants it of clients ("Guidelines for Redis clients with support for
-//! Redis Sentinel"), with two differences. All sentinels are asked at once, so that one that hangs
-//! holds nobody up. And of several answers the newest counts: each failover has a number, the
-//! sentinels' *configuration epoch*, by which one that was cut off is told from those that went on.
-//! What is named is not believed: the server itself has to say that it is a master.
+//! All sentinels are asked at once, so one that hangs holds nobody up. And of several answers the newest
+//! counts, by the sentinels' *configuration epoch*. What they name is not believed: the server itself has
+//! to say that it is a master. When the driver asks is in the module `redis::server`.
 
 use std::sync::Arc;
 use std::time::Duration;

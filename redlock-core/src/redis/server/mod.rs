@@ -1,4 +1,5 @@
 //! One server: the inbox for its operations, and the driver that connects to it and serves them.
+#![doc = include_str!("protocol.md")]
 
 pub(super) mod driver;
 pub(super) mod inbox;

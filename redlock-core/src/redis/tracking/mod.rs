@@ -1,13 +1,5 @@
-//! Knowing what becomes of keys that somebody waits for.
-//!
-//! A node has a second connection for it, on which the server itself speaks up: *client tracking*,
-//! in RESP3. `PTTL key` tells how long the key will be there, and makes the server remember that
-//! this connection has read it. When it changes in any way, whoever does that (a release, an expiry,
-//! an extension, another owner), the server says so once; asking again tells what it is now.
-//!
-//! The connection is made when somebody begins to wait, and closed when nobody has for a while. It
-//! carries no operation and no vote, so it needs no restart check, and nothing relies on it:
-//! a caller who waits tries again now and then.
+//! Knowing what becomes of keys that a caller waits for.
+#![doc = include_str!("protocol.md")]
 
 mod connection;
 mod keys;
