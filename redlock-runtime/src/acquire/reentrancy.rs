@@ -1,7 +1,5 @@
 //! A call below the holder of the same lock shares that holder's lease.
-//!
-//! The key is held already, by a token that the call does not have: asking the nodes for it again
-//! could only wait for itself to let go.
+#![doc = include_str!("reentrancy.md")]
 
 use std::fmt;
 use std::sync::Arc;

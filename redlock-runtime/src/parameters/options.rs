@@ -1,4 +1,5 @@
 //! One layer of parameters, and the parameters with everything decided.
+#![doc = include_str!("options.md")]
 
 use super::prelude::*;
 

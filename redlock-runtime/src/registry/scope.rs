@@ -1,4 +1,11 @@
-//! Which registry a call uses: the task's, the thread's, in tests the runtime's, or the global one.
+//! Which registry a call uses: the task's ([`Registry::scope`]), else the thread's ([`Registry::enter`]),
+//! else, with the feature `testing`, the one attached to the tokio runtime that the call runs on, else the
+//! global one that `init` made.
+//!
+//! All but the last are for tests. The global one stays in its slot after its shutdown, so that a late call
+//! is told `ShuttingDown` and not `NotInitialized`. Another `init` may then replace it.
+//!
+//! A lease knows its registry, so "below a held lease" is asked for each registry by itself.
 
 use std::cell::RefCell;
 use std::future::Future;

@@ -1,4 +1,5 @@
 //! The end of a registry.
+#![doc = include_str!("shutdown.md")]
 
 use std::future::Future;
 use std::pin::{Pin, pin};
