@@ -5,6 +5,9 @@
 //!   one rule, that a key outlives the lease it stands for.
 //! * [`search`]: breadth-first through all states, so that a counterexample is a shortest one.
 //!
+//! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`,
+//! `quorum/claim/protocol.md` and `waiting/handover.md`. Their tables say what breaks without each rule.
+//!
 //! Each model takes the protocol's rules as parameters. The tests check the rules as they are, and
 //! that the search *finds* what goes wrong with each rule left out: a model that could not show a
 //! fault proves nothing. Run them with `--nocapture` to read the counterexamples and the sizes.

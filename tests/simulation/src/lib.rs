@@ -1,24 +1,14 @@
 //! Core's algorithm, unchanged, in a simulated world: virtual time, seeded randomness, a network
 //! that delays, loses and reorders, nodes that hang, die and forget, clients that stand still, and
-//! clocks that run apart. A checker looks at everything that happens.
-//!
-//! One number, the seed, decides everything: which world it is, and every choice in it. So a seed
-//! that fails can be run again, with a trace:
-//!
-//! ```text
-//! cargo run --release -p redlock-simulation -- --seeds 1000000
-//! cargo run --release -p redlock-simulation -- --seed 4711 --trace
-//! ```
+//! clocks that run apart. A checker looks at everything that happens. One number, the seed, decides
+//! everything, so a seed that fails can be run again, with a trace.
 //!
 //! # Example: one run
 //! ```
 //! let report = redlock_simulation::run(7, None, false);
 //! assert!(report.violations.is_empty());
 //! ```
-//!
-//! The parts: [`world`] is the executor and the common clock, [`clock`] the clocks derived from it,
-//! [`network`] and [`link`] what is between a client and a [`server`], [`client`] what takes locks,
-//! [`history`] what happened and what must not.
+#![doc = include_str!("simulation.md")]
 
 mod check;
 mod faults;

@@ -1,9 +1,7 @@
-//! The node driver itself, unchanged, over simulated sockets: inbox, serve, connection, tracking,
-//! sentinels and Cluster. Streams are cut anywhere, answers are late, connections break on one side
-//! or both, servers hang, restart, forget scripts, fail over, give slots away, and talk nonsense.
-//!
-//! One thread, tokio's clock, which is paused and moves on when all wait, and one number that decides
-//! everything else.
+//! The node driver itself, unchanged, over simulated sockets. Streams are cut anywhere, answers are late,
+//! connections break on one side or both, servers hang, restart, forget scripts, fail over, give slots away,
+//! and answer with garbage.
+#![doc = include_str!("simulation.md")]
 
 mod check;
 mod host;
