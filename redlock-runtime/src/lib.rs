@@ -29,7 +29,10 @@
 //! }
 //! ```
 //!
-//! [Redlock]: https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/
+//! [`macro@redlock`] runs a function under a Redlock over the configured pools: acquired from a
+//! majority of independent Redis nodes before the body, released on every way out.
+//! [`lock()`] does the same without an attribute. [`init()`] starts the registry that both use, and
+//! [`Redlock::shutdown`] ends it.
 //!
 //! The [`guide`] has a page for each task, each failure and each thing to operate.
 //!

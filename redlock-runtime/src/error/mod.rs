@@ -86,7 +86,7 @@ pub enum LockErrorKind {
     Lost(LeaseEnd),
     /// This process is shutting down and takes no more locks.
     ShuttingDown,
-    /// [`init`](crate::init) has not run.
+    /// [`init`](crate::init()) has not run.
     NotInitialized,
     /// A pool that the configuration does not have.
     UnknownPool {

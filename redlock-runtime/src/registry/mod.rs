@@ -41,7 +41,7 @@ use shutdown::Shutdown;
 /// Where calls find their pools. Clones are the same registry.
 ///
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
-/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init) made. In tests with the
+/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init()) made. In tests with the
 /// feature `testing`, what is attached to the runtime comes before that.
 ///
 /// ```
