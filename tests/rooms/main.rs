@@ -2,12 +2,16 @@
 //! ground, and a file imports from its own room and from rooms below it only. The order is the block
 //! `rooms` in ARCHITECTURE.md, and nowhere else.
 
+mod documents;
 mod imports;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use imports::{Import, imports};
+
+/// The crates of the product.
+const CRATES: [&str; 3] = ["redlock-core", "redlock-runtime", "redlock-macros"];
 
 /// A folder whose files and folders are rooms, from the top down.
 struct House {
@@ -130,9 +134,8 @@ fn files(folder: &Path, module: &[String], found: &mut Vec<(PathBuf, Vec<String>
 fn each_room_imports_from_rooms_below_it_only() {
     let document = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("a document");
     let houses = houses(&document);
-    let crates = ["redlock-core", "redlock-runtime", "redlock-macros"];
     let mut wrong = Vec::new();
-    for name in crates {
+    for name in CRATES {
         let folder = format!("{name}/src");
         assert!(
             houses.iter().any(|house| house.folder == folder),

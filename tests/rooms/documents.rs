@@ -1,0 +1,296 @@
+//! What the documents for maintainers say of the source: each name in backticks that looks like a Rust item
+//! or a file is there, each link leads to a file, and ARCHITECTURE.md is short and has a row for each folder.
+//!
+//! The same names are looked for in the module docs that stand in files of their own.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use crate::{CRATES, workspace};
+
+/// Most bytes of ARCHITECTURE.md: it is read within an hour.
+const MOST_BYTES: usize = 15_000;
+
+const DOCUMENTS: [&str; 3] = ["ARCHITECTURE.md", "docs/decisions.md", "docs/glossary.md"];
+
+/// Where module docs are in files of their own.
+const OF_MODULES: [&str; 3] = ["redlock-core/src", "redlock-runtime/src", "tests"];
+
+/// Endings by which a name in backticks is the name of a file.
+const ENDINGS: [&str; 5] = [".rs", ".md", ".toml", ".css", ".yaml"];
+
+/// What names can mean.
+#[derive(Default)]
+struct Known {
+    /// The identifiers of each source file, and the words of its texts.
+    files: Vec<HashSet<String>>,
+    /// All packages that the workspace is built of, spelled as in `use`.
+    packages: HashSet<String>,
+    /// All files and folders, from the workspace's root.
+    paths: Vec<PathBuf>,
+}
+
+impl Known {
+    fn of_workspace() -> Self {
+        let mut known = Self::default();
+        known.add_folder(Path::new(""));
+        let lock = fs::read_to_string(workspace().join("Cargo.lock")).expect("a lock file");
+        let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
+        known.packages = names
+            .map(|name| name.trim_matches('"').replace('-', "_"))
+            .collect();
+        known
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        for entry in fs::read_dir(workspace().join(folder)).expect("a folder") {
+            let entry = entry.expect("an entry of a folder");
+            let name = entry.file_name();
+            let path = folder.join(&name);
+            let is_built = ["target", ".git"].iter().any(|other| name == *other);
+            if is_built {
+                continue;
+            }
+            if entry.path().is_dir() {
+                self.add_folder(&path);
+            } else if path.extension().is_some_and(|ending| ending == "rs")
+                // This file names what is not there.
+                && path != Path::new(file!())
+            {
+                let source = fs::read_to_string(entry.path()).expect("a source file");
+                self.add_source(&source);
+            }
+            self.paths.push(path);
+        }
+    }
+
+    fn add_source(&mut self, source: &str) {
+        let mut words = HashSet::new();
+        // Some of what is refused is no Rust at all.
+        if let Ok(tokens) = source.parse() {
+            add_words(tokens, &mut words);
+        }
+        self.files.push(words);
+    }
+
+    /// Whether `path` is the end of the path of a file or folder.
+    fn has_path(&self, path: &str) -> bool {
+        self.paths.iter().any(|known| known.ends_with(path))
+    }
+
+    /// Whether a file has all of `names`, or the only one is a package.
+    fn has_names(&self, names: &[&str]) -> bool {
+        let is_package = || names.len() == 1 && self.packages.contains(names[0]);
+        let has_all = |words: &HashSet<String>| names.iter().all(|name| words.contains(*name));
+        self.files.iter().any(has_all) || is_package()
+    }
+}
+
+/// Adds all identifiers, and the words of all texts that are no documentation.
+fn add_words(tokens: TokenStream, words: &mut HashSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let is_attribute = group.delimiter() == Delimiter::Bracket;
+                let first = group.stream().into_iter().next();
+                let is_doc = first.is_some_and(|first| first.to_string() == "doc");
+                if !(is_attribute && is_doc) {
+                    add_words(group.stream(), words);
+                }
+            }
+            TokenTree::Ident(ident) => {
+                words.insert(ident.to_string());
+            }
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                let parts = text.split(|part: char| !is_of_name(part));
+                words.extend(parts.map(str::to_owned));
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+fn is_of_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
+}
+
+/// What a text in backticks looks like.
+#[derive(Debug, PartialEq)]
+enum Look<'a> {
+    Path(&'a str),
+    /// An item, and what it is in.
+    Item(Vec<&'a str>),
+    Other,
+}
+
+impl<'a> Look<'a> {
+    fn of(code: &'a str) -> Self {
+        let is_of_path = |char| is_of_name(char) || matches!(char, '.' | '/' | '-');
+        let is_file = ENDINGS.iter().any(|ending| code.ends_with(ending));
+        if code.chars().all(is_of_path) && !code.starts_with('/') && (is_file || code.contains('/'))
+        {
+            return Self::Path(code.trim_end_matches('/'));
+        }
+        // `name = value`, `name(…)`, `name!(…)`, `#[name]`
+        let name = code.split(" = ").next().unwrap_or_default();
+        let name = name.trim_start_matches("#[").trim_end_matches(']');
+        let name = name.split(['(', '!']).next().unwrap_or_default();
+        let names: Vec<&str> = name.split("::").collect();
+        let is_name = |name: &&str| {
+            let begins = name.starts_with(|first: char| first.is_ascii_alphabetic());
+            (begins || name.starts_with("__")) && name.chars().all(is_of_name)
+        };
+        // Commands of Redis are words in capitals.
+        let is_command = |name: &&str| name.chars().all(|char| char.is_ascii_uppercase());
+        let is_item = names.iter().all(is_name) && !names.iter().all(is_command) && name != "__";
+        if is_item {
+            Self::Item(names)
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The texts in backticks of a line, but for those in links to other places of the web.
+fn codes(line: &str) -> Vec<&str> {
+    let parts: Vec<&str> = line.split('`').collect();
+    let inside = parts.iter().enumerate().skip(1).step_by(2);
+    let is_abroad = |number: usize| {
+        parts
+            .get(number + 1)
+            .is_some_and(|behind| behind.starts_with("](http"))
+    };
+    inside
+        .filter(|(number, _)| !is_abroad(*number))
+        .map(|(_, code)| *code)
+        .collect()
+}
+
+/// The files that a line has links to.
+fn links(line: &str) -> Vec<&str> {
+    let behind = line.split("](").skip(1);
+    let targets = behind.filter_map(|rest| rest.split([')', '#']).next());
+    targets
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .collect()
+}
+
+/// What `document`, the text of the file `path`, names and is not there.
+fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
+    let folder = Path::new(path).parent().expect("a file is in a folder");
+    let mut wrong = Vec::new();
+    let mut is_block = false;
+    for (number, line) in document.lines().enumerate() {
+        let place = format!("{path}:{}", number + 1);
+        if line.starts_with("```") {
+            is_block = !is_block;
+        }
+        if is_block {
+            continue;
+        }
+        for code in codes(line) {
+            let is_there = match Look::of(code) {
+                Look::Path(path) => known.has_path(path),
+                Look::Item(names) => known.has_names(&names),
+                Look::Other => true,
+            };
+            if !is_there {
+                wrong.push(format!("{place}: there is no `{code}`"));
+            }
+        }
+        for link in links(line) {
+            if !workspace().join(folder).join(link).exists() {
+                wrong.push(format!(
+                    "{place}: a link leads to `{link}`, which is not there"
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn names_in_the_documents_are_in_the_source() {
+    let known = Known::of_workspace();
+    let of_modules = known.paths.iter().filter(|path| {
+        let is_of_folder = |folder| path.starts_with(folder);
+        OF_MODULES.iter().any(is_of_folder) && path.extension().is_some_and(|it| it == "md")
+    });
+    let documents = of_modules.filter_map(|path| path.to_str());
+    let documents: Vec<&str> = documents.chain(DOCUMENTS).collect();
+    assert!(documents.len() > DOCUMENTS.len(), "module docs are found");
+    let mut wrong = Vec::new();
+    for path in documents {
+        let document = fs::read_to_string(workspace().join(path)).expect("a document");
+        wrong.extend(wrong_names(&known, path, &document));
+    }
+    assert!(wrong.is_empty(), "{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn a_name_that_is_not_there_is_found_with_its_line() {
+    let mut known = Known::default();
+    known.add_source(
+        "/// Once called `Former`.\nstruct Node; impl Node { fn submit() {} } const A: &str = \"B_C\";",
+    );
+    known.paths.push(PathBuf::from("core/src/client/mod.rs"));
+    known.paths.push(PathBuf::from("core/src/client"));
+    let document = "`Node`, `Node::submit`, `client/mod.rs`, `client/`, `mod.rs`, `B_C`, `SET key`\n\
+                    `Former`, `Node::send`\n`lient/mod.rs`, `other.rs`\n```text\n`Gone`\n```\n\
+                    [`away`](https://docs.rs), [here](nowhere.md#part), `#[old]`, `old = 1`, `PTTL`";
+    assert_eq!(
+        wrong_names(&known, "README.md", document),
+        [
+            "README.md:2: there is no `Former`",
+            "README.md:2: there is no `Node::send`",
+            "README.md:3: there is no `lient/mod.rs`",
+            "README.md:3: there is no `other.rs`",
+            "README.md:7: there is no `#[old]`",
+            "README.md:7: there is no `old = 1`",
+            "README.md:7: a link leads to `nowhere.md`, which is not there",
+        ]
+    );
+}
+
+/// Adds the folders below `folder` that have sources other than unit tests, as rows name them.
+fn add_folders(folder: &Path, name: &str, folders: &mut BTreeSet<String>) {
+    folders.insert(name.to_owned());
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let entry = entry.expect("an entry of a folder");
+        let own = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && own != "tests" {
+            let above = if name == "src/" { "" } else { name };
+            add_folders(&entry.path(), &format!("{above}{own}/"), folders);
+        }
+    }
+}
+
+/// The folders that have a row in the part of `document` that is about the crate `name`.
+fn rows(document: &str, name: &str) -> BTreeSet<String> {
+    let heading = format!("\n## `{name}`");
+    let part = document.split(&heading).nth(1).unwrap_or_default();
+    let part = part.split("\n## ").next().unwrap_or_default();
+    let rows = part.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.filter_map(|row| row.split('`').next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn architecture_is_short_and_has_a_row_for_each_folder() {
+    let document = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("a document");
+    assert!(
+        document.len() <= MOST_BYTES,
+        "ARCHITECTURE.md has {} bytes, and {MOST_BYTES} are enough",
+        document.len()
+    );
+    for name in CRATES {
+        let mut folders = BTreeSet::new();
+        add_folders(&workspace().join(name).join("src"), "src/", &mut folders);
+        assert_eq!(rows(&document, name), folders, "rows and folders of {name}");
+    }
+}
