@@ -33,9 +33,6 @@ use file::File;
 /// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";
 
-const MOST_WAITING_PER_LOCK: usize = 10_000;
-const MOST_WAITING: usize = 100_000;
-
 /// What [`init`](crate::init()) needs to know. `Debug` shows no password.
 ///
 /// # Example: from code
