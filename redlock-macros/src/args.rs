@@ -1,7 +1,7 @@
 //! Phase one: the attribute's tokens become keys with values, each with its span.
 //!
-//! Parsing is tolerant: a slip in one argument is recorded and the next argument is read all the
-//! same, so that a user with three mistakes sees three carets in one build.
+//! Parsing is tolerant: an error in one argument is recorded, and the next argument is still read.
+//! A user with three mistakes sees three errors in one build.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
@@ -13,23 +13,24 @@ use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::suggest::{listed, nearest};
 
-/// What the attribute said.
+/// The parsed attribute.
 #[derive(Default)]
 pub(crate) struct Args {
     given: Vec<Arg>,
-    /// Keys that were written, however badly: a broken `resource` is not a missing one as well.
+    /// All keys in the attribute. A broken `resource` is recorded here, so that it is not reported
+    /// as missing too.
     attempted: Vec<Key>,
 }
 
 struct Arg {
     key: Key,
-    /// Where its name stands.
+    /// The span of the key.
     span: Span,
     value: Expr,
 }
 
 impl Args {
-    /// Reads the attribute, leaving its complaints in `errors`.
+    /// Parses the attribute and adds its errors to `errors`.
     pub(crate) fn parse(attribute: TokenStream, errors: &mut Errors) -> Self {
         let mut args = Self::default();
         let read_all = |input: ParseStream<'_>| {
@@ -47,7 +48,7 @@ impl Args {
         args
     }
 
-    /// The value of a parameter, where the attribute gives one that could be read.
+    /// The value of a parameter, if the attribute has one that could be parsed.
     pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
         self.given
             .iter()
@@ -55,13 +56,13 @@ impl Args {
             .map(|arg| &arg.value)
     }
 
-    /// Every value, as it was written.
+    /// All values, as the user wrote them.
     pub(crate) fn values(&self) -> TokenStream {
         let values = self.given.iter().map(|arg| arg.value.to_token_stream());
         values.collect()
     }
 
-    /// Where the later one of two parameters that exclude each other is named, if both are given.
+    /// The span of the second of two parameters that exclude each other, if both are given.
     pub(crate) fn later_of(&self, one: Key, other: Key) -> Option<Span> {
         let mut both = self
             .given
@@ -71,12 +72,12 @@ impl Args {
         both.next().map(|later| later.span)
     }
 
-    /// Whether the parameter was written at all.
+    /// True if the attribute has the parameter, with a valid value or not.
     pub(crate) fn attempted(&self, key: Key) -> bool {
         self.attempted.contains(&key)
     }
 
-    /// One `key = value` and the comma after it.
+    /// Parses one `key = value` and the comma after it.
     fn read_one(&mut self, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         if input.peek(LitStr) {
             let literal: LitStr = input.parse()?;
@@ -90,7 +91,7 @@ impl Args {
         }
 
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
-            // Whatever it was to be: the hint says what is missing.
+            // The tokens cannot be parsed as any value; the hint names the missing part.
             self.attempted.push(Key::Resource);
             let example = Key::Resource.example();
             syn::Error::new(
@@ -104,7 +105,7 @@ impl Args {
         let assigned = !other_sign && input.parse::<Option<Token![=]>>()?.is_some();
         if !assigned || input.is_empty() || input.peek(Token![,]) {
             let Some(key) = key else {
-                // The name itself is already complained about.
+                // The unknown name was reported already.
                 return skip_to_next(input);
             };
             let (name_of, example) = (key.name(), key.example());
@@ -113,8 +114,8 @@ impl Args {
         }
 
         let mut value: Expr = input.parse()?;
-        // The invisible group of a `macro_rules!` fragment has its place in the macro; what is in it
-        // has that of the caller's mistake.
+        // The span of the invisible group of a `macro_rules!` fragment lies in the macro. The span
+        // of its content lies at the caller's mistake.
         while let Expr::Group(group) = value {
             value = *group.expr;
         }
@@ -125,7 +126,7 @@ impl Args {
         comma(input)
     }
 
-    /// The key of that name, unless it is unknown or given before.
+    /// The key of that name, unless the name is unknown or given twice.
     fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
         let typed = name.to_string();
         let Some(key) = Key::named(&typed) else {
@@ -150,7 +151,7 @@ impl Args {
     }
 }
 
-/// The comma between two arguments; none is needed after the last.
+/// The comma between two arguments; optional after the last one.
 fn comma(input: ParseStream<'_>) -> syn::Result<()> {
     if input.is_empty() {
         return Ok(());
@@ -161,8 +162,8 @@ fn comma(input: ParseStream<'_>) -> syn::Result<()> {
     }
 }
 
-/// Goes on behind the next comma that begins an argument, so that what is left of a broken value
-/// (`f::<A, B>(`) brings no complaints of its own.
+/// Skips to the comma before the next argument, so that the rest of a broken value (`f::<A, B>(`)
+/// causes no further errors.
 fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() {
         let was_comma = input.peek(Token![,]);

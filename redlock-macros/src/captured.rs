@@ -1,8 +1,9 @@
-//! Which arguments the body takes with it whole.
+//! The arguments that the body captures whole.
 //!
-//! An `async` block captures what it mentions, and of a struct the fields that it mentions. What it
-//! leaves behind would be dropped by the function around it, after the lock: a buffered file that the
-//! body never mentions would be flushed when somebody else holds the lock already.
+//! An `async` block captures only the variables that it mentions, and of a struct only the
+//! mentioned fields. The function around the block drops the rest, which happens after the release
+//! of the lock. A buffered file that the body never mentions would then be flushed while another
+//! caller holds the lock.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
@@ -20,11 +21,11 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// A statement that captures it, and does nothing.
+    /// A statement that captures the argument and does nothing else.
     pub(crate) fn statement(&self) -> TokenStream {
         let Self { name, conditions } = self;
-        // The parameter's own token, so that it resolves as the parameter does, yet not its place:
-        // there is one use less to find for an editor.
+        // The parameter's own token, so that it resolves as the parameter does. Its span is
+        // different, so that an editor does not list it as a use of the parameter.
         let mut name = name.clone();
         name.set_span(Span::call_site().resolved_at(name.span()));
         let is_marked_unused = name.to_string().starts_with('_');
@@ -33,13 +34,14 @@ impl Captured {
     }
 }
 
-/// What the body captures, last parameter first: this is the order in which arguments are dropped.
+/// The captures of the body, last parameter first. Rust drops arguments in this order.
 ///
-/// Not captured is a name that is not used, or the compiler would no longer say so. Nor is one that
-/// an expression in the attribute mentions, and so may have moved.
+/// A name that the body does not use is not captured, so that the compiler still warns of it. A
+/// name in an expression of the attribute is not captured either, as the expression may have moved
+/// it.
 pub(crate) fn captured(function: &Function, args: &Args) -> Vec<Captured> {
     if !matches!(function.shape, Shape::AsyncFn) {
-        // There the user's own block has captured what it has, and runs as it is.
+        // The user's own block has its captures already, and runs unchanged.
         return Vec::new();
     }
     let values = args.values();
@@ -69,7 +71,7 @@ pub(crate) fn captured(function: &Function, args: &Args) -> Vec<Captured> {
     captured
 }
 
-/// The names that a parameter binds, unless it is a reference: dropping one does nothing.
+/// The names that a parameter binds. None for a reference, as dropping a reference does nothing.
 fn owned(input: &FnArg) -> (&[Attribute], Vec<Ident>) {
     let is_reference = |ty: &Type| matches!(ty, Type::Reference(_));
     match input {
@@ -92,7 +94,7 @@ fn owned(input: &FnArg) -> (&[Attribute], Vec<Ident>) {
     }
 }
 
-/// Whether the name stands there as a variable could, and not as the name of a field.
+/// True if the name is in the place of a variable and not in the place of a field.
 fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let is = |token: Option<&TokenTree>, c: char| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == c);
@@ -108,7 +110,7 @@ fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
     })
 }
 
-/// Whether a string has the name as a placeholder.
+/// True if a string has the name as a placeholder.
 fn is_in_text(tokens: &TokenStream, name: &str) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Group(group) => is_in_text(&group.stream(), name),

@@ -1,4 +1,4 @@
-//! Phase two: checks every value, complains about all that is wrong, and lowers the rest.
+//! Phase two: checks every value, reports all errors, and lowers the rest.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
@@ -14,7 +14,7 @@ use crate::resource;
 use crate::times::check_times;
 use crate::value::{bare, lower, word};
 
-/// Turns what was written into what is meant. `None` only where a complaint was made.
+/// Turns the parsed attribute into a plan. `None` only if an error was reported.
 pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Errors) -> Option<Plan> {
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     if !args.attempted(Key::Resource) {
@@ -25,7 +25,8 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         );
     }
     let resource = args.get(Key::Resource).and_then(|value| {
-        // Without a function its parameters are unknown, and it is complained about already.
+        // Without a function its parameters are unknown, and the function's error was reported
+        // already.
         function.and_then(|_| resource::check(value, &parameters, errors))
     });
 
@@ -51,7 +52,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         .and_then(|v| guard(v, &parameters, errors));
     let runtime = runtime(args.get(Key::Crate), errors);
 
-    // Only now, when all else has been looked at.
+    // Last, so that all other errors are reported too.
     Some(Plan {
         runtime,
         resource: resource?,
@@ -62,7 +63,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     })
 }
 
-/// The values of all parameters that the runtime has a setter for.
+/// The values of all parameters for which the runtime has a setter.
 fn settings(args: &Args, errors: &mut Errors) -> Settings {
     let mut settings = Vec::new();
     for key in Key::ALL.iter().copied() {
@@ -72,12 +73,12 @@ fn settings(args: &Args, errors: &mut Errors) -> Settings {
     Settings(settings)
 }
 
-/// What the body calls the lease and where the runtime is, whatever else is wrong.
+/// The lease's name in the body and the runtime's path, even if other parameters are wrong.
 pub(crate) fn of_a_refused(
     args: &Args,
     function: Option<&Function>,
 ) -> (Option<Ident>, TokenStream) {
-    // What is wrong with these two is complained about already.
+    // The errors of these two parameters were reported already.
     let errors = &mut Errors::default();
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     let guard = args
@@ -112,7 +113,8 @@ fn is_path_keyword(ident: &Ident) -> bool {
         .any(|keyword| ident == keyword)
 }
 
-/// The path of the runtime's crate. A wrong one falls back to the usual, as it is complained about.
+/// The path of the runtime's crate. An invalid path falls back to the default, as its error was
+/// reported already.
 fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let usual = quote!(::redlock_runtime);
     let Some(value) = value else { return usual };

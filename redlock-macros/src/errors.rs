@@ -1,26 +1,26 @@
-//! The list that every phase adds its complaints to, so that one build shows them all.
+//! The list to which every phase adds its errors, so that one build shows all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// Complaints collected so far, in the order they were found.
+/// Errors in the order in which they were found.
 #[derive(Default)]
 pub(crate) struct Errors {
     all: Option<syn::Error>,
 }
 
 impl Errors {
-    /// Complains at one token.
+    /// Reports an error at one token.
     pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
         self.push(syn::Error::new(span, message));
     }
 
-    /// Complains under everything that `tokens` covers.
+    /// Reports an error at the whole span of `tokens`.
     pub(crate) fn under(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Takes over an error that syn made.
+    /// Adds an error that syn returned.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.all {
             Some(all) => all.combine(error),
@@ -28,7 +28,7 @@ impl Errors {
         }
     }
 
-    /// One `compile_error!` for each complaint, or `None` where there is none.
+    /// One `compile_error!` for each error, or `None` if there are no errors.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.all.map(syn::Error::into_compile_error)
     }

@@ -1,4 +1,4 @@
-//! Phase three: the tokens. Everything was checked before, so nothing here can fail.
+//! Phase three: the output tokens. All input is checked before, so nothing here can fail.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::output::erase_impl_trait;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 
-/// Writes the function anew, running its body under the lock.
+/// Writes the function that runs the user's body under the lock.
 //
 // Input:
 //     #[redlock(resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], guard = lease)]
@@ -53,23 +53,26 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //         return ready(value).await;
 //     }
 //
-// The call comes first, so that the resource is made before the body moves an argument. It is a
-// statement of its own, as what a template borrows must not live on across the `await`. The body
-// comes next, before anything is awaited: what it takes along is stored there and nowhere else, but
-// for an argument that the template borrows. It is pinned outside of the future that polls it, and
-// stored once; that future takes it out of the `Option` before it releases the lock, and on every
-// other way out the lease in `held` is dropped after it. It stands outside of `pin!`, as editors
-// find their way about in one macro better than in two. Locals at `Span::mixed_site()` are
-// invisible to user code; items are not, hence the block around `SITE`, which holds nothing of
-// the user's but literals. Nor are the user's items invisible to the locals: `let call` does not
-// bind where a constant or a unit struct is named `call`, and actix makes such a struct of every
-// handler under a route's attribute. Hence the `__` before the name of every local.
+// The call comes first, so that the resource is computed before the body moves an argument. The
+// call is a statement of its own: the borrows of a template must not live across the `await`.
 //
-// The `ready` at the end is for lifetime errors. Of all that a reference passes on its way out
-// rustc blames the last `return`, but none that comes of an `.await`: so it is the user's. The
-// value moves there as a whole, and the outcome has no name while it is taken apart, or they would
-// be stored twice. A closure that makes the value of the error would do as well, were it not that
-// clippy finds fault with the size of what it returns.
+// The body comes next, before the first await, and is stored once. Only an argument that the
+// template borrows is stored a second time. The body is pinned outside of the future that polls it.
+// That future takes the body out of the `Option` before it releases the lock; on every other way
+// out the lease in `held` is dropped after the body. The body is a variable outside of `pin!`, as
+// editors analyse code in one macro better than code in two.
+//
+// Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
+// around `SITE`, which contains nothing of the user's but literals. The user's items are visible to
+// our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
+// actix makes such a struct of every handler below a route's attribute. Hence the `__` before the
+// name of every local.
+//
+// The `ready` at the end is for lifetime errors. Of all expressions that a reference passes on its
+// way out, rustc blames the last `return` that does not come from an `.await`; with `ready` this is
+// the user's `return`. The value moves there as a whole, and the outcome has no name while it is
+// matched: otherwise both would be stored twice. A closure that makes the error's value would do
+// too, but clippy warns about the size of its result.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -117,15 +120,15 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         .into_iter()
         .collect(),
     );
-    // The item ends where the user's ended; with a generated brace there, rustc takes the whole
-    // function for generated code and no longer says that it is never used.
+    // The item ends with the user's own brace. With a generated brace, rustc takes the whole
+    // function for generated code and does not warn if it is never used.
     new.set_span(function.braces);
     let mut item = function.header.clone();
     new.to_tokens(&mut item);
     item
 }
 
-/// The request: the site, the resource, and what is only known now.
+/// The request: the site, the resource, and the values that are known only at the call.
 fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, private);
     let resource = match &plan.resource {
@@ -142,7 +145,7 @@ fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         Resource::Expression(expression) => expression.to_token_stream(),
     };
     let at_call = plan.settings.expressions().map(at_call);
-    // Statements, so that what formatting borrows is gone before an expression awaits.
+    // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __call = #private::Call::new(#site, #resource);
         #(#at_call)*
@@ -200,12 +203,12 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
     }
 }
 
-/// The runtime's setter for a parameter.
+/// The setter of the runtime for a parameter.
 fn setter(key: Key) -> Ident {
     Ident::new(key.name(), Span::mixed_site())
 }
 
-/// A value that is known now, as the site's setter takes it.
+/// A constant value, as the site's setter takes it.
 fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
@@ -234,14 +237,14 @@ fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// A statement that gives the call a value that is an expression. Its type is written out, so that a
-/// value of another type is refused at the expression and not inside the runtime.
+/// A statement that passes the value of an expression to the call. Its type is written out, so that
+/// rustc reports a value of another type at the expression and not inside the runtime.
 fn at_call((key, value): (Key, &Expr)) -> TokenStream {
     let ty = match key.kind() {
         Kind::Time | Kind::TimeOr { .. } => quote!(::core::time::Duration),
         Kind::Count => quote!(::core::primitive::u32),
         Kind::Fraction => quote!(::core::primitive::f64),
-        // A time or a number: the runtime takes either. The other kinds are never expressions.
+        // A duration or a number: the runtime takes either. Other kinds are never expressions.
         _ => quote!(_),
     };
     let method = setter(key);
@@ -264,19 +267,20 @@ fn duration(duration: Duration) -> TokenStream {
 /// The user's block as one future, emitted once.
 fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
     let Output { ty, span } = output;
-    // Tells rustc what a `return` in the body has to be, and that the signature says so.
+    // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
             return __ret;
         }
     };
-    // A call, as clippy takes a guard that is named `_lease` for a slip otherwise.
+    // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
         quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__held);)
     });
-    // The parentheses keep `unused_braces` from judging a block that was written as a function's.
-    // They are at the attribute: around the block, they would lend it their span.
+    // The parentheses keep `unused_braces` from reporting a block that was written as a function
+    // body. Their span is the attribute: with the span of the block they would change the block's
+    // span.
     let block = &function.body;
     let captured = plan.captured.iter().map(Captured::statement);
     let locked = quote_spanned! {Span::mixed_site()=>
@@ -285,16 +289,16 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
         #guard
         (#block)
     };
-    // With the user's own span: borrow errors name what a block of the user's captures, and lints
-    // look into it.
+    // With the user's own span: borrow errors name the captures of a user's block, and lints check
+    // its content.
     quote_spanned!(block.span()=> async move { #locked })
 }
 
 /// The declared return type, as the hints and the trait call repeat it.
 struct Output {
     ty: TokenStream,
-    /// The type's place in the source, with the macro's hygiene: errors point there, yet lints
-    /// for hand-written code stay away.
+    /// The type with its place in the source and the macro's hygiene: errors point at the type, but
+    /// lints for hand-written code ignore it.
     span: Span,
 }
 
@@ -309,8 +313,8 @@ impl Output {
     }
 
     /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
-    /// whole at the return type: where the type cannot carry a lock error, that is the one place
-    /// to say so.
+    /// with the span of the return type. If the type cannot carry a lock error, the error appears
+    /// at the return type.
     fn trait_call(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> TokenStream {
         let Self { ty, span } = self;
         match if_locked {

@@ -1,6 +1,6 @@
-//! The annotated function: its signature parsed, its body kept as the tokens it was written in.
+//! The annotated function: its signature parsed, its body kept as raw tokens.
 //!
-//! Raw tokens let the macro work while the user is still typing, and with syntax newer than syn.
+//! Raw tokens let the macro work on incomplete code in an editor, and on syntax newer than syn.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
@@ -14,24 +14,24 @@ use crate::shape::{Shape, future_at_the_end};
 
 /// A function that can run under a lock.
 pub(crate) struct Function {
-    /// Everything before the body, exactly as written.
+    /// All tokens before the body, unchanged.
     pub header: TokenStream,
     pub signature: Signature,
-    /// `#![…]` at the body's beginning. They are valid at the start of a function only, so they
-    /// move to the front of the new body.
+    /// The inner attributes `#![…]` of the body. Rust accepts them only at the start of a function,
+    /// so they move to the start of the new body.
     pub inner_attributes: TokenStream,
-    /// Where the function's own braces are.
+    /// The span of the function's own braces.
     pub braces: Span,
-    /// The user's block, with the braces they typed.
+    /// The user's block, with its braces.
     pub body: Group,
-    /// What the block is surrounded by.
+    /// The tokens around the block.
     pub shape: Shape,
-    /// The type that the block yields; `None` for a signature without an arrow.
+    /// The output type of the block; `None` for a signature without an arrow.
     pub output: Option<Type>,
 }
 
 impl Function {
-    /// Reads an item; complains once where it is nothing that can run under a lock.
+    /// Parses an item. Reports one error if the item cannot run under a lock.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let mut header: Vec<TokenTree> = item.into_iter().collect();
         let body = header.last().and_then(block);
@@ -122,7 +122,7 @@ fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signatur
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;
-    // Of an `unsafe extern` block's function; syn's signatures have none.
+    // `safe` occurs in an `unsafe extern` block only; syn's signatures do not have it.
     let next = input.fork().call(Ident::parse_any);
     if next.is_ok_and(|word| word == "safe") {
         input.call(Ident::parse_any)?;
@@ -132,7 +132,7 @@ fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signatur
     Ok((attributes, signature))
 }
 
-/// Keywords that an item other than a function begins with, behind its visibility.
+/// Keywords after the visibility that begin an item other than a function.
 const ITEMS: [&str; 13] = [
     "struct",
     "enum",
@@ -149,12 +149,12 @@ const ITEMS: [&str; 13] = [
     "let",
 ];
 
-/// What may stand before the `fn` of a function.
+/// The qualifiers that may precede `fn`.
 const QUALIFIERS: [&str; 7] = [
     "pub", "default", "const", "async", "unsafe", "safe", "extern",
 ];
 
-/// Whether `fn` is the first word behind the qualifiers; there is one in `const F: fn() = …` too.
+/// True if `fn` is the first word after the qualifiers. `const F: fn() = …` has a `fn` too.
 pub(crate) fn is_function(header: &[TokenTree]) -> bool {
     let mut words = header.iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word),
@@ -165,7 +165,7 @@ pub(crate) fn is_function(header: &[TokenTree]) -> bool {
         .is_some_and(|word| word == "fn")
 }
 
-/// The keyword that says what a non-function is, or `None` for a function.
+/// The keyword of an item that is no function, or `None` for a function.
 fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
     if is_function(header) {
         return None;
@@ -181,7 +181,7 @@ fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
     )
 }
 
-/// The braces that a token is, also inside the invisible group of a `macro_rules!` fragment.
+/// The brace group of a token, also inside the invisible group of a `macro_rules!` fragment.
 pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = token else {
         return None;
@@ -199,7 +199,7 @@ pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     }
 }
 
-/// Takes `#![…]` off the front of a body.
+/// Removes `#![…]` from the start of a body.
 pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
@@ -215,7 +215,7 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
         })
         .count();
     if count == 0 {
-        // As it is: rebuilding a group loses the spans of its two braces.
+        // Unchanged: a rebuilt group would lose the spans of its two braces.
         return (TokenStream::new(), body);
     }
     let mut rest = Group::new(
@@ -226,8 +226,8 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     (tokens[..count * 3].iter().cloned().collect(), rest)
 }
 
-/// Why a function that is not `async` is refused. `#[tokio::main]` and its like, when they stand
-/// above, have already replaced the `async fn` by one that blocks on it.
+/// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above ours
+/// have already replaced the `async fn` by a function that blocks on it.
 fn not_async(attributes: &[Attribute], body: &Group, signature: &Signature) -> String {
     let test = attributes.iter().find(|attribute| {
         let path = attribute.path();
@@ -258,7 +258,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     })
 }
 
-/// Collects what a pattern binds.
+/// Collects the names that a pattern binds.
 pub(crate) fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
     match pattern {
         Pat::Ident(binding) => {
@@ -285,7 +285,8 @@ pub(crate) fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
 }
 
 impl Function {
-    /// Where a complaint about the return type belongs: at the type, or at the name without one.
+    /// The span for an error about the return type: the type, or the function's name if there is no
+    /// type.
     pub(crate) fn output_span(&self) -> Span {
         self.output
             .as_ref()

@@ -43,7 +43,8 @@ use crate::args::Args;
 use crate::errors::Errors;
 use crate::function::Function;
 
-// Its examples need `redlock-runtime`, which needs this crate: they are doc tests of `redlock-tests`.
+// The examples need `redlock-runtime`, which depends on this crate: they are doc tests of
+// `redlock-tests`.
 #[cfg_attr(not(doctest), doc = include_str!("reference.md"))]
 #[proc_macro_attribute]
 pub fn redlock(
@@ -53,8 +54,8 @@ pub fn redlock(
     transform(attribute.into(), item.into()).into()
 }
 
-/// Parse, check, expand. Whatever is wrong, the function stays there, so that its callers and the
-/// IDE see no second error.
+/// Parse, check, expand. The output contains the function even if there are errors, so that its
+/// callers and the IDE report no second error.
 fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);

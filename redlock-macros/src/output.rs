@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, Path, PathArguments, ReturnType, Type, TypeParamBound};
 
-/// The type with every `impl Trait` erased to `_`, which is what may be written in a body.
+/// The type with each `impl Trait` replaced by `_`. A function body may contain the result.
 pub(crate) fn erase_impl_trait(ty: &Type) -> Type {
     let mut erased = ty.clone();
     erase(&mut erased);
@@ -48,8 +48,8 @@ fn erase_in_path(path: &mut Path) {
     }
 }
 
-/// What the future in a return type yields: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`,
-/// `impl Future<Output = Ret>` and `BoxFuture<'_, Ret>`; `_` where that cannot be seen.
+/// The output of the future in a return type: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`,
+/// `impl Future<Output = Ret>` and `BoxFuture<'_, Ret>`. `_` if the type does not show its output.
 pub(crate) fn future_output(output: &ReturnType) -> Type {
     let found = match output {
         ReturnType::Default => None,

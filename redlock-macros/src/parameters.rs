@@ -1,17 +1,18 @@
-//! Every parameter of the attribute, once.
+//! The table of the attribute's parameters.
 
-/// What a parameter takes, and what the expansion gives the runtime for it.
+/// The kind of a parameter's value, and the type that the expansion passes to the runtime.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// A duration.
     Time,
-    /// A duration, or a word in its place: the variant `For` of an enum of the runtime, or the named
-    /// one.
+    /// A duration, or a word: the runtime's enum has a variant `For` for the duration, and the
+    /// named variant for the word.
     TimeOr {
         word: &'static str,
         variant: Variant,
     },
-    /// A duration, or a part of the ttl: the variant `Time` or `Fraction` of an enum of the runtime.
+    /// A duration, or a fraction of the ttl: the variants `Time` and `Fraction` of an enum of the
+    /// runtime.
     TimeOrFraction(&'static str),
     /// A count of 0 or more.
     Count,
@@ -21,19 +22,19 @@ pub(crate) enum Kind {
     Flag,
     /// One of two words. Each word is a variant.
     Word([(&'static str, Variant); 2]),
-    /// A string, which the setter takes as a `&'static str`.
+    /// A string; the setter takes a `&'static str`.
     Text,
     /// An array of the names of pools.
     Pools,
-    /// Something else: `check.rs` and `expand.rs` have code of their own for it.
+    /// A parameter with code of its own in `check.rs` and `expand.rs`.
     Own,
 }
 
-/// A variant of an enum of the runtime, without data: `["OnLost", "Cancel"]`.
+/// A variant without data of an enum of the runtime: `["OnLost", "Cancel"]`.
 pub(crate) type Variant = [&'static str; 2];
 
-/// Makes [`Key`] from rows: the variant, the name as users write it, what it takes, and the parameter
-/// with a value that is right.
+/// Makes [`Key`] from rows: the variant, the name for users, the kind, and an example of the
+/// parameter with a valid value.
 macro_rules! parameters {
     ($( $key:ident $name:literal: $kind:expr, $example:literal; )+) => {
         /// A parameter of the attribute.
@@ -59,7 +60,7 @@ macro_rules! parameters {
                 }
             }
 
-            /// The parameter with a value that is right.
+            /// An example of the parameter with a valid value.
             pub(crate) fn example(self) -> &'static str {
                 match self {
                     $( Self::$key => $example, )+

@@ -1,4 +1,4 @@
-//! Phase two's result: everything the expansion needs, checked, in plain values.
+//! The result of phase two: all that the expansion needs, checked, in plain values.
 
 use std::time::Duration;
 
@@ -8,36 +8,36 @@ use syn::{Expr, Ident, LitStr};
 use crate::captured::Captured;
 use crate::parameters::{Key, Variant};
 
-/// What the attribute asks for. A parameter it leaves out emits nothing, so that the runtime can
-/// tell it from one that repeats the default.
+/// The parameters of the attribute. A parameter that is left out emits nothing, so that the runtime
+/// can tell it from a parameter that repeats the default.
 pub(crate) struct Plan {
-    /// The runtime's path, `::redlock_runtime` unless `crate = …` says otherwise.
+    /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
     pub runtime: TokenStream,
     pub resource: Resource,
-    /// The parameters that the runtime has a setter for.
+    /// The parameters for which the runtime has a setter.
     pub settings: Settings,
     pub if_locked: Option<IfLocked>,
     pub guard: Option<Ident>,
-    /// What the body takes with it, to be dropped before the lock.
+    /// The arguments that the body captures, so that they are dropped before the release.
     pub captured: Vec<Captured>,
 }
 
 /// The values of parameters, in the order of the table.
 pub(crate) struct Settings(pub Vec<(Key, Setting)>);
 
-/// A parameter's value: known now, or only at the call.
+/// The value of a parameter: a constant, or an expression that is evaluated at the call.
 pub(crate) enum Setting {
     Literal(Value),
     Expression(Expr),
 }
 
-/// A value that is known when the function is compiled.
+/// A value that is known at compile time.
 pub(crate) enum Value {
     Time(Duration),
     Count(u32),
     Fraction(f64),
     Flag(bool),
-    /// What a word stands for.
+    /// The variant that a word names.
     Variant(Variant),
     Text(LitStr),
     Names(Vec<LitStr>),
@@ -49,7 +49,7 @@ impl Settings {
         found.map(|(_, setting)| setting)
     }
 
-    /// The value of a parameter, if it is a duration that is known now.
+    /// The value of a parameter, if it is a constant duration.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {
             Setting::Literal(Value::Time(time)) => Some(*time),
@@ -57,7 +57,7 @@ impl Settings {
         }
     }
 
-    /// The values that are known now.
+    /// The constant values.
     pub(crate) fn literals(&self) -> impl Iterator<Item = (Key, &Value)> {
         self.0.iter().filter_map(|(key, setting)| match setting {
             Setting::Literal(value) => Some((*key, value)),
@@ -65,7 +65,7 @@ impl Settings {
         })
     }
 
-    /// The values that only the call knows.
+    /// The values that are known only at the call.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (Key, &Expr)> {
         self.0.iter().filter_map(|(key, setting)| match setting {
             Setting::Literal(_) => None,
@@ -74,20 +74,20 @@ impl Settings {
     }
 }
 
-/// What names the lock.
+/// The name of the lock.
 pub(crate) enum Resource {
     Template(Template),
-    /// Several, to lock all or none.
+    /// Several names, locked all or none.
     All(Vec<Template>),
-    /// Whatever is `Into<Resource>`.
+    /// An expression of a type that is `Into<Resource>`.
     Expression(Expr),
 }
 
 /// A literal for `format_args!`.
 pub(crate) struct Template {
-    /// As the user wrote it, which is what the site shows.
+    /// The literal as the user wrote it. The site shows it.
     pub written: LitStr,
-    /// The same literal, or a new one where dotted placeholders had to be renamed.
+    /// The same literal, or a new one if dotted placeholders had to be renamed.
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
     pub arguments: Vec<(Ident, TokenStream)>,

@@ -1,5 +1,5 @@
-//! A refused function stays where it is, for its callers and for the IDE. What its body could only
-//! do under the lock is made good, so that one mistake stays one error.
+//! A refused function stays in the output for its callers and for the IDE. The output also defines
+//! what the body could use only under the lock, so that one mistake causes one error.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
@@ -45,7 +45,7 @@ pub(crate) fn stand_in(
     let binding = quote_spanned! {here=>
         let #guard: &#runtime::__private::Lease =
             ::core::option::Option::unwrap(::core::option::Option::None);
-        // Nor a warning, that it is unused.
+        // Suppresses the warning that the name is unused.
         let _ = #guard;
     };
     let (inner_attributes, rest) = split_inner_attributes(body);
@@ -56,7 +56,7 @@ pub(crate) fn stand_in(
     output
 }
 
-/// Where `async` goes, unless it is there or cannot be.
+/// The place for `async`, unless the function has it or cannot have it.
 fn place_of_async(header: &[TokenTree]) -> Option<usize> {
     let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
     let function = header.iter().position(|token| is(token, "fn"))?;

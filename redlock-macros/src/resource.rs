@@ -1,4 +1,4 @@
-//! The `resource` parameter: the literals of templates made ready for `format_args!`.
+//! The `resource` parameter: template literals become literals for `format_args!`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
@@ -11,12 +11,12 @@ use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
 use crate::value::{bare, literal};
 
-/// A key longer than this is refused by the runtime too,
+/// The limit of a key, in bytes. The runtime refuses a longer key too.
 const MAX_BYTES: usize = 1024;
-/// and so are more names.
+/// The limit of names. The runtime refuses more names too.
 const MAX_NAMES: usize = 128;
 
-/// Checks the resource; `parameters` are the names that a dotted placeholder can begin with.
+/// Checks the resource. `parameters` are the names with which a dotted placeholder can begin.
 pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
     if let Expr::Array(array) = bare(value) {
         return all(array, parameters, errors);
@@ -39,8 +39,8 @@ pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> 
     }
 }
 
-/// An array of templates. One without any is an expression like others; one with both would have
-/// to guess whether the braces in a string of the user's are meant.
+/// An array of templates. An array without a template is an expression. In an array with both,
+/// braces in a user's string would be ambiguous.
 fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
     let text = |element| match literal(element) {
         Some(Lit::Str(written)) => Some(written),
@@ -109,7 +109,7 @@ fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Opti
         return None;
     }
     if !scanned.placeholders.iter().any(Placeholder::is_dotted) {
-        // The user's own token: rustc then underlines the placeholder itself.
+        // The user's own token, so that rustc underlines the placeholder.
         let (written, format) = (written.clone(), written.clone());
         return Some(Template {
             written,
@@ -139,7 +139,7 @@ fn unusable(text: &str, scanned: &Scanned<'_>) -> Option<String> {
     None
 }
 
-/// Gives each dotted placeholder a plain name and an argument of that name.
+/// Replaces each dotted placeholder by a plain name, with an argument of that name.
 //
 // Input:
 //     "{order.id:08}/{order.id}/{pair.0}/{name}"
@@ -184,7 +184,7 @@ fn renamed(
     }
     format.push_str(&text[copied..]);
 
-    // Fewer arguments than paths: some root was unknown, and is complained about.
+    // There are fewer arguments than paths if a root was unknown; its error was reported already.
     (arguments.len() == paths.len()).then(|| Template {
         written: written.clone(),
         format: LitStr::new(&format, span),
@@ -192,7 +192,7 @@ fn renamed(
     })
 }
 
-/// A name that the template does not contain, as it could mean a variable of the user's.
+/// A name that the template does not contain, as a name in it could mean a variable of the user.
 fn argument_name(index: usize, text: &str) -> String {
     let mut name = format!("arg{index}");
     while text.contains(&name) {
@@ -217,18 +217,20 @@ fn argument(
     };
     let mut parameter = parameter.clone();
     parameter.set_span(if named_so.next().is_some() {
-        // A `macro_rules!` macro's own and its caller's: the one that the template's writer sees.
+        // A name of a `macro_rules!` macro and the same name of its caller: the template's writer
+        // sees this one.
         span
     } else {
-        // The parameter's own token, so that it resolves as the parameter does; shown at the
-        // literal. `self` is a keyword with hygiene, and stays exactly what the receiver was.
+        // The parameter's own token resolves as the parameter does; its span is the literal. `self`
+        // is a keyword with hygiene, and stays exactly the receiver's token.
         span.resolved_at(parameter.span())
     });
     let mut path = parameter.into_token_stream();
     for field in fields {
         let field = match field.parse::<u32>() {
             Ok(index) => Index { index, span }.into_token_stream(),
-            // Raw, as a field may be named by a keyword; to rustc it is the same name.
+            // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
+            // same name.
             Err(_) if syn::parse_str::<Ident>(field).is_err() => {
                 Ident::new_raw(field, span).into_token_stream()
             }
@@ -239,7 +241,7 @@ fn argument(
     Some((Ident::new(&argument_name(index, text), span), path))
 }
 
-/// A parameter's name as it is written in a template: `type` for `r#type`.
+/// A parameter's name as a template contains it: `type` for `r#type`.
 fn plain(name: &Ident) -> String {
     let name = name.to_string();
     name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)

@@ -1,28 +1,28 @@
-//! Where in a function the asynchronous block is: the function itself, or a future it returns.
+//! The place of the asynchronous block: the function itself, or a future that it returns.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 
-/// Where in the function the asynchronous block is.
+/// The place of the asynchronous block in the function.
 pub(crate) enum Shape {
     /// `async fn`: the block is the body itself.
     AsyncFn,
     /// A function that returns a future, ending in `Box::pin(async move { … })` (which
     /// `#[async_trait]` makes of an `async fn`) or in a bare `async move { … }`.
     ReturnsFuture {
-        /// The statements before, and `Box::pin` where it is there.
+        /// The statements before the block, and `Box::pin` if the function has it.
         before: TokenStream,
         /// `async move`.
         opening: TokenStream,
-        /// Where the braces of the block are.
+        /// The span of the block's braces.
         braces: Span,
-        /// Whether `opening` and the block are in parentheses.
+        /// True if `opening` and the block are in parentheses.
         parens: Option<Span>,
     },
 }
 
 impl Shape {
-    /// Puts a new block where the user's was.
+    /// Replaces the user's block by a new one.
     pub(crate) fn surround(&self, block: &TokenStream) -> TokenStream {
         match self {
             Self::AsyncFn => block.clone(),
@@ -58,13 +58,13 @@ fn in_braces(block: &TokenStream, span: Span) -> Group {
 }
 
 impl Shape {
-    /// A `return` before the future. It returns another one, which would run without the lock.
+    /// A `return` before the future returns another future, which would run without the lock.
     pub(crate) fn early_return(&self) -> Option<Span> {
         let Self::ReturnsFuture { before, .. } = self else {
             return None;
         };
         let mut before: Vec<TokenTree> = before.clone().into_iter().collect();
-        // The future itself may stand behind a `return`, with the path of `Box::pin` in between.
+        // The future itself may follow a `return`, with the path of `Box::pin` in between.
         let in_path = |token: &TokenTree| match token {
             TokenTree::Punct(punct) => punct.as_char() == ':',
             TokenTree::Ident(ident) => ident != "return",
@@ -76,9 +76,10 @@ impl Shape {
     }
 }
 
-/// A word of the block's own, and not of an `async` block, a closure or a function in it.
+/// A word that belongs to the block itself, and not to an `async` block, a closure or a function in
+/// it.
 pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
-    // Whether the next block is the body of a function, or of something asynchronous or a closure.
+    // True if the next block is the body of a function, a closure or an `async` block.
     let (mut is_function, mut is_other) = (false, false);
     for token in block {
         match token {
@@ -98,7 +99,7 @@ pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
                 }
                 is_other = false;
             }
-            // The parameters of a closure end in one.
+            // The parameters of a closure end with `|`.
             TokenTree::Punct(punct) => is_other |= punct.as_char() == '|',
             TokenTree::Literal(_) => is_other = false,
         }
@@ -106,7 +107,7 @@ pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
     None
 }
 
-/// The asynchronous block that a body ends in, if it does.
+/// The asynchronous block at the end of a body, if there is one.
 pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
     let mut tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let TokenTree::Group(last) = tokens.pop()? else {
@@ -153,7 +154,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
     }
 }
 
-/// Splits `async move` (or `async`) off the end.
+/// Splits `async move` (or `async`) off the end of the tokens.
 fn split_async_move(tokens: &[TokenTree]) -> Option<(&[TokenTree], TokenStream)> {
     let is = |token: Option<&TokenTree>, word: &str| matches!(token, Some(TokenTree::Ident(i)) if i == word);
     let length = match tokens {

@@ -1,11 +1,11 @@
-//! "did you mean …?" for names typed by hand.
+//! "did you mean …?" for mistyped names.
 
-/// The candidate nearest to `typed`, where one is near enough to be worth naming.
+/// The candidate nearest to `typed`, if its distance is small enough.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // One slip in three letters: `tll` finds `ttl`, yet `foo` finds nothing.
+    // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);
     candidates
         .into_iter()

@@ -1,27 +1,27 @@
-//! A resource template, read as plain text: which placeholders it has, and of what kind.
+//! A resource template, read as plain text: its placeholders and their kinds.
 //!
-//! The text is otherwise left to `format_args!`, which knows the rest of the grammar and reports
-//! on it better than a macro can.
+//! The rest of the grammar is left to `format_args!`, which reports errors in it better than a
+//! macro can.
 
 use std::ops::Range;
 
 /// One `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
-    /// Where the name stands in the template, without the braces and the `:spec`.
+    /// The range of the name in the template, without the braces and the `:spec`.
     pub range: Range<usize>,
     /// The name split at its dots: `["order", "id"]`. Plain placeholders have one segment.
     pub path: Vec<&'a str>,
 }
 
 impl Placeholder<'_> {
-    /// Whether `format_args!` cannot take the placeholder as it is.
+    /// True if `format_args!` cannot take the placeholder unchanged.
     pub(crate) fn is_dotted(&self) -> bool {
         self.path.len() > 1
     }
 }
 
-/// Why a template cannot be used.
+/// The reason why a template cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// `{` without `}`.
@@ -30,7 +30,7 @@ pub(crate) enum Fault {
     Unopened,
     /// `{}` or `{0}`.
     Positional(String),
-    /// A dotted placeholder with a part that is neither a field name nor a tuple index.
+    /// A dotted placeholder with a segment that is neither a field name nor a tuple index.
     BadField(String),
 }
 
@@ -62,11 +62,11 @@ impl std::fmt::Display for Fault {
 /// The template's parts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scanned<'a> {
-    /// In the order they are written.
+    /// The placeholders in the order of the template.
     pub placeholders: Vec<Placeholder<'a>>,
-    /// How many bytes of the resource are there whatever the arguments are.
+    /// The number of bytes of the resource that do not depend on the arguments.
     pub fixed_len: usize,
-    /// The fixed text before the first placeholder, escapes resolved.
+    /// The fixed text before the first placeholder, with escapes resolved.
     pub prefix: String,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn scan(text: &str) -> Result<Scanned<'_>, Fault> {
 }
 
 impl Scanned<'_> {
-    /// Counts fixed text, and returns how much.
+    /// Counts fixed text and returns its length.
     fn fixed(&mut self, text: &str) -> usize {
         if self.placeholders.is_empty() {
             self.prefix.push_str(text);
@@ -103,14 +103,14 @@ impl Scanned<'_> {
     }
 }
 
-/// Reads what stands between two braces; `start` is where it begins in the template.
+/// Parses the text between two braces; `start` is its offset in the template.
 fn placeholder(inside: &str, start: usize) -> Result<Placeholder<'_>, Fault> {
     let name = inside.split(':').next().unwrap_or_default().trim();
     if name.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Fault::Positional(inside.to_owned()));
     }
     let path: Vec<&str> = name.split('.').collect();
-    // A plain name is the business of `format_args!`, however odd it looks.
+    // `format_args!` checks a plain name, however unusual it is.
     if path.len() > 1 && !(is_name(path[0]) && path[1..].iter().all(|part| is_field(part))) {
         return Err(Fault::BadField(name.to_owned()));
     }
@@ -126,7 +126,8 @@ fn is_name(part: &str) -> bool {
         && !part.contains(|c: char| c.is_whitespace() || c.is_ascii_punctuation() && c != '_')
 }
 
-/// A field must be made into an identifier, which panics on what is none; so only ASCII here.
+/// A field becomes an identifier, and the constructor panics on an invalid one. Only ASCII is
+/// accepted here.
 fn is_field(part: &str) -> bool {
     let index = part.bytes().all(|b| b.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
     let mut bytes = part.bytes();

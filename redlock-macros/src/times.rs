@@ -1,4 +1,4 @@
-//! What times may be, by themselves and to one another.
+//! Rules for durations: each by itself, and between two of them.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::plan::{Setting, Settings, Value};
 use crate::value::TTL_TOO_SHORT;
 
 // The figures are `redlock-core`'s, which this crate does not depend on. A test compares the two.
-/// The shortest ttl that leaves anything once drift is taken off.
+/// The shortest ttl whose validity is above zero after the drift is subtracted.
 const MIN_TTL: Duration = Duration::from_millis(10);
-/// The runtime allows no more.
+/// The longest ttl that the runtime allows.
 const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// What drift is beyond `ttl × clock_drift_factor`.
+/// The constant part of the drift, added to `ttl × clock_drift_factor`.
 const DRIFT_BASE: Duration = Duration::from_millis(2);
-/// The factor where the attribute gives none.
+/// The drift factor of an attribute without one.
 const DRIFT_FACTOR: f64 = 0.01;
 
-/// Complains about times that no lock can have, as far as they are known now.
+/// Reports durations that no lock can have, if they are known at compile time.
 pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors) {
     let given = |key| Some((args.get(key)?, settings.time(key)?));
     let ttl = settings.time(Key::Ttl);
@@ -84,7 +84,7 @@ fn check_ttl(value: &Expr, ttl: Duration, factor: Option<&Setting>, errors: &mut
         Some(Setting::Literal(Value::Fraction(factor))) => *factor,
         Some(_) => return,
     };
-    // In seconds, as a `Duration` product panics where it overflows.
+    // In seconds, as a product of a `Duration` panics on overflow.
     let drift = ttl.as_secs_f64() * factor + DRIFT_BASE.as_secs_f64();
     if ttl.as_secs_f64() <= drift {
         let message = format!(

@@ -1,5 +1,5 @@
-//! Whatever stands in the attribute and below it: no panic, and nothing that makes a bad file of
-//! a good one.
+//! Random tokens in the attribute and below it. The macro never panics, and a file that parses
+//! still parses after the expansion.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use proptest::collection::vec;
@@ -113,7 +113,7 @@ fn lexed(text: &str) -> TokenStream {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Token trees of every sort, nested a little.
+/// Token trees of every kind, with a little nesting.
 fn tokens() -> impl Strategy<Value = TokenStream> {
     let words: Vec<&str> = Key::names().chain(WORDS.iter().copied()).collect();
     let word = select(words).prop_map(lexed);
@@ -131,7 +131,7 @@ fn tokens() -> impl Strategy<Value = TokenStream> {
     vec(tree, 0..14).prop_map(|trees| trees.into_iter().collect())
 }
 
-/// `key = value, …` with any value, which gets past the parser more often.
+/// `key = value, …` with any value, which passes the parser more often.
 fn arguments() -> impl Strategy<Value = TokenStream> {
     let key = select(Key::names().collect::<Vec<_>>()).prop_map(lexed);
     let argument = (key, tokens()).prop_map(|(key, value)| {
@@ -177,7 +177,7 @@ proptest! {
         let item = quote::quote!(async fn f(a: A, _b: B, id: u8) -> R #braced);
         let output = transform(attribute, item).to_string();
         let count = output.matches(&braced.to_string()).count();
-        // `#![…]` is taken off, and an empty block is not the only one.
+        // The macro moves `#![…]`, and there can be several empty blocks.
         let is_told_apart = braced.to_string().len() > 40 && !braced.to_string().contains('!');
         assert!(count == 1 || !is_told_apart, "{output}");
     }

@@ -1,4 +1,4 @@
-//! What the attribute writes, for a person to read. `UPDATE_EXPECT=1` rewrites the snapshots.
+//! The expansion as readable text. `UPDATE_EXPECT=1` rewrites the snapshots.
 
 use expect_test::expect;
 

@@ -8,7 +8,7 @@ use expect_test::Expect;
 
 use crate::transform;
 
-/// As it is written.
+/// The expansion, unchanged.
 fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
     let tokens = transform(
         attribute.parse().expect("attribute"),
@@ -17,7 +17,7 @@ fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
     compare(&tokens.to_string(), expected);
 }
 
-/// With paths shortened, for whoever reads the shape.
+/// The expansion with shortened paths, for readers.
 fn check(attribute: &str, item: &str, expected: &Expect) {
     let tokens = transform(
         attribute.parse().expect("attribute"),

@@ -1,4 +1,4 @@
-//! While somebody types: the function stays, so that an editor completes and checks its body.
+//! Incomplete code: the function stays, so that an editor completes and checks its body.
 
 use proc_macro2::TokenStream;
 
@@ -11,7 +11,7 @@ fn lexed(text: &str) -> Option<TokenStream> {
     text.parse().ok()
 }
 
-/// With an editor's closing brackets, which it types along with the opening ones.
+/// The code with the closing brackets that an editor adds.
 fn closed(text: &str) -> String {
     let mut open = Vec::new();
     let mut in_string = false;
@@ -41,7 +41,7 @@ fn at_every_stroke_of_the_attribute_the_function_is_there() {
     for (end, _) in whole.char_indices() {
         let attribute = closed(&whole[..end]);
         let Some(tokens) = lexed(&attribute) else {
-            // Half a number or a lifetime: the compiler says so before it asks us.
+            // Half a number or a lifetime: the compiler reports it before the macro runs.
             continue;
         };
         let output = transform(tokens, lexed(ITEM).expect("an item"));
@@ -81,13 +81,13 @@ fn the_lease_is_there_for_completion_as_soon_as_it_has_its_name() {
         assert!(output.contains("let lease : & "), "{output}");
         assert!(output.contains("lease . validity ()"), "{output}");
     }
-    // A name that it cannot have.
+    // A name that the lease cannot have.
     let tokens = lexed(r#"resource = "order:{id}", guard = id"#).expect("tokens");
     let output = transform(tokens, lexed(item).expect("an item")).to_string();
     assert!(!output.contains("let id"), "{output}");
 }
 
-/// What no parser takes, and an editor's is used to.
+/// Tokens that no parser accepts and that editors produce.
 #[test]
 fn a_body_that_is_being_typed_is_passed_on_token_by_token() {
     for body in [
@@ -98,7 +98,7 @@ fn a_body_that_is_being_typed_is_passed_on_token_by_token() {
         "foo(",
         "order.lines.iter().map(|l| l.",
     ] {
-        // An editor closes what is open, and puts its marker where the cursor is.
+        // An editor closes open brackets and puts its marker at the cursor.
         let braces = body.matches('{').count();
         let parens = body.matches('(').count() - body.matches(')').count();
         let body = format!("{body} CURSOR {}{}", ")".repeat(parens), "}".repeat(braces));

@@ -1,4 +1,4 @@
-//! Values as users write them, lowered to what they mean.
+//! Values as users write them, lowered to plain values.
 
 mod pools;
 
@@ -14,12 +14,11 @@ use crate::plan::{Setting, Value};
 use crate::suggest::nearest;
 use pools::pools;
 
-/// What is said of a ttl below 10 ms, zero and negative ones included.
+/// Message for a ttl below 10 ms, zero and negative numbers included.
 pub(crate) const TTL_TOO_SHORT: &str =
     "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \"60s\"`";
 
-/// The value without what surrounds it: the invisible group that a `macro_rules!` fragment comes
-/// in, and parentheses.
+/// The value without the invisible group of a `macro_rules!` fragment and without parentheses.
 pub(crate) fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),
@@ -28,7 +27,7 @@ pub(crate) fn bare(value: &Expr) -> &Expr {
     }
 }
 
-/// The literal that a value is, if it is one.
+/// The value as a literal, if it is one.
 pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
     match bare(value) {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
@@ -47,13 +46,13 @@ fn is_negative_literal(value: &Expr) -> bool {
     }
 }
 
-/// Complains about a value of the wrong kind, showing the right spelling.
+/// Reports a value of the wrong kind and shows the right spelling.
 fn refuse(key: Key, value: &Expr, takes: impl Display, errors: &mut Errors) {
     let (name, example) = (key.name(), key.example());
     errors.under(value, format!("`{name}` takes {takes}; write `{example}`"));
 }
 
-/// The value of a parameter, by its kind. `None` if there was a complaint.
+/// The value of a parameter of kind `takes`. `None` if an error was reported.
 pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     match key.kind() {
         Kind::Time => duration(key, value, None, errors),
@@ -63,7 +62,7 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
             }
             _ => duration(key, value, Some(word), errors),
         },
-        // An integer is milliseconds, a number with a point is a part.
+        // An integer is milliseconds; a number with a decimal point is a fraction.
         Kind::TimeOrFraction(_) => match literal(value) {
             Some(Lit::Float(_)) => fraction(key, value, errors),
             _ => duration(key, value, None, errors),
@@ -84,7 +83,7 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
     }
 }
 
-/// Milliseconds, a string such as `"60s"`, or an expression. `word` may stand in the place of one.
+/// Milliseconds, a string such as `"60s"`, an expression, or `word` if the parameter allows a word.
 fn duration(key: Key, value: &Expr, word: Option<&str>, errors: &mut Errors) -> Option<Setting> {
     let name = key.name();
     if is_negative_literal(value) {
@@ -117,7 +116,7 @@ fn duration(key: Key, value: &Expr, word: Option<&str>, errors: &mut Errors) -> 
     }
 }
 
-/// An integer is milliseconds, whichever of Rust's integer suffixes it has.
+/// An integer is milliseconds, with any integer suffix of Rust.
 fn milliseconds(int: &LitInt) -> Result<Duration, String> {
     let digits = int.base10_digits();
     let suffix = int.suffix();
@@ -145,7 +144,7 @@ fn milliseconds(int: &LitInt) -> Result<Duration, String> {
         .map_err(|_| "is too large; it is in milliseconds".to_owned())
 }
 
-/// A count, or an expression that yields one.
+/// A count, or an expression of that type.
 fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     if is_negative_literal(value) {
         refuse(key, value, "a count of 0 or more", errors);
@@ -174,7 +173,7 @@ fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     }
 }
 
-/// A number of at least 0 and less than 1, or an expression that yields one.
+/// A number of at least 0 and less than 1, or an expression of that type.
 fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let digits = match literal(value) {
         None if is_negative_literal(value) => None,
@@ -193,7 +192,7 @@ fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     number.map(|number| Setting::Literal(Value::Fraction(number)))
 }
 
-/// A string that is written out and not empty.
+/// A string literal that is not empty.
 fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> Option<LitStr> {
     match literal(value) {
         Some(Lit::Str(text)) if text.value().is_empty() => {
@@ -249,7 +248,7 @@ mod tests {
     use crate::errors::Errors;
     use crate::parameters::Key;
 
-    /// The literal's value, `expression`, or the complaint.
+    /// The literal's value, `expression`, or the error message.
     fn shown(written: &str, key: Key) -> String {
         let mut errors = Errors::default();
         let value = syn::parse_str(written).expect(written);

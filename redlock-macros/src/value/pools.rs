@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::plan::{Setting, Value};
 
-/// An array of names, each of them once.
+/// An array of pool names without duplicates.
 pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let example = Key::Pools.example();
     let Expr::Array(array) = bare(value) else {
