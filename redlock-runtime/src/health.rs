@@ -23,8 +23,8 @@ pub struct PoolHealth {
     pub status: NodeStatus,
     /// Whether it is one of the default pools.
     pub is_default: bool,
-    /// How often it may have forgotten locks, as far as this process saw: it restarted, was flushed,
-    /// or its clock stepped.
+    /// The number of times that the node may have forgotten locks, as this process saw it: it
+    /// restarted, was flushed, or its clock stepped.
     pub epoch: u32,
     /// How many of the leases that this process holds on it do not rest on it, although they might: it
     /// restarted since, or did not answer. The restart of another node may end them.

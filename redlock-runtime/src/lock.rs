@@ -114,7 +114,7 @@ impl Lock {
     /// [`LockError`]; of the kind `Lost` only where a lease that was to be shared is over.
     ///
     /// # Cancellation
-    /// Dropping the future sends the release of what it may have acquired to every node.
+    /// Dropping the future sends a release to every node that may have granted the lock.
     pub async fn acquire(self) -> Result<Lease, LockError> {
         self.acquire_for(false).await
     }
@@ -148,7 +148,7 @@ impl Lock {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`]: of the acquisition, or `Lost` where the body was cancelled because its lease
+    /// [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease
     /// ended.
     ///
     /// # Cancellation

@@ -29,7 +29,7 @@ pub struct Site {
     resource: &'static str,
     name: Option<&'static str>,
     pools: Option<&'static [&'static str]>,
-    /// The parameters whose values are expressions, known at the call only.
+    /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
     /// The ttl is one of them.
     pub(crate) has_own_ttl: bool,
@@ -184,7 +184,7 @@ impl Site {
         self.resource
     }
 
-    /// The parameters whose values are expressions, which are evaluated at each call.
+    /// The parameters whose values are expressions, evaluated at each call.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]

@@ -20,7 +20,7 @@ use crate::telemetry::{self, Acquiring};
 use crate::text::Name;
 use reentrancy::holder_above;
 
-/// One acquisition, before defaults.
+/// One acquisition, before defaults are applied.
 pub(crate) struct Wanted {
     pub(crate) holder: Holder,
     pub(crate) resource: Resource,
@@ -28,13 +28,13 @@ pub(crate) struct Wanted {
     pub(crate) options: LockOptions,
 }
 
-/// One acquisition, with everything decided.
+/// One acquisition, with all values decided.
 pub(crate) struct Prepared {
     registry: Registry,
     holder: Holder,
     request: Request,
     nodes: NodeSet,
-    /// A share of the lease above that serves the request.
+    /// A share of the outer lease that serves the request.
     above: Option<Box<redlock_core::Lease>>,
     policies: Policies,
 }
@@ -42,27 +42,27 @@ pub(crate) struct Prepared {
 type Policies = (OnLost, OnCancel);
 type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
 
-/// A lock, and its place in the table.
+/// A lock and its entry in the table.
 type HeldLock = (redlock_core::Lease, HeldPlace);
 
 enum Got {
     Anew(HeldLock),
-    /// A share of the lease above.
+    /// A share of the outer lease.
     Joined(HeldLock),
 }
 
-/// Which pools a lock is taken on.
+/// The pools on which a lock is taken.
 pub(crate) enum PoolNames {
     Default,
     Static(&'static [&'static str]),
     Owned(Vec<String>),
 }
 
-/// How often a call that may be skipped is tried again where nobody won the votes.
+/// Number of retries of a call that may be skipped, if no caller won the votes.
 const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
-    /// Everything that can be known, and refused, before anything is sent.
+    /// All checks that can be made, and refused, before anything is sent.
     pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
             let subject = match self.holder.site {
@@ -114,7 +114,8 @@ impl Wanted {
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
         if parameters.skips {
-            // It is skipped because somebody else has the lock, and not because nobody won it.
+            // A call is skipped because another holder has the lock, and not because no caller won
+            // a majority.
             request.split_retries = SPLIT_RETRIES;
         }
         let limits = shared.limits.locks;
@@ -127,7 +128,7 @@ impl Wanted {
             None => None,
             Some(chain) => {
                 let holder = holder_above(&chain, self.holder.site, &request, &nodes);
-                // One that went over in this very moment is not there any more.
+                // A lease that ended at this moment is no longer in the table.
                 holder
                     .map_err(LockErrorKind::Invalid)?
                     .and_then(|link| link.lease.join().map(Box::new))
@@ -139,7 +140,7 @@ impl Wanted {
 }
 
 impl Prepared {
-    /// The one way to a lock.
+    /// The only way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
         let above = self.above.take();
         let (record, mut acquiring) = self.begin(above.is_some());
@@ -180,14 +181,14 @@ impl Prepared {
         (record, acquiring)
     }
 
-    /// Shares the lease of a holder above.
+    /// Shares the lease of an outer holder.
     async fn join(&self, core: redlock_core::Lease) -> Result<HeldLock, LockError> {
         let held = &self.registry.shared.held;
-        // It is below a held lease, which a shutdown waits for.
+        // The call is below a held lease, and a shutdown waits for that lease.
         let Some(_under_way) = held.begin(true) else {
             return self.fail(LockErrorKind::ShuttingDown);
         };
-        // Dropped before it counts as ended.
+        // The share is dropped before it counts as ended.
         let mut core = core;
         if let Err(error) = core.cover(&self.request).await {
             return Err(LockError::of_extend(error, self.request.resource.clone()));
@@ -200,13 +201,13 @@ impl Prepared {
 
     async fn acquire_anew(&self) -> Result<HeldLock, LockError> {
         let epochs = epochs_of(&self.nodes);
-        // Work below a held lease belongs to what a shutdown waits for.
+        // A shutdown waits for work below a held lease.
         let is_below = self.registry.is_below_held();
-        // Outlives everything below that may have to be undone on the nodes.
+        // Lives longer than all that may have to be undone on the nodes.
         let _under_way;
         let core = {
             let shared = &*self.registry.shared;
-            // Made before the gate is read, so that a close in between is heard of.
+            // Made before the gate is read, so that a close in between is noticed.
             let mut closing = pin!(shared.held.closing.notified());
             match shared.held.begin(is_below) {
                 Some(under_way) => _under_way = under_way,
@@ -217,7 +218,7 @@ impl Prepared {
                 if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
                     return Poll::Ready(Some(acquired));
                 }
-                // Whom it belongs to may end before it does.
+                // The outer lease may end before this share does.
                 if is_below && self.registry.is_below_held() {
                     Poll::Pending
                 } else {
@@ -234,15 +235,16 @@ impl Prepared {
             }
         };
         let held = &self.registry.shared.held;
-        // Whom it belonged to may be gone by now.
+        // The outer lease may have ended while the call waited.
         let is_below = is_below && self.registry.is_below_held();
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
-            // The gate closed while the last vote came in.
+            // The gate closed while the last vote arrived.
             // Boxed: it is rare, and would be a large part of every acquisition's future.
             Box::pin(core.release_now()).await;
             return self.fail(LockErrorKind::ShuttingDown);
         };
-        // A node that forgot between its grant and the entry told those that were entered before.
+        // A node may have forgotten after its grant and before this entry. Only leases in the table
+        // were told of that.
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
@@ -279,7 +281,7 @@ impl Registry {
                     if names[..index].contains(name) {
                         return Err(LockErrorKind::Invalid(Invalid::new(format!(
                             "the pool `{}` is named twice; one pool has one vote",
-                            // It may be a URL in the wrong place.
+                            // The text may be a URL in the wrong place.
                             Name(name),
                         ))));
                     }
@@ -290,7 +292,7 @@ impl Registry {
     }
 }
 
-/// Another number whenever one of the nodes began a new epoch.
+/// The sum of the nodes' epochs. It changes when a node begins a new epoch.
 fn epochs_of(nodes: &NodeSet) -> u32 {
     nodes
         .iter()

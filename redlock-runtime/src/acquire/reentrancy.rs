@@ -1,4 +1,4 @@
-//! A call below the holder of the same lock shares that holder's lease.
+//! A call below the holder of the same lock shares the holder's lease.
 #![doc = include_str!("reentrancy.md")]
 
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::lease::chain::Link;
 use crate::registry::pools::names_of;
 use crate::site::Site;
 
-/// Who takes a lock, as errors about two callers name them.
+/// The caller of a lock, as errors about two callers name it.
 pub(crate) struct Caller<'a> {
     pub(crate) site: Option<&'static Site>,
     pub(crate) resource: &'a redlock_core::Resource,
@@ -25,10 +25,11 @@ impl fmt::Display for Caller<'_> {
     }
 }
 
-/// The holder above that `request` is to share the lease of, if there is one.
+/// The outer lease that `request` shares, if there is one.
 ///
 /// # Errors
-/// [`Invalid`] where a lease above stands in the way and cannot serve the request: both are named.
+/// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
+/// both.
 pub(crate) fn holder_above(
     innermost: &Arc<Link>,
     site: Option<&'static Site>,
@@ -37,7 +38,7 @@ pub(crate) fn holder_above(
 ) -> Result<Option<Arc<Link>>, Invalid> {
     let mut in_the_way: Option<(&Arc<Link>, Mismatch)> = None;
     for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
-        // What belongs to another registry is on other nodes.
+        // A lease of another registry is on other nodes.
         if link.lease.is_over() {
             continue;
         }
@@ -46,7 +47,7 @@ pub(crate) fn holder_above(
         let theirs = link.lease.nodes();
         let is_theirs = |node: &&Arc<dyn Node>| seat_of(theirs, node).is_some();
         let shared = nodes.iter().filter(is_theirs).count();
-        // On other nodes it is another lock.
+        // The same name on other nodes is another lock.
         if shared == 0 || !request.resource.names().any(is_held) {
             continue;
         }
@@ -69,7 +70,7 @@ pub(crate) fn holder_above(
     }
 }
 
-/// Why the lease above does not serve the call below.
+/// The reason why the outer lease does not serve the call.
 enum Mismatch {
     Pools,
     Names,
@@ -112,7 +113,7 @@ impl Mismatch {
     }
 }
 
-/// The pools of a set, for a person.
+/// The pools of a set, as text.
 fn quoted(nodes: &NodeSet) -> String {
     format!("`{}`", names_of(nodes).join("`, `"))
 }

@@ -1,4 +1,4 @@
-//! What the attribute's expansion calls.
+//! The type that the attribute's expansion calls.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -25,7 +25,7 @@ pub struct Call {
 for_each_parameter!(setters!(Call));
 
 impl Call {
-    /// A call of the function at `site`, for a resource that is made already.
+    /// A call of the function at `site`, for a resource that was computed before.
     pub fn new(site: &'static Site, resource: impl Into<Resource>) -> Self {
         let pools = site.pool_names();
         let wanted = Wanted {
@@ -44,8 +44,8 @@ impl Call {
         &mut self.wanted.options
     }
 
-    /// Runs `body` under the lock: acquires it, polls the body for as long as the lease allows,
-    /// drops the body, releases the lock and waits until a next holder could win.
+    /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid,
+    /// drops the body, releases the lock and waits until the next caller could win.
     ///
     /// Dropping the future drops the body first, then sends the release.
     pub fn run<F: Future>(
@@ -59,8 +59,8 @@ impl Call {
         })
     }
 
-    /// The same for a body that works with the lease, which it finds in `held`: that is the
-    /// caller's, to be dropped after the body.
+    /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
+    /// to the caller and is dropped after the body.
     pub fn run_with<'a, F: Future>(
         self,
         held: &'a Slot,
@@ -75,14 +75,14 @@ impl Call {
 
     fn begin<F>(self, run: impl FnOnce(Prepared) -> F) -> Run<F> {
         match self.wanted.prepare() {
-            // Boxed: the way to a lock and back is a large future, and part of the user's.
+            // Boxed: the acquisition is a large future, and would be a part of the user's future.
             Ok(prepared) => Run::Begun(Box::pin(run(prepared))),
             Err(error) => Run::Refused(Some(error)),
         }
     }
 }
 
-/// A call under way.
+/// A call in progress.
 #[must_use = "futures do nothing unless awaited"]
 pub enum Run<F> {
     Refused(Option<LockError>),
@@ -115,7 +115,7 @@ async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output,
     outcome
 }
 
-/// Drops the body where it is: it belongs to the caller, and has to go before the lock.
+/// Drops the body in place: the body belongs to the caller, and is dropped before the lock.
 struct Body<'a, F>(Pin<&'a mut Option<F>>);
 
 impl<F> Drop for Body<'_, F> {
@@ -124,7 +124,7 @@ impl<F> Drop for Body<'_, F> {
     }
 }
 
-/// A body under its lease. What it does belongs to its span, to its last drop.
+/// A body under its lease. The body runs inside its span, its last drop included.
 struct Running<'a, F> {
     body: Body<'a, F>,
     span: HoldSpan,
@@ -143,7 +143,7 @@ impl<F> Drop for Running<'_, F> {
     }
 }
 
-/// Where the lease of one call is kept, once the call has it. Dropping it sends the release.
+/// The lease of one call, once the call has it. Dropping the slot sends the release.
 #[must_use]
 #[derive(Default)]
 pub struct Slot {
@@ -151,17 +151,17 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Nothing yet.
+    /// An empty slot.
     pub const fn new() -> Self {
         Self {
             lease: OnceLock::new(),
         }
     }
 
-    /// What `guard` binds in the body.
+    /// The value that `guard` binds in the body.
     ///
     /// # Panics
-    /// Where the body is polled by anything but [`Call::run_with`].
+    /// If the body is polled by anything but [`Call::run_with`].
     pub fn lease(&self) -> &Lease {
         self.lease.get().expect("a body runs under its lock only")
     }
@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use crate::{Config, Redlock};
 
-    /// Up to here glibc takes memory from a list of the thread's own; what is larger takes several
-    /// times as long, and most of what the attribute costs.
+    /// glibc takes blocks up to this size from a list of the thread itself. A larger block takes
+    /// several times as long, and would be most of the attribute's cost.
     const CACHED: usize = 1032;
 
     #[test]

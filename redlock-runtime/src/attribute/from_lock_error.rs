@@ -1,13 +1,12 @@
-//! How a function under `#[redlock]` returns a lock error.
+//! Return types of functions under `#[redlock]`.
 
 use crate::error::LockError;
 
-/// What a function under `#[redlock]` returns, as far as the attribute needs to know: a type that
-/// a [`LockError`] can become.
+/// The return type of a function under `#[redlock]`: a [`LockError`] can be converted to it.
 ///
-/// Any `Result<T, E>` with `E: From<LockError>` is one, so `anyhow::Result`, a boxed
-/// `dyn Error + Send + Sync` and most error enums need nothing more. Implement the trait for
-/// a type of your own where the lock error is a value of it:
+/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. `anyhow::Result`, a boxed
+/// `dyn Error + Send + Sync` and most error enums need nothing more. Implement the trait for your
+/// own type if the lock error is one of its values:
 ///
 /// ```
 /// use redlock_runtime::{FromLockError, LockError};
@@ -31,12 +30,12 @@ use crate::error::LockError;
     note = "with `if_locked = \"skip\"`, `()` and `Option<_>` do as well"
 )]
 pub trait FromLockError: Sized {
-    /// The value to return where the lock was not acquired, or was lost under the body.
+    /// The value to return if the lock was not acquired, or was lost under the body.
     fn from_lock_error(error: LockError) -> Self;
 }
 
-// Without this, rustc would explain that the inner `E: From<LockError>` does not hold and leave
-// out the two ways to go on.
+// Without these notes, rustc would explain that the inner `E: From<LockError>` does not hold, and
+// would not mention the two solutions.
 #[diagnostic::do_not_recommend]
 impl<T, E> FromLockError for Result<T, E>
 where

@@ -1,14 +1,14 @@
-//! What a function under `#[redlock(if_locked = "skip")]` returns where it was not run.
+//! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
 use crate::error::LockError;
 use crate::telemetry::{count_swallowed, name_of};
 
-/// A type that can say "not done, because somebody else is at it", which is what a function with
-/// `if_locked = "skip"` returns where the lock is held by another.
+/// A return type with a value for "skipped, because another caller holds the lock". A function with
+/// `if_locked = "skip"` returns that value if the lock is held.
 ///
-/// `()` and `Option<T>` do, and any `Result<T, E>` where `T` does and `E: From<LockError>`. Any
-/// other trouble than a lock that is held, such as nodes that cannot be reached, is an `Err` where
-/// there is one; where there is none it is logged as an error, and the call counts as skipped.
+/// `()` and `Option<T>` implement the trait, and so does every `Result<T, E>` if `T` does and `E:
+/// From<LockError>`. Any other error than a held lock, such as unreachable nodes, is an `Err` if
+/// the type has one. If it has none, the error is logged and the call counts as skipped.
 ///
 /// ```
 /// use redlock_runtime::{FromSkip, LockError};
@@ -36,13 +36,14 @@ use crate::telemetry::{count_swallowed, name_of};
     note = "or implement `redlock_runtime::FromSkip` for `{Self}`"
 )]
 pub trait FromSkip: Sized {
-    /// The value where somebody else holds the lock.
+    /// The value to return if another caller holds the lock.
     fn skipped() -> Self;
 
-    /// The value where the lock was not acquired for another reason, or was lost under the body.
+    /// The value to return if the lock was not acquired for another reason, or was lost under the
+    /// body.
     fn from_lock_error(error: LockError) -> Self;
 
-    /// Chooses between the two.
+    /// Chooses between the two values.
     #[doc(hidden)]
     fn from_refusal(error: LockError) -> Self {
         if error.is_contended() {
@@ -53,8 +54,8 @@ pub trait FromSkip: Sized {
     }
 }
 
-// None is recommended: rustc would list them, or explain which inner bound does not hold, where the
-// notes above say what to do.
+// No implementation is recommended: rustc would list them, or explain which inner bound does not
+// hold, although the notes above say what to do.
 #[diagnostic::do_not_recommend]
 impl FromSkip for () {
     fn skipped() -> Self {}
@@ -91,7 +92,7 @@ where
     }
 }
 
-/// For values that cannot carry the error: it must not get lost.
+/// For types that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
     count_swallowed(error);
     log!(

@@ -1,4 +1,4 @@
-//! The name of a resource, as a template makes it.
+//! The name of a resource, made from a template.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use redlock_core::Resource;
 /// A resource from a template's pieces.
 ///
 /// # Panics
-/// Where [`format!`] does: one of the pieces fails to show itself.
+/// If [`format!`] panics: one of the pieces fails to format.
 #[must_use]
 pub fn resource(template: fmt::Arguments<'_>) -> Resource {
     if let Some(text) = template.as_str() {
@@ -22,15 +22,15 @@ pub fn resource(template: fmt::Arguments<'_>) -> Resource {
     name.as_bytes().into()
 }
 
-/// Nearly every name is shorter.
+/// Nearly all names are shorter.
 const SHORT: usize = 128;
 
-/// A name that is put together where it needs no allocation, if it is short.
+/// A buffer for a name. A short name needs no allocation.
 struct Name {
     short: [u8; SHORT],
-    /// How much of `short` is in use.
+    /// The number of bytes of `short` in use.
     length: usize,
-    /// The whole name, once `short` is too small for it.
+    /// The whole name, if it is longer than `short`.
     long: Vec<u8>,
 }
 

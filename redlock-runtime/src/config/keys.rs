@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::layer::{OF_A_SITE, PARAMETERS};
 use crate::text::{Name, did_you_mean};
 
-/// What an attribute says and nobody else: it is part of what the function means, or of its type.
+/// A key that only the attribute can set: it is part of the function's meaning, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
 
 /// What can be said of a pool, in `[pools.…]`.
@@ -155,7 +155,7 @@ struct Unknown<'a> {
     at: usize,
     key: &'a str,
     section: Section,
-    /// The table that it stands in, as it is shown.
+    /// The table that contains the key, as text.
     table: String,
 }
 
@@ -204,7 +204,7 @@ impl Unknown<'_> {
     }
 }
 
-/// Where a key that stands in the wrong place belongs, if that is one place only.
+/// The right place of a misplaced key, if there is exactly one.
 fn elsewhere(key: &str, section: Section) -> Option<String> {
     let mut homes = SECTIONS
         .iter()
@@ -223,7 +223,7 @@ pub(super) fn line_of(text: &str, at: usize) -> usize {
     before.matches('\n').count() + 1
 }
 
-/// The key whose value stands at an offset, and its table.
+/// The key whose value is at an offset, and its table.
 pub(super) fn key_at(file: &DeTable<'_>, at: usize) -> Option<String> {
     fn within(table: &DeTable<'_>, at: usize, path: &mut Vec<String>) -> bool {
         for (key, value) in table {
@@ -251,7 +251,7 @@ pub(super) fn key_at(file: &DeTable<'_>, at: usize) -> Option<String> {
     })
 }
 
-/// Where a value stands that is in a table.
+/// The place of a value in a table.
 pub(super) fn place_of(file: &DeTable<'_>, [table, key]: [&str; 2]) -> Option<Range<usize>> {
     match file.get(table)?.get_ref() {
         DeValue::Table(table) => table.get(key).map(toml::Spanned::span),

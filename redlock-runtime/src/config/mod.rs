@@ -30,7 +30,7 @@ use crate::parameters::LockOptions;
 use crate::text::Name;
 use file::File;
 
-/// The file that [`Config::load`] reads where `REDLOCK_CONFIG` names no other.
+/// The file that [`Config::load`] reads if `REDLOCK_CONFIG` names no other.
 const DEFAULT_FILE: &str = "redlock.toml";
 
 /// What [`init`](crate::init()) needs to know. `Debug` shows no password.
@@ -73,8 +73,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults, without any pool. `init` refuses it until it has one: no lock is ever kept
-    /// in memory because somebody forgot to configure Redis.
+    /// The defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
+    /// kept in memory because Redis was not configured.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379");
@@ -100,8 +100,8 @@ impl Config {
         }
     }
 
-    /// Reads the file named by `REDLOCK_CONFIG`, or `redlock.toml` where there is one, and then
-    /// the `REDLOCK_*` variables, which win.
+    /// Reads the file named by `REDLOCK_CONFIG`, or `redlock.toml` if it exists, and then the
+    /// `REDLOCK_*` variables, which override the file.
     ///
     /// ```
     /// # use redlock_runtime::Config;
@@ -239,8 +239,8 @@ impl Config {
         self
     }
 
-    /// The parameters of locks that do not set them. What an earlier call set, and `defaults` leave
-    /// out, stays.
+    /// Sets the parameters of locks that do not set them. A parameter that an earlier call set and
+    /// `defaults` leaves out keeps its value.
     ///
     /// # Example: patient locks
     /// ```
@@ -262,8 +262,8 @@ impl Config {
     /// What is said of one annotated function, above its attribute, by the site's name: what the
     /// attribute's `name` says, or `module_path::function`. Variables win over it.
     ///
-    /// `init` and `Redlock::start` refuse it where no function of the program has the name, or
-    /// several have.
+    /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
+    /// or if several have it.
     ///
     /// # Example: a longer ttl for one function
     /// ```
@@ -282,8 +282,8 @@ impl Config {
         self
     }
 
-    /// The longest ttl that any lock may have: 5 min by default. A node that may have forgotten
-    /// locks does not vote for so long, so it has to be the same in all processes.
+    /// The longest ttl of any lock: 5 min by default. A node that may have forgotten locks does not
+    /// vote for this time, so all processes need the same value.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -355,7 +355,7 @@ impl Config {
         self
     }
 
-    /// At shutdown, how long bodies may go on before they are cancelled: 10 s by default.
+    /// The time that bodies get at shutdown before they are cancelled: 10 s by default.
     ///
     /// ```
     /// # use std::time::Duration;

@@ -69,7 +69,7 @@ impl PoolUrl {
             Some(name) if name.len() <= LONGEST_STORE && name.chars().all(is_of_a_name) => {
                 Ok(PoolAddress::Memory(name.to_owned()))
             }
-            // A name is shown; what stands there may have been meant as another URL's password.
+            // The text is not repeated: it may be the password of another URL.
             Some(_) => Err(Invalid::new(
                 "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` \
                  and `_`",
@@ -79,7 +79,7 @@ impl PoolUrl {
 }
 
 impl PoolAddress {
-    /// The same, verified by `options`, whose files are read.
+    /// The same, with the TLS settings of `options`, whose files are read now.
     pub(crate) fn with_tls(self, options: TlsOptions) -> Result<Self, Invalid> {
         match self {
             Self::Redis(address) => address.with_tls(options).map(Self::Redis),
@@ -140,8 +140,8 @@ impl Config {
 
 /// Settings of one pool.
 impl Config {
-    /// What becomes of this pool where its server is one that a lock cannot rely on: a replica, one
-    /// that evicts keys. It is refused by default.
+    /// What `init` does if this pool's server is one that a lock cannot rely on: a replica, or a
+    /// server that evicts keys. By default it refuses the pool.
     ///
     /// ```
     /// use redlock_runtime::config::Vetting;
@@ -203,7 +203,7 @@ impl Config {
         self
     }
 
-    /// The name that the certificate of this pool's server is for, where the URL has another.
+    /// The name in the certificate of this pool's server, if it is not the host of the URL.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new()

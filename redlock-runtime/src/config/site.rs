@@ -6,11 +6,11 @@ use std::fmt;
 use crate::parameters::prelude::*;
 use crate::text::{NamedMap, Names};
 
-/// What the configuration says of one annotated function, above its attribute: see
-/// [`Config::site`](super::Config::site). What it leaves out stays as the attribute has it.
+/// The parameters of one annotated function, which override its attribute: see
+/// [`Config::site`](super::Config::site). A parameter that is left out keeps the attribute's value.
 ///
-/// What a function locks, and what it does where somebody else holds that, is part of what it means,
-/// so that there is no override of `resource`, `if_locked` and `guard`.
+/// `resource`, `if_locked` and `guard` have no override, as they are part of the function's
+/// meaning.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +37,8 @@ impl SiteConfig {
         Self::default()
     }
 
-    /// The pools that it locks on. A function that has to exclude another one needs the same.
+    /// The pools on which the function locks. Two functions that exclude each other need the same
+    /// pools.
     ///
     /// ```
     /// use redlock_runtime::config::SiteConfig;
@@ -87,8 +88,8 @@ impl fmt::Debug for SiteConfig {
 pub(crate) struct SiteConfigs {
     /// From code and files, by the site's name.
     pub(crate) named: BTreeMap<String, SiteConfig>,
-    /// From variables, by the name as a variable has it. Which site that is only the list of sites can
-    /// tell. They are above the others.
+    /// Overrides from variables, by the name in the variable. Only the list of sites can tell which
+    /// site that is. They override all others.
     pub(crate) spelled: BTreeMap<String, SiteConfig>,
 }
 

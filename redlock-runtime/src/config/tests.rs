@@ -318,7 +318,7 @@ fn nothing_that_was_written_as_a_value_is_repeated() {
             }
         }
     }
-    // A table where a value is meant, and the other way round.
+    // A table in the place of a value, and the other way round.
     for text in [
         "pools = 's3cret'",
         "[pools]\na = 's3cret'",

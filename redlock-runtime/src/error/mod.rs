@@ -84,7 +84,7 @@ pub enum LockErrorKind {
     Unavailable(Unavailable),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
     Lost(LeaseEnd),
-    /// This process is shutting down and takes no more locks.
+    /// This process is shutting down and refuses further locks.
     ShuttingDown,
     /// [`init`](crate::init()) has not run.
     NotInitialized,
@@ -103,7 +103,7 @@ pub enum LockErrorKind {
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
     Resource(Resource),
-    /// A function, where nothing is known of its resource yet.
+    /// A function whose resource is not known yet.
     Function(Cow<'static, str>),
 }
 
@@ -286,8 +286,8 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
 
-    /// When another try makes sense, as far as that is known: the holder's remaining time, or a
-    /// second where it is this service's trouble. `None` where a retry cannot help.
+    /// The time after which a retry makes sense, if it is known: the holder's remaining time, or a
+    /// second if the lock service is in trouble. `None` if a retry cannot help.
     ///
     /// ```
     /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
@@ -312,7 +312,7 @@ impl LockError {
         }
     }
 
-    /// How often the nodes were asked, and for how long, where the lock was tried for.
+    /// The number of attempts and the time spent on them, if the lock was tried for.
     pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
         match self.kind() {
             LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),

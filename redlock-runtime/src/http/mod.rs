@@ -42,7 +42,7 @@ impl Problem {
         };
         // What `about:blank` asks for as a title: the status's own phrase.
         let title = reason_of(status).unwrap_or("Not Available");
-        // Every text is a constant without anything that JSON would have to escape.
+        // Every text is a constant without characters that JSON has to escape.
         let body = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
         );
@@ -53,9 +53,9 @@ impl Problem {
         }
     }
 
-    /// What somebody has to mend is said nowhere else but in a line of detail, and the client is told
-    /// nothing of it. The rest is an event of the lock's already: with the nodes down, every request
-    /// would be one more.
+    /// An error that the service has to mend is written as a debug line only, and the client does
+    /// not see it. All other errors were logged by the lock: with the nodes down, every request
+    /// would log one more.
     pub(crate) fn log(&self, error: &LockError) {
         if self.retry_after.is_none() {
             tracing::error!(

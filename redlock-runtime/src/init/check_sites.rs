@@ -78,13 +78,13 @@ fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a Site
     found.map(|it| &it.config)
 }
 
-/// The values that a call of `site` would have, as far as they are known before it.
+/// The values that a call of `site` will have, if they are known before the call.
 fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
     let own = own.map_or(LockOptions::NONE, |own| own.options);
     let mut options = own.above(site.options).above(config.defaults);
     if site.has_own_ttl && own.ttl.is_none() {
-        // The call knows the ttl. Nothing that is refused with the longest one can be good, but for a
-        // `max_hold`, which only has to be above it.
+        // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
+        // any, except for `max_hold`, which has to be above the ttl.
         let longest = u64::try_from(config.max_ttl.as_millis()).unwrap_or(u64::MAX);
         options.ttl = Some(Duration::from_millis(longest));
         options.max_hold = None;

@@ -1,4 +1,4 @@
-//! What `init` has to say of pools that are Redis Clusters.
+//! Checks of pools that are Redis Clusters.
 
 use std::collections::BTreeMap;
 

@@ -44,10 +44,10 @@ pub struct Redlock {
 /// Starts the global registry: connects to the pools and checks every annotated function of the
 /// program against the configuration.
 ///
-/// A node that cannot be reached, or that has to wait because it may have forgotten locks, is no
-/// error here: it votes no until it may. Returns once it is known of each node whether it votes:
-/// within the configured `connect_timeout`, or a few seconds where other processes are just opening
-/// a new set of nodes.
+/// A node is no error here if it cannot be reached, or if it has to wait because it may have
+/// forgotten locks: it votes no until it may vote. Returns when it is known of each node whether it
+/// votes: within the configured `connect_timeout`, or within a few seconds if other processes are
+/// opening a new set of nodes.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,10 +79,10 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
 }
 
 impl Redlock {
-    /// Starts a registry that is not the global one: calls find it through [`Registry::scope`] or
-    /// [`Registry::enter`]. The program's annotated functions are not checked against it, but for
-    /// those that the configuration [overrides](Config::site); one that names an unknown pool says so
-    /// when it is called.
+    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or
+    /// [`Registry::enter`]. Of the program's annotated functions only those with an
+    /// [override](Config::site) are checked against it. A function that names an unknown pool
+    /// reports that when it is called.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -210,7 +210,7 @@ impl fmt::Debug for Redlock {
     }
 }
 
-/// What a configuration comes to, before anything is started.
+/// A checked configuration, before anything is started.
 pub(crate) struct Plan {
     pub(crate) addresses: BTreeMap<String, PoolAddress>,
     pub(crate) overridden: Vec<Overridden>,

@@ -1,4 +1,4 @@
-//! What the configuration says of single functions, matched with those that there are.
+//! The overrides of the configuration, matched with the program's functions.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::registry::shutdown_report::ShutdownReport;
 
 impl Redlock {
     /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
-    /// grace period, cancels those that still run, releases everything that is held, and reports.
+    /// grace period, cancels the bodies that still run, releases all held locks, and reports.
     ///
     /// A lock is never released under a body that still runs: one that does not yield keeps its
     /// key until the ttl, and is reported.
@@ -20,7 +20,7 @@ impl Redlock {
     /// ```
     ///
     /// # Cancellation
-    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    /// The shutdown goes on in the background. Dropping the future only gives up the report.
     pub async fn shutdown(self) -> ShutdownReport {
         self.registry.begin_shutdown();
         self.registry.shutdown_report().await
@@ -31,8 +31,8 @@ impl Redlock {
     /// configured deadline: servers that drain gracefully wait for each open connection, and one
     /// client that never hangs up, or a handler that never ends, would hold the process up.
     ///
-    /// Returns what the server returned, or `None` where the deadline came first; the server has
-    /// been dropped then.
+    /// Returns the server's result, or `None` if the deadline came first. In that case the server
+    /// has been dropped.
     ///
     /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
     /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
@@ -60,9 +60,10 @@ impl Redlock {
     }
 }
 
-/// Does what [`shutdown`](Redlock::shutdown) does. Waits for it outside of an async runtime only;
-/// inside, it goes on in the background. A current-thread runtime should be dropped before: nobody
-/// polls its bodies while this thread waits, so that they are stuck until the deadline.
+/// Does the same as [`shutdown`](Redlock::shutdown). Waits for the shutdown only outside of an
+/// async runtime; inside of one, the shutdown goes on in the background. Drop a current-thread
+/// runtime before: its bodies are not polled while this thread waits, and would be stuck until the
+/// deadline.
 impl Drop for Redlock {
     fn drop(&mut self) {
         self.registry.begin_shutdown();
@@ -83,8 +84,8 @@ mod tests {
     use crate::registry::shutdown::CONFIRMING;
     use crate::registry::signal::shutdown_signal;
 
-    /// Runs a server that begins the shutdown itself, as a signal would, and then goes on as
-    /// `server` says, for `deadline` at most.
+    /// Runs a server that begins the shutdown itself, as a signal would. The server then runs on as
+    /// `server` says, for at most `deadline`.
     fn serve<S: Future>(deadline: Duration, server: S) -> (Option<S::Output>, ShutdownReport) {
         let config = Config::new()
             .pool("a", "memory://a")
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_before_the_deadline_is_waited_for() {
-        // Nobody waits for it, and no machine is so slow that it comes meanwhile.
+        // No code waits for this deadline, and no machine is so slow that it passes.
         let deadline = Duration::from_secs(60 * 60);
         let (output, report) = serve(deadline, async {
             tokio::task::yield_now().await;

@@ -174,7 +174,7 @@ pub(super) struct Held {
 
 #[derive(Serialize)]
 struct Lease {
-    /// For a person: escaped, and cut where it is long.
+    /// A text for readers: escaped, and cut if it is long.
     resource: String,
     names: Vec<String>,
     site: Option<Cow<'static, str>>,

@@ -10,9 +10,9 @@
 //!
 //! `/health` is for readiness, not for liveness: restarting a process does not bring its nodes back.
 //!
-//! **Mount it where only you get to**, on an internal port: it shows resource names, which may be
-//! personal data, and where the servers are. It never shows a password or an owner token. Nothing can
-//! be changed through it. It answers from memory and asks no node.
+//! **Mount it on an internal port only**: it shows resource names, which may be personal data, and
+//! the addresses of the servers. It never shows a password or an owner token. It changes nothing.
+//! It answers from memory and asks no node.
 //!
 //! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
 //! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites`] make, with [`HEADERS`].
@@ -32,8 +32,8 @@ pub use self::axum::axum_router;
 
 use crate::registry::Registry;
 
-/// What is to be sent with every [`Document`]: it is not to be kept, nothing but its own styles is to
-/// be loaded or run, and no other page is to show it in a frame.
+/// Headers to send with every [`Document`]: browsers do not store it, load and run nothing but its
+/// own styles, and show it in no frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_runtime::inspect::HEADERS {

@@ -1,4 +1,4 @@
-//! The page. What is put into it is escaped by the template: names of resources come from outside.
+//! The page. The template escapes all values, as names of resources come from outside.
 
 use std::time::SystemTime;
 
@@ -52,7 +52,7 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
     page.into_string()
 }
 
-/// A link to what is below `path`, from there. Relative, for proxies that show it elsewhere.
+/// A link to a page below `path`. It is relative, for proxies with another prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
     // With the dot nothing in `last` can be a scheme.
@@ -87,7 +87,7 @@ fn state(registry: &Registry) -> Markup {
     }
 }
 
-/// A function's path, which may be broken behind each `::`.
+/// A function's path, with a possible line break after each `::`.
 fn function(site: &Site) -> Markup {
     let name = site.site_name();
     html! {

@@ -36,7 +36,7 @@ pub(super) struct Offset(pub(super) i64);
 
 impl fmt::Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Less than what is shown of it is no side at all.
+        // A smaller offset is shown as 0.00 ms, and zero has no minus.
         let sign = if self.0 <= -5 { '−' } else { '+' };
         let off = Duration::from_micros(self.0.unsigned_abs());
         if off < Duration::from_secs(1) {

@@ -1,7 +1,7 @@
-//! The call chain: which leases are held above the code that runs now.
+//! The call chain: the leases that are held above the running code.
 //!
-//! It follows the polls of the body, not the thread or the task: whatever the body polls is below
-//! it, a spawned task is not.
+//! The chain follows the polls of the body, and not the thread or the task. Code that the body
+//! polls is below the body; a spawned task is not.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,14 +18,15 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
 }
 
-/// One held lease, and the ones above it.
+/// One held lease, and the outer ones.
 pub(crate) struct Link {
     pub(crate) lease: LeaseHandle,
     pub(crate) above: Option<Arc<Link>>,
 }
 
-/// Calls may nest as deep as the stack of their polls allows, and futures that outlive those that
-/// they were begun below, deeper: each link by itself, as one within the other would take stack.
+/// Drops the links one by one, as a recursive drop takes stack for each link. Calls nest as deep as
+/// the stack of their polls allows. Futures that outlive the futures below which they began make
+/// longer chains.
 impl Drop for Link {
     fn drop(&mut self) {
         let mut above = self.above.take();
@@ -35,18 +36,18 @@ impl Drop for Link {
     }
 }
 
-/// The innermost link of the code that runs now.
+/// The innermost link of the running code.
 pub(crate) fn current() -> Option<Arc<Link>> {
-    // During the thread's end there is nothing left to be below of.
+    // At the end of the thread there is no chain.
     CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()
         .flatten()
 }
 
-/// The lease of the innermost body that the calling code runs below, or `None` outside of any.
+/// The lease of the innermost body around the calling code, or `None` outside of any body.
 ///
-/// The handle may be kept; once the lease is over it is inert.
+/// The handle may be kept. After the end of the lease it has no effect.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,8 +66,8 @@ pub fn current_lease() -> Option<LeaseHandle> {
     current().map(|link| link.lease.clone())
 }
 
-/// Whether the calling code runs below a body that holds all of `resource`, and the lease is still
-/// valid. Its name is what the attribute's `resource` came to, without the key prefix.
+/// True if the calling code runs below a body that holds all of `resource` and whose lease is still
+/// valid. The name is the value of the attribute's `resource`, without the key prefix.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -92,7 +93,7 @@ fn holds(resource: &Resource) -> bool {
         })
 }
 
-/// The valid leases above the calling code, the innermost first.
+/// The valid leases above the calling code, innermost first.
 fn held() -> Vec<LeaseHandle> {
     let innermost = current();
     let links = std::iter::successors(innermost.as_ref(), |link| link.above.as_ref());
@@ -100,7 +101,7 @@ fn held() -> Vec<LeaseHandle> {
     leases.filter(|lease| !lease.is_over()).cloned().collect()
 }
 
-/// For code deep below that relies on a lock which its callers take: makes sure that they did.
+/// For code that relies on a lock of its callers: makes sure that the lock is held.
 ///
 /// # Example: a function that must not be called without the lock
 /// ```
@@ -124,8 +125,8 @@ fn held() -> Vec<LeaseHandle> {
 /// ```
 ///
 /// # Panics
-/// Where [`is_held`] says no: nothing above the calling code holds all of `resource`, or the lease
-/// is over.
+/// If [`is_held`] returns false: no body above the calling code holds all of `resource`, or its
+/// lease is over.
 #[track_caller]
 pub fn assert_held(resource: impl Into<Resource>) {
     let resource = resource.into();
@@ -136,7 +137,7 @@ pub fn assert_held(resource: impl Into<Resource>) {
     );
 }
 
-/// What is held above the calling code.
+/// The leases that are held above the calling code.
 struct Above(Vec<LeaseHandle>);
 
 impl fmt::Display for Above {

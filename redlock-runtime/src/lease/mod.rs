@@ -1,4 +1,4 @@
-//! The lease as applications see it: [`Lease`] holds the lock, and a [`LeaseHandle`] only looks at it.
+//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it.
 
 pub(crate) mod chain;
 mod handle;
@@ -119,7 +119,7 @@ impl Lease {
         }
     }
 
-    /// Has what becomes of the lease recorded.
+    /// Records how the lease ends.
     pub(crate) fn recorded(mut self, record: Record) -> Self {
         record.held(&self.handle.core);
         self.core.record = record;
@@ -143,9 +143,9 @@ impl Lease {
         self.handle.clone()
     }
 
-    /// Releases the lock, unless others still share it, and waits until a majority of the nodes is
-    /// known not to hold it any more, at most the node timeout. Never an error: a node that cannot be reached frees itself
-    /// at the ttl.
+    /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes
+    /// is known to have let go of the lock, for at most the node timeout. Never fails: a node that
+    /// cannot be reached frees the lock at the ttl.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -164,7 +164,7 @@ impl Lease {
         self.release_in_place().await;
     }
 
-    /// The same where the lease itself has to stay: a body may have been given a reference to it.
+    /// The same if the lease itself has to stay: a body may have a reference to it.
     pub(crate) async fn release_in_place(&self) {
         if let Some(core) = self.core.take_for_release()
             && core.release().await == Released::Unconfirmed
@@ -211,7 +211,7 @@ impl Lease {
             self.release_in_place().await;
             outcome
         };
-        // Where it is dropped half-way, the body is dropped inside of the span too.
+        // If the future is dropped half-way, the body is dropped inside of the span too.
         work.instrument(span.span().clone()).await
     }
 
@@ -220,7 +220,7 @@ impl Lease {
         HoldSpan::begin(self.site(), &self.handle.core)
     }
 
-    /// Polls `body` for as long as the lease allows, inside of whatever span the caller is in.
+    /// Polls `body` while the lease is valid, inside of the caller's span.
     pub(crate) async fn hold<B: Future>(
         &self,
         body: Pin<&mut B>,
@@ -235,7 +235,7 @@ impl Lease {
         }
         let mut body = Below::new(self.handle(), body);
         let is_in_body = &self.core.is_in_body;
-        // At its first poll, and not before: where the lease is over by then, nothing was begun.
+        // At the first poll, and not before: if the lease is over by then, no body has begun.
         let body = pin!(poll_fn(|context| {
             is_in_body.store(true, Ordering::Relaxed);
             Pin::new(&mut body).poll(context)

@@ -10,10 +10,9 @@ macro_rules! options {
         $name:ident: $type:ty
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
     )+) => {
-        /// The parameters of a lock, as far as they are set: for [`Lock::options`], for the
-        /// defaults of all locks ([`Config::defaults`]), and for one annotated function
-        /// ([`Config::site`]). A setter has the name of the parameter in the attribute and in the
-        /// file.
+        /// The parameters of a lock that are set: for [`Lock::options`], for the defaults of all
+        /// locks ([`Config::defaults`]), and for one annotated function ([`Config::site`]). A
+        /// setter has the parameter's name in the attribute and in the file.
         ///
         /// A parameter that is not set comes from the layer below. From the top these are the
         /// configuration's `[sites."…"]`, the attribute or the calls on a [`Lock`], the
@@ -63,7 +62,7 @@ macro_rules! options {
                 $(#[$doc])+
                 pub $name: decided_type!($type $(, default $default)? $(, instead of $other)?),
             )+
-            /// Whether a call is skipped while somebody else holds the lock.
+            /// True if a call is skipped while another caller holds the lock.
             pub skips: bool,
         }
 

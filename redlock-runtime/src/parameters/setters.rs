@@ -1,7 +1,7 @@
 //! The setters that come from the table.
 
 /// `for_each_parameter!(setters!(Lock));` gives `Lock` a setter for each parameter. Its method
-/// `options_mut` says where its options are.
+/// `options_mut` returns its options.
 macro_rules! setters {
     (($owner:ident) $(
         $(#[$doc:meta])+
@@ -47,7 +47,7 @@ macro_rules! const_setters {
     };
 }
 
-/// What a setter takes.
+/// The argument type of a setter.
 macro_rules! argument {
     ($type:ty) => {
         $type

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use redlock_core::Invalid;
 
-/// The validity that an acquisition has to leave. If it leaves less, it is given up and retried,
-/// so that no lock is born nearly expired.
+/// The least validity of an acquired lock. An acquisition that leaves less is given up and retried,
+/// so that no lock is nearly expired from the start.
 ///
 /// ```
 /// use std::time::Duration;
@@ -18,9 +18,9 @@ use redlock_core::Invalid;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MinValidity {
-    /// At least so long.
+    /// At least this time.
     Time(Duration),
-    /// At least this part of the ttl, from 0 up to, but not, 1.
+    /// At least this fraction of the ttl, from 0 to below 1.
     Fraction(f64),
 }
 
@@ -37,10 +37,10 @@ impl From<f64> for MinValidity {
 }
 
 impl MinValidity {
-    /// The time that it is with `ttl`.
+    /// The least validity of a lock with `ttl`.
     ///
     /// # Errors
-    /// [`Invalid`] if it is a number that is no part.
+    /// [`Invalid`] if the number is no fraction.
     pub(super) fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
         match self {
             Self::Time(least) => Ok(least),
@@ -65,9 +65,9 @@ impl MinValidity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// For so long. A hard bound.
+    /// For this time. A hard bound.
     For(Duration),
-    /// Until it has the lock.
+    /// Until the caller has the lock.
     Forever,
 }
 
@@ -77,8 +77,8 @@ impl From<Duration> for Wait {
     }
 }
 
-/// What happens to the lock when its body was cut off in the middle: cancelled because the lease
-/// was lost or the process shuts down, dropped by the caller, or ended by a panic.
+/// What happens to the lock if its body was cut off: cancelled because the lease was lost or the
+/// process shuts down, dropped by the caller, or ended by a panic.
 ///
 /// ```
 /// use redlock_runtime::parameters::OnCancel;
@@ -87,9 +87,10 @@ impl From<Duration> for Wait {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnCancel {
-    /// It is released at once.
+    /// The lock is released at once.
     #[default]
     Release,
-    /// It stays until its ttl ends, because what the body sent may still be at work.
+    /// The lock stays until the end of its ttl, because requests that the body sent may still be
+    /// processed.
     Expire,
 }

@@ -1,4 +1,4 @@
-//! How values are written: in the file, in variables, and in reports.
+//! The text form of values: in the file, in variables, and in reports.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,11 +16,11 @@ pub(crate) trait Value: Copy {
     /// Reads the text of a variable.
     ///
     /// # Errors
-    /// What is expected in the place of `text`, which is not repeated: it may be a password in the
-    /// wrong place.
+    /// The expected form. The error does not repeat `text`, which may be a password in the wrong
+    /// place.
     fn parse(text: &str) -> Result<Self, String>;
 
-    /// What reports show; `None` if there is nothing to show.
+    /// The value in reports; `None` if there is nothing to show.
     #[cfg(feature = "inspect")]
     fn shown(self) -> Option<Shown>;
 }
@@ -129,7 +129,7 @@ impl Value for bool {
     }
 }
 
-/// A duration, or a part of the ttl such as `0.66`.
+/// A duration, or a fraction of the ttl such as `0.66`.
 impl Value for MinValidity {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(serde::Deserialize)]
@@ -292,16 +292,16 @@ impl Value for OnCancel {
 /// Parses a number.
 ///
 /// # Errors
-/// A number that is right. The text is not repeated.
+/// A valid number as an example. The text is not repeated.
 pub(crate) fn number<N: std::str::FromStr>(text: &str, example: &str) -> Result<N, String> {
     let number = text.trim().parse();
     number.map_err(|_| format!("this is not a number such as {example}"))
 }
 
-/// The choice of that name.
+/// The choice with that name.
 ///
 /// # Errors
-/// The names that there are. The text is not repeated.
+/// The names of all choices. The text is not repeated.
 pub(crate) fn one_of<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let chosen = choices.iter().find(|(name, _)| *name == text);
     chosen.map(|(_, choice)| *choice).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What a registry knows of its pools and of the annotated functions, for whoever looks after it.
+//! The state of a registry's pools and of the annotated functions, for operators.
 
 use std::sync::Arc;
 
@@ -30,12 +30,12 @@ pub struct SiteReport {
     pub site: &'static Site,
     /// The pools that it locks on.
     pub pools: Vec<String>,
-    /// With what it locks.
+    /// The parameters with which it locks.
     pub parameters: SiteParameters,
-    /// Those that the configuration says for this function alone, `pools` among them.
+    /// The parameters that the configuration overrides for this function, `pools` included.
     pub overridden: Vec<&'static str>,
-    /// Those of the parameters that are expressions of the function: each call has its own values,
-    /// and what `parameters` has for them counts for none.
+    /// The parameters that are expressions in the attribute. Each call has its own values, and the
+    /// values in `parameters` have no effect.
     pub at_call: Vec<&'static str>,
     /// How many leases it holds now.
     pub held: usize,
@@ -117,7 +117,7 @@ impl Registry {
         self.votes().suffice() && !self.is_closing()
     }
 
-    /// Whether a shutdown has begun: what is not below a held lease gets no lock any more.
+    /// True if a shutdown has begun: only code below a held lease still gets locks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -133,7 +133,7 @@ impl Registry {
         self.shared.held.is_closed()
     }
 
-    /// How many callers stand in line behind another caller of this process.
+    /// The number of callers that wait in a line behind another caller of this process.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -147,7 +147,7 @@ impl Registry {
         self.shared.client.waiting()
     }
 
-    /// `host/pid`: whom other processes see as the holder of this registry's locks.
+    /// `host/pid`: the holder's name in the refusals of other processes.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -38,7 +38,7 @@ pub(crate) struct HeldEntry {
     pub(crate) lease: LeaseHandle,
     /// A body runs under the lease; it is cancelled before the lease is released.
     pub(crate) has_body: bool,
-    /// The shutdown is about to release the lease: no body may begin under it any more.
+    /// The shutdown is about to release the lease: no body may begin under it.
     is_revoked: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct HeldLease {
     pub ttl: Duration,
     /// How often it was extended, renewals included.
     pub extensions: u32,
-    /// The number that came with it, where one was asked for.
+    /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
     /// A few digits of its owner token. Those that share a lock have the same.
     pub token_id: String,
@@ -146,7 +146,7 @@ impl HeldTable {
         drop(state);
         if let Some(lease) = late {
             self.changed.notify_waiters();
-            // Outside of the lock: it wakes whoever waits for the lease.
+            // Outside of the mutex: it wakes the tasks that wait for the lease.
             lease.announce_shutdown();
         }
         Some(HeldPlace {
@@ -160,7 +160,7 @@ impl HeldTable {
         self.state.lock().is_closed
     }
 
-    /// Lets no further acquisition in, and tells those who hold something to wind down.
+    /// Refuses further acquisitions, and tells all holders to finish.
     pub(crate) fn close(&self) {
         self.state.lock().is_closed = true;
         self.closing.notify_waiters();
@@ -169,7 +169,7 @@ impl HeldTable {
         }
     }
 
-    /// Waits until nothing is held, and nobody is about to.
+    /// Waits until nothing is held and no acquisition is in progress.
     pub(crate) async fn emptied(&self) {
         loop {
             let changed = self.changed.notified();
@@ -183,8 +183,8 @@ impl HeldTable {
         }
     }
 
-    /// Calls back every body, those too that come in meanwhile, and waits until none is left and
-    /// nobody is about to hold anything.
+    /// Cancels every body, also one that begins meanwhile. Waits until no body is left and no
+    /// acquisition is in progress.
     pub(crate) async fn bodies_gone(&self) {
         loop {
             let changed = self.changed.notified();
@@ -269,7 +269,7 @@ impl HeldEntry {
 }
 
 impl HeldPlace {
-    /// From here on a body runs under the lease. False where it may not, because the lease is
+    /// From here on a body runs under the lease. False if it may not run, because the lease is
     /// about to be released.
     pub(crate) fn set_has_body(&self) -> bool {
         if self.had_body {
@@ -306,8 +306,8 @@ impl Drop for HeldPlace {
     }
 }
 
-/// An acquisition that has begun. Dropping it says that it left nothing on the nodes whose release
-/// has not been sent, or that it became an entry.
+/// An acquisition that has begun. Its drop says that the acquisition left nothing on the nodes
+/// without a sent release, or that it became an entry.
 pub(crate) struct UnderWay(Arc<HeldTable>);
 
 impl Drop for UnderWay {
@@ -356,8 +356,8 @@ mod tests {
         let joined = table.enter(holder, other.handle(), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
-        // What is about to be released runs no body any more; what runs one is not released.
-        // Nor is what shares the lock with it.
+        // A lease that is about to be released runs no body any longer. A lease that runs a body is
+        // not released, nor is any share of its lock.
         assert!(below.set_has_body());
         assert_eq!(table.revoke_bare().len(), 1);
         assert!(!before.set_has_body());

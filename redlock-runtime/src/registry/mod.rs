@@ -1,5 +1,5 @@
-//! The registry: pools by name, defaults, and what is held. [`Redlock::registry`](crate::Redlock::registry)
-//! has it.
+//! The registry: pools by name, defaults, and held leases.
+//! [`Redlock::registry`](crate::Redlock::registry) returns it.
 
 pub(crate) mod health;
 pub(crate) mod held;
@@ -178,7 +178,7 @@ impl Registry {
         self.shared.held.count()
     }
 
-    /// The in-process node behind a `memory://` pool, to look into or to cut off.
+    /// The in-process node of a `memory://` pool, for tests that read it or cut it off.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -194,7 +194,7 @@ impl Registry {
         self.shared.pools.get(pool)?.memory.as_ref()
     }
 
-    /// Ends the leases that have no majority any more, whenever a node may have forgotten locks.
+    /// Ends the leases without a majority, each time that a node may have forgotten locks.
     pub(crate) fn recheck_at_new_epochs(&self) {
         for pool in self.shared.pools.values() {
             // The node outlives nothing of the registry.

@@ -6,7 +6,7 @@ use crate::parameters::LockOptions;
 
 use crate::site::{Site, SourceLocation};
 
-/// What is to be above the attribute of one function.
+/// The parameters that override the attribute of one function.
 pub(crate) struct Overriding {
     pub(crate) place: SourceLocation,
     pub(crate) options: LockOptions,

@@ -11,7 +11,7 @@ use crate::text::Name;
 /// One configured node.
 pub(crate) struct Pool {
     pub(crate) node: Arc<dyn Node>,
-    /// The same node, where it is in this process.
+    /// The same node, if it is an in-process node.
     pub(crate) memory: Option<MemoryNode>,
 }
 

@@ -81,7 +81,7 @@ impl Registry {
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,
-    /// It has to be dropped on the thread that it was made on.
+    /// The guard has to be dropped on the thread that made it.
     _not_send: std::marker::PhantomData<*const ()>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn current() -> Option<Registry> {
     GLOBAL.read().clone()
 }
 
-/// Makes `registry` the global one. Gives it back where there is one that has not shut down.
+/// Makes `registry` the global one. Returns it if another global registry has not shut down.
 pub(crate) fn set_global(registry: Registry) -> Result<(), Registry> {
     let mut global = GLOBAL.write();
     if global

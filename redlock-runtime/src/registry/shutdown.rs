@@ -74,7 +74,7 @@ impl Shutdown {
     }
 }
 
-/// The task of a shutdown. However it ends, those who wait for the report get what there is of it.
+/// The task of a shutdown. At its end, for any reason, all waiting callers get the report as it is.
 struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,
@@ -190,7 +190,7 @@ impl Registry {
         // The rest of the time is for the nodes to confirm what was sent to them.
         self.within(deadline.saturating_sub(CONFIRMING), held.bodies_gone())
             .await;
-        // A body that was called back may have left a lease behind.
+        // A cancelled body may have left a lease.
         let late = held.revoke_bare();
         report.released.extend(late.iter().map(HeldEntry::describe));
         self.within(deadline, revoked(&late)).await;

@@ -20,16 +20,16 @@ use super::held::HeldLease;
 pub struct ShutdownReport {
     /// What was held when it began and ended by itself during the grace period.
     pub finished: Vec<HeldLease>,
-    /// Bodies that were cancelled at the end of the grace period; their locks are released, but for
-    /// those that were to be left to their ttl.
+    /// Bodies that were cancelled at the end of the grace period. Their locks are released, except
+    /// for locks that stay until their ttl.
     pub cancelled: Vec<HeldLease>,
     /// Leases without a body that were released at the end of the grace period.
     pub released: Vec<HeldLease>,
     /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
     /// never released under a running body.
     pub stuck: Vec<HeldLease>,
-    /// Acquisitions that had begun and did not end before the deadline, because nobody polled
-    /// them. What they may have on the nodes stays until the ttl.
+    /// Acquisitions that did not end before the deadline, because their futures were not polled.
+    /// Keys that they have on the nodes stay until the ttl.
     pub under_way: usize,
     /// Pools that did not confirm in time that everything sent to them was served: they cannot be
     /// reached, or answered a release with an error. Such a node frees itself at the ttl.

@@ -25,15 +25,15 @@ const NAMED: usize = 10;
 /// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
 /// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
 ///
-/// Completes at once where the shutdown has begun already. Several may be awaited at once: one
-/// signal is for all of them.
+/// Completes at once if the shutdown has begun. Several calls may wait at the same time: one signal
+/// completes all of them.
 ///
 /// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
 /// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
 /// One that comes less than 100 ms after the first is taken for its echo.
 ///
-/// A signal that comes before the first poll ends the process, as without this; from then on the
-/// first one is kept for the next caller who awaits this, also where the future is dropped.
+/// A signal before the first poll ends the process, as it does without this function. After the
+/// first poll, the first signal is kept for the next caller, also if the future was dropped.
 ///
 /// ```
 /// # async fn example(redlock: redlock_runtime::Redlock) {
@@ -63,8 +63,8 @@ pub async fn shutdown_signal() {
     received(registry).await;
 }
 
-/// Waits for a signal, whose coming begins the shutdown of `registry`, or else of the one that is
-/// global then. Dropping it gives up: a signal that comes later is kept for the next caller.
+/// Waits for a signal. The signal begins the shutdown of `registry`, or of the global registry if
+/// there is none. If the future is dropped, a later signal is kept for the next caller.
 async fn received(registry: Option<Registry>) {
     let Some(listener) = listener() else {
         return std::future::pending().await;
@@ -81,7 +81,7 @@ async fn received(registry: Option<Registry>) {
 #[derive(Default)]
 struct Listener {
     state: Mutex<ListenerState>,
-    /// Wakes those who wait for a signal.
+    /// Wakes the callers that wait for a signal.
     woken: Notify,
 }
 
@@ -89,31 +89,31 @@ struct Listener {
 struct ListenerState {
     next_id: u64,
     waiting: Vec<(u64, Option<Registry>)>,
-    /// When the last one came that began a shutdown, or found nobody who waited.
+    /// The time of the last signal that began a shutdown, or that no caller waited for.
     first: Option<Instant>,
-    /// It found nobody who waited, and is for the next one who does.
+    /// No caller waited for the signal: the next caller gets it.
     is_unclaimed: bool,
-    /// What it began to shut down.
+    /// The registries that the signal began to shut down.
     ending: Vec<Registry>,
 }
 
-/// What becomes of a signal.
+/// The effect of a signal.
 enum Meaning {
     Begin(Vec<Registry>),
     Kept,
     Echo,
-    /// Nobody waits any more, since one has come before.
+    /// No caller waits any longer, as a signal has come.
     Enough(Vec<Registry>),
 }
 
-/// A place among those who wait. Dropping it leaves.
+/// A waiting caller. Its drop ends the wait.
 struct Waiting<'a> {
     listener: &'a Listener,
     id: u64,
 }
 
 impl Listener {
-    /// `None` where a signal is there already.
+    /// `None` if a signal has come.
     fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
         let mut state = self.state.lock();
         if std::mem::take(&mut state.is_unclaimed) {
@@ -282,7 +282,7 @@ mod tests {
         let now = Instant::now();
         let waiting = [listener.wait(None), listener.wait(None)];
         assert!(is_begin(&listener.take(now)));
-        // Though those who waited have not been polled yet.
+        // The waiting callers have not been polled yet.
         assert!(matches!(listener.take(now), Meaning::Echo));
         assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
         drop(waiting);

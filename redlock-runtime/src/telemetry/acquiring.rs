@@ -1,4 +1,4 @@
-//! An acquisition under way, as it is told to whoever watches.
+//! An acquisition in progress, as metrics and spans show it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -103,7 +103,7 @@ impl Drop for Acquiring {
     }
 }
 
-/// Tells of a call that was refused before anybody was asked.
+/// Records a call that was refused before a node was asked.
 pub(crate) fn refused(
     telemetry: Option<&Telemetry>,
     site: Option<&'static Site>,
@@ -118,8 +118,8 @@ pub(crate) fn refused(
     log(telemetry, site, resource, error);
 }
 
-/// A refusal is for the caller to make something of, and no more than a line of detail here; that no
-/// majority answers is for those who run the service.
+/// The caller handles a refusal, so it is a debug line only. A missing majority is logged for
+/// operators.
 fn log(
     telemetry: Option<&Telemetry>,
     site: Option<&'static Site>,

@@ -1,8 +1,8 @@
 //! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
 //! `metrics`. The guide's `reference/metrics.md` has the list of names.
 //!
-//! Nothing here is computed unless somebody subscribes: a span that nobody wants is a few words on the
-//! stack, and without the feature `metrics` its half of this module is empty.
+//! Nothing is computed here without a subscriber. A span without a subscriber is a few words on the
+//! stack. Without the feature `metrics`, the metrics half of this module is empty.
 
 mod acquiring;
 #[cfg(feature = "metrics")]
@@ -43,7 +43,7 @@ impl Telemetry {
         }
     }
 
-    /// Tells the figures of the nodes to `metrics`, until `read` says that there are none any more.
+    /// Reports the nodes' figures to `metrics`, until `read` says that there are no nodes left.
     pub(crate) fn sample_nodes(
         &self,
         environment: &Environment,

@@ -11,7 +11,7 @@ pub(crate) enum AcquireOutcome {
     /// Shares the lease of a call above.
     Joined,
     Contended,
-    /// Contended, where `if_locked = "skip"` wants it so.
+    /// Contended, if `if_locked = "skip"` is set.
     Skipped,
     Unavailable,
     /// The lease of the call above, which was to be shared, is over.

@@ -86,7 +86,7 @@ pub(crate) fn granted(span: &Span, lease: &LeaseHandle) {
     leased(span, lease);
 }
 
-/// How often and how long it was tried in vain, where that is known.
+/// The number of attempts and the time of a failed acquisition, if known.
 pub(crate) fn tried(span: &Span, error: &LockError) {
     if let Some((attempts, waited)) = error.effort().filter(|_| !span.is_disabled()) {
         span.record("redlock.attempts", attempts);
@@ -130,7 +130,7 @@ impl HoldSpan {
         &self.0
     }
 
-    /// The body has come to its end, or was cut off.
+    /// The body has returned, or was cut off.
     pub(crate) fn ended<T>(&self, lease: &LeaseHandle, held: &BodyOutcome<T>) {
         if self.0.is_disabled() {
             return;

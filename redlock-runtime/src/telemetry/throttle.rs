@@ -7,7 +7,7 @@ use redlock_core::Moment;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Lets through what comes a second or more behind the last one that it let through.
+/// Passes an event that comes a second or more after the last passed one.
 #[derive(Default)]
 pub(crate) struct Throttle {
     /// When the next one may pass, in ns since the clock's origin.
@@ -16,7 +16,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// How many were held back since the last one that passed; `None` where this one is.
+    /// The number of suppressed events since the last passed one; `None` if this one is suppressed.
     pub(crate) fn pass(&self, now: Moment) -> Option<u64> {
         let nanos =
             |moment: Moment| u64::try_from(moment.since_origin().as_nanos()).unwrap_or(u64::MAX);

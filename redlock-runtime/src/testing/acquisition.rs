@@ -1,4 +1,4 @@
-//! One acquisition, as a test looks at it.
+//! One acquisition, as tests see it.
 
 use std::fmt;
 use std::time::Duration;
@@ -25,14 +25,14 @@ pub struct Acquisition {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style.
     pub site: Option<&'static Site>,
-    /// The pools that it was to be locked on; none where it was refused before that was decided, for
-    /// an unknown pool or an invalid value.
+    /// The pools of the lock. Empty if the call was refused before the pools were decided, for an
+    /// unknown pool or an invalid value.
     pub pools: Vec<String>,
-    /// The ttl that it asked for; zero where there are no pools.
+    /// The ttl of the call; zero if there are no pools.
     pub ttl: Duration,
     /// It ran below a holder of the same resource, and shared that lease.
     pub is_shared: bool,
-    /// The fencing token that it got, where it asked for one.
+    /// The fencing token, if the call asked for one.
     pub fencing_token: Option<FencingToken>,
     /// What came of it.
     pub outcome: Outcome,
@@ -56,7 +56,7 @@ pub enum Outcome {
     Waiting,
     /// Its caller dropped it before it had an answer.
     Dropped,
-    /// It did not get the lock. A call with `if_locked = "skip"` was skipped where the error is
+    /// The call did not get the lock. A call with `if_locked = "skip"` was skipped if the error is
     /// [contended](LockError::is_contended).
     Refused(LockError),
     /// It holds the lock now.

@@ -73,7 +73,7 @@ impl TestLocks {
         );
     }
 
-    /// No node has a key of `resource`, whoever it would be from: the next caller gets it.
+    /// No node has a key of `resource`, of any holder: the next caller gets the lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -98,8 +98,8 @@ impl TestLocks {
         );
     }
 
-    /// Nothing is locked on any node: for the end of a test, to see that nothing leaked. A node that
-    /// hangs has what it had when it began to.
+    /// No node has a key of any lock. Use it at the end of a test, to see that nothing leaked. A
+    /// node that hangs has the keys that it had when it began to hang.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -131,7 +131,7 @@ impl TestLocks {
         self.acquisitions_of(resource.clone()).into_iter()
     }
 
-    /// The locks among the keys that nodes have: which, where and whose.
+    /// The locks among the keys of the nodes: name, node and holder.
     fn left(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
         let mut keys: Vec<Vec<u8>> = self.nodes().flat_map(MemoryNode::keys).collect();
         keys.sort_unstable();

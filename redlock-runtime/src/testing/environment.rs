@@ -9,13 +9,13 @@ use redlock_core::{Clock, Entropy, Moment, Sleep, Spawn, Task};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// The clock's origin is so far back, so that moments before the test's beginning exist too.
+/// The clock starts at this time, so that moments before the beginning of the test exist too.
 const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What tokio's timers take for never.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The clock of one runtime, whichever thread or runtime looks at it.
+/// The clock of one runtime, for all threads and runtimes that read it.
 pub(super) struct RuntimeClock {
     runtime: Handle,
     began: Instant,

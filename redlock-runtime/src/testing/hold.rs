@@ -1,4 +1,4 @@
-//! Locks that somebody else has.
+//! Locks that another holder has.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub struct SomeoneElse {
     locks: TestLocks,
     name: String,
     ttl: Duration,
-    /// All, where it names none.
+    /// All pools, if it names none.
     pools: Option<Vec<String>>,
 }
 
-/// A lock that somebody else has. It ends when this is dropped, and at its ttl.
+/// A lock that another holder has. It ends at its drop, or at its ttl.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -51,8 +51,8 @@ pub struct Hold {
 }
 
 impl TestLocks {
-    /// Has somebody else hold `resource` on all nodes, for a minute or until the hold is dropped.
-    /// Calls that want it are told that `someone-else/1` has it.
+    /// Makes another holder take `resource` on all nodes, for a minute or until the hold is
+    /// dropped. A refused call is told that `someone-else/1` holds the lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -147,8 +147,8 @@ impl SomeoneElse {
     /// ```
     ///
     /// # Panics
-    /// Where it is held already, or no node grants it; for a pool that there is not; and for a
-    /// resource that nobody could lock.
+    /// If the lock is held, or no node grants it; for an unknown pool; and for a resource that
+    /// cannot be locked.
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
@@ -166,7 +166,7 @@ impl SomeoneElse {
             resource,
             keys,
         };
-        // Not granted anywhere, or anywhere to somebody else: what was is undone by the drop.
+        // The lock was granted by no node, or another holder has it: the drop undoes the grants.
         for node in self.nodes() {
             let want = Want::Acquire {
                 ttl: self.ttl,
@@ -193,8 +193,8 @@ impl SomeoneElse {
         hold
     }
 
-    /// Takes the lock from whoever has it, who is not told: what happens to a holder that is paused
-    /// past its ttl. It finds out when it extends or renews its lease.
+    /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
+    /// past its ttl. The holder notices when it extends or renews its lease.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

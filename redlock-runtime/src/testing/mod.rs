@@ -105,13 +105,13 @@ use crate::registry::shutdown_report::ShutdownReport;
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
 
-/// No test should have to think of `max_ttl` unless it is about that.
+/// A test need not set `max_ttl` unless the test is about it.
 const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The registry of one test, over nodes inside the process. See the [module](self).
 ///
-/// Clones are the same registry. When the last one is dropped it is attached to no runtime any more,
-/// and refuses further locks.
+/// Clones are the same registry. When the last clone is dropped, the registry is detached from all
+/// runtimes and refuses further locks.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -175,10 +175,10 @@ impl TestLocks {
         Self::with_config(config)
     }
 
-    /// Starts a registry with all that `config` says, the service's own for example, but for its
-    /// servers: in the place of each pool's there is a node in the process. Where it has no pools,
-    /// they are those of [`new`](Self::new). Overrides of functions that the test program does not have
-    /// are left out.
+    /// Starts a registry with the settings of `config`, for example the service's own, except for
+    /// its servers: each pool becomes an in-process node. If `config` has no pools, the pools are
+    /// those of [`new`](Self::new). Overrides of functions that the test program does not have are
+    /// left out.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -189,9 +189,8 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Outside of a tokio runtime; and where [`init`](crate::init()) would refuse the configuration.
-    /// The program's annotated functions are not checked against it: that is
-    /// [`check_config`].
+    /// Outside of a tokio runtime, and if [`init`](crate::init()) would refuse the configuration.
+    /// The program's annotated functions are not checked against it: [`check_config`] does that.
     #[track_caller]
     pub fn with_config(config: Config) -> Self {
         let Ok(runtime) = Handle::try_current() else {
@@ -357,7 +356,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Cancellation
-    /// The shutdown goes on in the background; dropping the future gives up the report only.
+    /// The shutdown goes on in the background. Dropping the future only gives up the report.
     pub async fn shutdown(&self) -> ShutdownReport {
         self.inner.registry.begin_shutdown();
         self.inner.registry.shutdown_report().await

@@ -63,9 +63,9 @@ impl TestLocks {
         self.nodes().for_each(MemoryNode::restore);
     }
 
-    /// Has whoever holds `resource` lose it, as though its keys were gone and an extension had found
-    /// that out: the body is cancelled at its next await, and `lost()` completes with
-    /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Nobody has the keys then.
+    /// Makes the holder of `resource` lose its lock, as if its keys were gone and an extension had
+    /// found that: the body is cancelled at its next await, and `lost()` completes with
+    /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Afterwards no node has the keys.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -176,7 +176,8 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     for (name, url) in &mut config.pools {
         *url = PoolUrl::new(format!("memory://{name}"));
     }
-    // A test has some of the service's functions; what is said of the others has no meaning here.
+    // A test program has some of the service's functions. Settings of the others have no effect
+    // here.
     let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();
     let overrides = &mut config.sites;
     overrides.named.retain(|name, _| names.contains(&**name));

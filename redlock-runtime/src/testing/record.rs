@@ -16,7 +16,7 @@ use crate::site::Site;
 #[derive(Default)]
 pub(super) struct Journal {
     lines: Mutex<Vec<Line>>,
-    /// Tells whoever waits in `until_…` that a line has changed.
+    /// Tells the callers of `until_…` that a line has changed.
     pub(super) changed: Notify,
 }
 
@@ -24,7 +24,7 @@ struct Line {
     acquisition: Acquisition,
     /// While it is held.
     lease: Option<LeaseHandle>,
-    /// What it comes to once the release is on its way.
+    /// The outcome once the release has been sent.
     ending: Option<Outcome>,
 }
 

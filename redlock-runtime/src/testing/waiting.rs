@@ -13,7 +13,7 @@ use super::acquisition::{Acquisition, Outcome};
 /// How long a test waits for something that takes milliseconds, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a paused clock may jump over meanwhile: more than any lock lasts.
+/// The time that a paused clock may jump over meanwhile: longer than any lock lasts.
 const PAUSED_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl TestLocks {
@@ -108,7 +108,8 @@ impl TestLocks {
                     return;
                 }
                 if tokio::time::timeout(pause, changed).await.is_err() {
-                    // A paused clock gets here in no time, and others may have to do something yet.
+                    // A paused clock gets here at once, while other tasks may still have work to
+                    // do.
                     pause = pause.saturating_mul(2);
                 }
                 assert!(

@@ -5,8 +5,8 @@ use std::fmt;
 
 use redlock_core::Resource;
 
-/// A name that somebody wrote into a configuration. Shown on one short line; and not at all where it
-/// may be a URL in the wrong place, which may hold a password.
+/// A name from a configuration. It is shown on one short line. It is not shown if it may be a URL
+/// in the wrong place, as a URL may contain a password.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Name<'_> {
@@ -25,7 +25,7 @@ impl fmt::Debug for Name<'_> {
     }
 }
 
-/// Several of them, for `Debug`.
+/// Several names, for `Debug`.
 pub(crate) struct Names<'a>(pub(crate) &'a [String]);
 
 impl fmt::Debug for Names<'_> {
@@ -35,7 +35,7 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
-/// What is kept by such names, for `Debug`.
+/// A map with such names as keys, for `Debug`.
 pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 
 impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
@@ -45,7 +45,7 @@ impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
     }
 }
 
-/// A site's name as it stands in a variable: `SHOP__ORDERS__CHARGE`.
+/// A site's name in a variable: `SHOP__ORDERS__CHARGE`.
 pub(crate) fn spelled(name: &str) -> String {
     let upper = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),

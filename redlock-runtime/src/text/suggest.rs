@@ -1,8 +1,8 @@
-//! "did you mean …?" for names typed by hand.
+//! "did you mean …?" for mistyped names.
 
 use super::name::Name;
 
-/// `; did you mean …?` where one of the candidates is near, or else which there are.
+/// `; did you mean …?` if one of the candidates is near, or the list of all candidates.
 pub(crate) fn did_you_mean<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
@@ -13,7 +13,7 @@ pub(crate) fn did_you_mean<'a>(
     }
 }
 
-/// `; there are …`, or nothing where there are none.
+/// `; there are …`, or an empty text if there are none.
 fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let all: Vec<String> = candidates
@@ -31,17 +31,18 @@ fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The candidate nearest to `typed`, where one is near enough to be worth naming.
+/// The candidate nearest to `typed`, if its distance is small enough.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // The distance takes time by the product of the lengths; nobody mistypes a longer one.
+    // The distance takes time in proportion to the product of the lengths. Nobody mistypes a longer
+    // name.
     const LONGEST: usize = 256;
     if typed.len() > LONGEST {
         return None;
     }
-    // One slip in three letters: `tll` finds `ttl`, yet `foo` finds nothing.
+    // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);
     candidates
         .into_iter()

@@ -62,7 +62,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// With nothing said but where it is.
+    /// An error without details: its place only.
     pub(super) fn at(url: PoolUrl) -> Self {
         Self {
             url: Some(url),
@@ -133,7 +133,7 @@ impl File {
     /// What is wrong with it, by line and key. What was written is never repeated: it may hold a
     /// password, also in a place that is not made for one.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        // A syntax error's own text, which names what it expected.
+        // A syntax error's own text names the expected token.
         let syntax = |error: toml::de::Error| at_line(text, error.span(), error.message());
         let table = DeTable::parse(text).map_err(syntax)?;
         keys::check(text, table.get_ref())?;
@@ -183,7 +183,7 @@ impl File {
             own.tls.certificate = pool.tls_cert;
             own.tls.key = pool.tls_key;
             own.tls.server_name = pool.tls_server_name;
-            // Without a URL too: `init` has to hear of a pool that is nowhere.
+            // A pool without a URL is kept too: `init` has to report it.
             if own != PoolSettings::default() || pool.url.is_none() {
                 let settings = settings.entry(name.clone()).or_default();
                 *settings = std::mem::take(settings).over(own);
@@ -235,7 +235,7 @@ fn at_line(text: &str, place: Option<std::ops::Range<usize>>, reason: &str) -> S
     }
 }
 
-/// A message of serde's without the value that it quotes: what is expected, and nothing else.
+/// A message of serde without the value that it quotes: only the expected type.
 fn without_value(message: &str) -> String {
     if let Some((_, expected)) = message.rsplit_once(", expected ") {
         return format!("expected {expected}");

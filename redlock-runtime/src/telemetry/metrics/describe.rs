@@ -1,7 +1,7 @@
 //! The names, with their units and what they count. The guide's `reference/metrics.md` has the same list.
 //!
-//! They are as Prometheus wants them (base units, `_total` for counters), because that is where most
-//! recorders of the `metrics` facade hand them on to as they are.
+//! Names follow Prometheus (base units, `_total` for counters), as most recorders of the `metrics`
+//! facade pass them on unchanged.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 

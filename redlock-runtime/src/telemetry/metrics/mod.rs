@@ -1,5 +1,5 @@
-//! The figures, through the `metrics` facade. They are labelled by site, never by resource, of which
-//! there is no end.
+//! The figures, through the `metrics` facade. Labels name the site and never the resource, as the
+//! number of resources has no limit.
 
 mod describe;
 mod nodes;
@@ -44,7 +44,7 @@ impl Metrics {
         Waiting::begin(caught(RECORDER, || self.of(site)))
     }
 
-    /// Tells a recorder that came meanwhile what the names mean.
+    /// Describes the names to a recorder that was installed later.
     fn describe(&self) {
         self.sites.get(Sites::new);
     }

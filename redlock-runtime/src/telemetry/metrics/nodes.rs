@@ -1,5 +1,5 @@
-//! What is counted of the nodes. How long their answers take comes one by one; the rest is read from
-//! them now and then.
+//! The figures of the nodes. Each answer's time is recorded when it arrives; the other figures are
+//! read from the nodes at intervals.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct Answers {
     latency: PerRecorder<Histogram>,
 }
 
-/// Who is to be told of the answers of the node `pool`.
+/// The observer of the answers of the node `pool`.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "without the feature there is none"
@@ -51,7 +51,8 @@ impl fmt::Debug for Answers {
     }
 }
 
-/// Reads the nodes' figures every two seconds, on the library's thread, until there are none any more.
+/// Reads the nodes' figures every two seconds, on the library's thread, until there are no nodes
+/// left.
 pub(crate) fn sample_nodes(
     metrics: &Arc<Metrics>,
     environment: &Environment,

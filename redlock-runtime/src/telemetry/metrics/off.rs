@@ -1,4 +1,4 @@
-//! Without the feature `metrics`: the same calls, and nothing behind them.
+//! Without the feature `metrics`: the same calls, which do nothing.
 
 use std::sync::Arc;
 

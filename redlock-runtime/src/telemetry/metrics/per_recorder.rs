@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 
 /// One `T` for each recorder that was there when it was asked for.
 ///
-/// A handle of the `metrics` facade is bound to the recorder of the moment: one that was made before
-/// the program installed its exporter would count into nothing for ever. So whoever keeps handles looks
-/// whether the recorder is still the same; that is a read of a thread-local and of a static. A program
-/// has two in its life, "none" and its exporter, so this list is short, and reading it takes no lock.
+/// A handle of the `metrics` facade belongs to the recorder of the moment. A handle that was made
+/// before the program installed its exporter would count into nothing for ever. The owner of
+/// handles therefore compares the recorder at each use; this reads a thread-local and a static. A
+/// program has two recorders in its life, "none" and its exporter, so this list is short, and
+/// reading it takes no lock.
 pub(super) struct PerRecorder<T> {
     first: Link<T>,
 }
@@ -15,8 +16,8 @@ pub(super) struct PerRecorder<T> {
 type Link<T> = OnceLock<Box<Entry<T>>>;
 
 struct Entry<T> {
-    /// Its address. A program's recorder is never freed; a test's may be, and what comes to its place
-    /// is not told from it.
+    /// The recorder's address. A program's recorder is never freed. A test's recorder may be freed,
+    /// and a new one at the same address is not told from it.
     recorder: usize,
     value: T,
     next: Link<T>,

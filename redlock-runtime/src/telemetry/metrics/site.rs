@@ -93,7 +93,7 @@ impl ObserveExtensions for SiteMetrics {
         let counter = match outcome {
             Ok(()) => &self.extended,
             Err(ExtendError::Unavailable(_)) => &self.extension_unavailable,
-            // Its holder let go of it meanwhile.
+            // The holder dropped it in between.
             Err(ExtendError::Ended(LeaseEnd::Released)) => return,
             Err(_) => &self.extension_lost,
         };
@@ -101,7 +101,7 @@ impl ObserveExtensions for SiteMetrics {
     }
 }
 
-/// A caller that waits. It has to be told of the end.
+/// A waiting caller, counted until it has the lock, fails or is dropped.
 pub(crate) struct Waiting {
     /// Until it ended, unless the recorder panicked.
     site: Option<Arc<SiteMetrics>>,
@@ -162,10 +162,10 @@ impl Waiting {
     }
 }
 
-/// A lease that is held. It has to be told of the end.
+/// A held lease, counted until it ends.
 pub(crate) struct Holding {
     site: Option<Arc<SiteMetrics>>,
-    /// How long others had held it before.
+    /// The time for which other callers held the lease before.
     before: Duration,
 }
 
