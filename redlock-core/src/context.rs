@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::env::{Clock, Environment, Moment};
 use crate::model::token::{OwnerToken, TokenSource};
 
-/// The client's environment, its source of tokens, and the settings that every part of it obeys. A
-/// setting that concerns one part only is with that part.
+/// The client's environment, its source of tokens, and the settings that all its parts use. A setting
+/// of one part only is kept in that part.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) tokens: TokenSource,
-    /// How long an attempt that finds no majority waits for answers.
+    /// The time for which an attempt without a majority waits for answers.
     pub(crate) node_timeout: Duration,
-    /// Comes before each name of a resource.
+    /// The prefix of each name of a resource.
     pub(crate) key_prefix: Box<[u8]>,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, each kind by itself.
+//! The errors, each kind by itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 use crate::node::{Answer, Holding, NodeError, Remaining};
 
-/// Why a lock was not acquired. Nothing of the attempts is left on a node that answered.
+/// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcquireError {
-    /// A majority of the nodes answered, and someone else holds the resource.
+    /// A majority of the nodes answered, and another client holds the resource.
     #[error(transparent)]
     Contended(Contended),
-    /// No majority of the nodes answered, or too late for the lock to be of use.
+    /// No majority of the nodes answered, or too late for the lock to be useful.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// The request itself cannot be served.
@@ -23,14 +23,14 @@ pub enum AcquireError {
     Invalid(#[from] Invalid),
 }
 
-/// Why a lease could not be extended.
+/// The reason why a lease could not be extended.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtendError {
     /// The lease is over.
     #[error("{0}")]
     Ended(LeaseEnd),
-    /// No majority of the nodes answered. The old deadline still stands.
+    /// No majority of the nodes answered. The old deadline still holds.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// The request itself cannot be served.
@@ -38,18 +38,18 @@ pub enum ExtendError {
     Invalid(#[from] Invalid),
 }
 
-/// Why a lease is over.
+/// The reason why a lease is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaseEnd {
     /// Its validity ended.
     Expired,
-    /// So many nodes no longer hold its token that the rest is no majority.
+    /// Too many nodes no longer hold the lease's token, so that the rest is no majority.
     Taken,
-    /// So many nodes may have forgotten it, because they restarted or their clocks stepped, that
-    /// the rest is no majority.
+    /// Too many nodes may have forgotten the lease, because they restarted or their clocks stepped, so
+    /// that the rest is no majority.
     Forgotten,
-    /// It was called back, because the process is shutting down.
+    /// The lease was revoked, because the process is shutting down.
     Revoked,
     /// Its holder released it.
     Released,
@@ -69,18 +69,18 @@ impl fmt::Display for LeaseEnd {
     }
 }
 
-/// Someone else holds the resource.
+/// The error of a resource that another client holds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Contended {
-    /// What is known of the key that stands in the way, where a node told.
+    /// The key of the other holder, if a node told it.
     pub holding: Holding,
-    /// How many attempts were made; none by a caller who stood in line behind another one of its
+    /// The number of attempts; zero for a caller that stood in line behind another caller of its
     /// process.
     pub attempts: u32,
-    /// How long it took to give up.
+    /// The time after which the caller gave up.
     pub waited: Duration,
-    /// So many callers of this process stood in line already that no more are let in; else zero.
+    /// The number of callers of this process in the line, if the line is full; otherwise zero.
     pub waiters: usize,
 }
 
@@ -115,41 +115,41 @@ impl fmt::Display for Contended {
 
 impl std::error::Error for Contended {}
 
-/// No majority of the nodes answered in time.
+/// The error if no majority of the nodes answered in time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unavailable {
-    /// How many nodes said yes.
+    /// The number of nodes that granted.
     pub granted: usize,
-    /// How many would have been needed.
+    /// The number of grants that a majority needs.
     pub needed: usize,
-    /// Each node that did not say yes, in the order of the configuration.
+    /// Each node that did not grant, in the order of the configuration.
     pub nodes: Vec<NodeReport>,
-    /// A majority did say yes, but too late.
+    /// A majority granted, but too late.
     pub too_late: Option<TooLate>,
-    /// How many attempts were made.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How long it took to give up.
+    /// The time after which the caller gave up.
     pub waited: Duration,
 }
 
-/// For what the votes of a majority came too late.
+/// The limit that the votes of a majority missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooLate {
-    /// Only this much was left of the validity: nothing, or less than the request demanded.
+    /// Only this validity was left: none, or less than the request asked for.
     Validity(Duration),
-    /// The attempt had been given up after this time.
+    /// The attempt was given up after this time.
     Timeout(Duration),
 }
 
-/// What one node did instead of granting.
+/// The answer of a node that did not grant.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NodeReport {
     /// The pool's name.
     pub name: Arc<str>,
-    /// What it did.
+    /// The node's answer.
     pub outcome: NodeOutcome,
 }
 
@@ -157,13 +157,13 @@ pub struct NodeReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NodeOutcome {
-    /// It said that another client holds the resource.
+    /// Another client holds the resource on the node.
     Held,
-    /// It said that our key is not there.
+    /// Our key is not on the node.
     Absent,
-    /// It gave no answer within this time.
+    /// The node gave no answer within this time.
     NoAnswer(Duration),
-    /// It could not serve the request.
+    /// The node could not serve the request.
     Failed(NodeError),
 }
 
@@ -238,7 +238,7 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// After how many attempts, and how long.
+/// The number of attempts and their time.
 struct GaveUp(u32, Duration);
 
 impl fmt::Display for GaveUp {

@@ -26,20 +26,21 @@ use super::attempt::{AttemptOutcome, Refused, attempt};
 use super::{Client, ClientShared};
 
 impl Client {
-    /// Acquires `request` from a majority of `nodes`, trying again as it says.
+    /// Acquires `request` from a majority of `nodes`, with the retries that the request allows.
     ///
-    /// Callers of this client who want the same resource on the same nodes stand in line, first come,
-    /// first served: only the first one asks the nodes, and when its lease ends the next one gets the
-    /// lock from it, as far as [`Settings::handover`](super::Settings::handover) allows.
+    /// Callers of this client that want the same resource on the same nodes stand in a line, first
+    /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
+    /// next caller gets the lock from it, within the limits of
+    /// [`Settings::handover`](super::Settings::handover).
     ///
     /// # Errors
-    /// [`AcquireError::Contended`] where a majority answered and someone else holds the resource,
-    /// [`AcquireError::Unavailable`] where no majority answered in time, and
-    /// [`AcquireError::Invalid`] before anything is sent.
+    /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
+    /// [`AcquireError::Unavailable`] if no majority answered in time, and [`AcquireError::Invalid`]
+    /// before anything is sent.
     ///
     /// # Cancellation
-    /// Dropping this future at any point leaves the line at once, and sends the release of what it may
-    /// have acquired to every node, behind the acquisition on the same connection.
+    /// If this future is dropped at any point, the caller leaves the line at once. Every node that the
+    /// acquisition may have reached is sent the release, after the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
         if nodes.is_empty() || nodes.len() > MOST_NODES {
@@ -60,8 +61,8 @@ impl Client {
         let mut budget = RetryBudget::new(environment, &request.retry, client.context.node_timeout)
             .with_splits(request.split_retries);
         let (mut turn, mut left_claim) = {
-            // Boxed: standing in line costs more than that anyway, and would be a large part of every
-            // acquisition's future.
+            // Boxed: standing in line costs more than the allocation, and would be a large part of
+            // every acquisition's future.
             let arrived = match Queued::arrive(&client.lines, line_key) {
                 Arrival::Turn(turn, 0) => Ok(turn),
                 other => Err(Box::pin(client.wait(other, nodes, &mut budget))),
@@ -104,7 +105,7 @@ impl Client {
 type Begun = (Turn, Option<Box<LeftClaim>>);
 
 impl ClientShared {
-    /// Refuses what no Redis Cluster can serve.
+    /// Refuses keys that no Redis Cluster can serve.
     fn check_slots(
         &self,
         node: &dyn Node,
@@ -138,10 +139,10 @@ impl ClientShared {
         Ok((turn, left_claim))
     }
 
-    /// Gives other processes their chance: asks the nodes for so many rounds whether one of them has
-    /// come, for no longer than an attempt may take, nor than the caller has. If so, it is its time,
-    /// and this waits for the lock to be free like anybody who was refused, and lets those go first then
-    /// who had it longer ago. The next attempt is due at `next`, or when the retry budget says.
+    /// A break for other processes: asks the nodes up to `rounds` times whether another process has
+    /// come, within the time of an attempt and within the caller's own limit. If one has come, this
+    /// waits like any refused caller until the lock is free, and then lets the processes go first that
+    /// had the lock longer ago. The next attempt is due at `next`, or else when the retry budget says.
     async fn take_break(
         &self,
         turn: &mut Turn,
@@ -169,8 +170,8 @@ impl ClientShared {
         }
     }
 
-    /// Asks the nodes, `rounds` times, whether another process has come. If so, returns the nodes that can
-    /// tell when it has gone.
+    /// Asks the nodes, `rounds` times, whether another process has come. If so, returns the nodes that
+    /// can tell when it has released the lock.
     async fn comes_another(
         &self,
         turn: &mut Turn,
@@ -179,7 +180,7 @@ impl ClientShared {
     ) -> Option<u64> {
         let clock = self.context.clock();
         let until = clock.now().saturating_add(self.context.node_timeout);
-        // The caller's own attempt has to have its time.
+        // The caller's own attempt needs its time.
         let until = budget.last_attempt().map_or(until, |last| until.min(last));
         let LineKey { keys, nodes } = turn.line_key().clone();
         let token = self.context.fresh_token();
@@ -221,7 +222,7 @@ impl ClientShared {
             next => next,
         };
         let Some(next) = next else {
-            // Whoever is next need not wait for the words.
+            // The next caller need not wait for the error's details.
             drop(turn);
             return Err(refused.conclude(budget).await);
         };
@@ -233,7 +234,7 @@ impl ClientShared {
                     return std::future::pending().await;
                 };
                 watch.free().await;
-                // By now the votes are in that were still out when the attempt was decided.
+                // By now the votes that were missing when the attempt was decided have arrived.
                 let wakeups_count_from =
                     budget.wakeups_count_from(environment, ended, refused.is_divided());
                 environment.clock.sleep_until(wakeups_count_from).await;
@@ -248,7 +249,7 @@ impl ClientShared {
         if turn.attempt(self.context.node_timeout) {
             return Ok((turn, None));
         }
-        // Nobody polled this for so long that another one took the turn.
+        // This future was not polled for so long that another caller took the turn.
         let line_key = turn.line_key().clone();
         let nodes = Arc::clone(&line_key.nodes);
         drop(turn);
@@ -256,7 +257,7 @@ impl ClientShared {
         self.wait(arrival, &nodes, budget).await
     }
 
-    /// Gives the claim of the lease before to the next holder.
+    /// Moves the claim of the previous lease to the next holder.
     fn take_over(
         &self,
         left: LeftClaim,
@@ -270,7 +271,7 @@ impl ClientShared {
         Lease::new(&self.leases, claim, request, budget, terms, line_ticket)
     }
 
-    /// Why a caller who had enough did not get the lock.
+    /// The error for a caller that gave up.
     fn gave_up(
         &self,
         nodes: &NodeSet,
@@ -303,7 +304,7 @@ impl ClientShared {
                 }),
                 other => other,
             },
-            // The one who asks them is still waiting for them.
+            // The caller whose attempt this was is still waiting for its votes.
             None => {
                 let names = nodes.iter().map(|node| node.name());
                 AcquireError::Unavailable(Unavailable {

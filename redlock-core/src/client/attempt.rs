@@ -26,27 +26,27 @@ pub(crate) enum AttemptOutcome {
     Refused(Box<Refused>),
 }
 
-/// An attempt that failed. Its release is on the way to every node.
+/// A failed attempt. Its release has been sent to every node.
 pub(crate) struct Refused {
     context: Arc<Context>,
     claim: Arc<Claim>,
     acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
     started: Moment,
-    /// A majority granted, but only this much validity was left.
+    /// A majority granted, but left only this validity.
     too_late: Option<TooLate>,
-    /// A majority granted, but did not come to stand at one fencing token.
+    /// A majority granted, but did not agree on one fencing token.
     disagreement: Option<Answers>,
     timeout: Duration,
 }
 
 type Answers = Vec<Option<Answer>>;
 
-/// What became of the counters of a majority.
+/// The counters of a majority after the second round.
 #[derive(Default)]
 struct Agreement {
     token: Option<FencingToken>,
-    /// Where no majority came to stand at one token: what each node said last.
+    /// The last answer of each node, if no majority agreed on one token.
     disagreement: Option<Answers>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn attempt(
     timeout: Duration,
 ) -> AttemptOutcome {
     let environment = &context.environment;
-    // The clock starts before the first byte is sent: from here on a node may be counting.
+    // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
     let token = context.fresh_token();
     let counters = request.fencing.then(|| {
@@ -68,8 +68,7 @@ pub(crate) async fn attempt(
         (keys, Hint::of(nodes, || environment.clock.wall()))
     });
     let until = started.saturating_add(timeout);
-    // Stragglers count for as long as the first keys last for certain, however little time the
-    // caller has.
+    // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
     let (claim, acquisition) =
@@ -78,7 +77,7 @@ pub(crate) async fn attempt(
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,
-            // Boxed: it is rare, and would be a large part of every acquisition's future.
+            // Boxed: a second round is rare, and would be a large part of every acquisition's future.
             None => Box::pin(agree(context, &claim, &acquisition, until)).await,
         }
     } else {
@@ -87,8 +86,8 @@ pub(crate) async fn attempt(
 
     // Of all that is granted by now the lease is made, however late it came.
     acquisition.admit_late();
-    // The votes first and the clock behind them: a client that was paused between request and
-    // reply, or between these two lines, sees here that its lock may be gone already.
+    // The votes are read first and the clock after them: a client that was paused between request and
+    // reply, or between these two lines, sees here that its lock may have expired.
     let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
@@ -118,7 +117,7 @@ pub(crate) async fn attempt(
     }))
 }
 
-/// The fencing token at which the counters of a majority stand already, as they usually do.
+/// The fencing token, if the counters of a majority agree after the first round. They usually do.
 fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
     let votes = acquisition.answers_now(&claim.nodes);
     let TokenChoice { token, below } = TokenChoice::of(&votes)?;
@@ -128,13 +127,13 @@ fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
     })
 }
 
-/// Takes the counters of a majority to one fencing token, by a second round. A node that drops out
-/// meanwhile is replaced by another one that granted.
+/// Raises the counters of a majority to one fencing token, in a second round. If a node fails
+/// meanwhile, another node that granted replaces it.
 async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {
     let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
-        // A counter that may be lost is no ground to stand on.
+        // A counter that the node may have forgotten does not count.
         forget_stale(&mut votes, &claim.nodes);
         let Some(TokenChoice { token, below }) = TokenChoice::of(&votes) else {
             break;
@@ -158,7 +157,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
             });
         }
     }
-    // Also where nodes granted without a counter: no fencing token can rest on these.
+    // This includes nodes that granted without a counter: they cannot support a fencing token.
     Agreement {
         token: None,
         disagreement: Some(votes),
@@ -166,21 +165,21 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
 }
 
 impl Refused {
-    /// When the attempt began.
+    /// The moment at which the attempt began.
     pub(crate) fn began(&self) -> Moment {
         self.started
     }
 
-    /// Whether the nodes that voted so far name different holders, and no holder is known to have a
-    /// majority. If all of them name one holder, the lock is held, however few nodes voted.
+    /// True if the votes name different holders and no holder is known to have a majority. If all votes
+    /// name one holder, the lock is held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
         let most = most_of_one_holder(&self.acquisition.answers());
         let voted = seats_in(self.acquisition.voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// Watches for the lock to be free, if another client has it. All nodes are asked that have not
-    /// failed, also those whose votes are still out. So the others suffice if one fails later.
+    /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
+    /// nodes whose votes are missing: if one of them fails later, the others suffice.
     pub(crate) fn watch(&self) -> Option<QuorumWatch> {
         let tally = self.acquisition.tally();
         let may_vote = tally.configured - tally.failed;
@@ -192,7 +191,7 @@ impl Refused {
         })
     }
 
-    /// What the nodes have said so far, for other callers.
+    /// The votes so far, as an error for other callers.
     pub(crate) fn so_far(&self) -> AcquireError {
         let waited = self.context.now().saturating_since(self.started);
         let votes = match &self.disagreement {
@@ -202,8 +201,8 @@ impl Refused {
         self.error(votes, None, waited, (1, waited))
     }
 
-    /// Whether the votes are spread so that nobody has the lock, nor can have won it by them. Waits
-    /// for the votes that this takes, within the attempt's timeout.
+    /// True if the votes are split so that no client has the lock and none can have won it. Waits for
+    /// the votes that this needs, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
         let acquisition = &self.acquisition;
         let needed = majority(self.claim.nodes.len());
@@ -213,18 +212,18 @@ impl Refused {
         acquisition.set_goal(Goal::All);
         let until = self.started.saturating_add(self.timeout);
         before(self.context.clock(), until, acquisition.decided()).await;
-        // Who did not answer may have granted it to anyone.
+        // A node that did not answer may have granted the lock to any client.
         let tally = acquisition.tally();
         let unknown = tally.pending() + tally.failed;
         tally.is_contended() && most_of_one_holder(&acquisition.answers()) + unknown < needed
     }
 
-    /// The error for the caller, once no further attempt follows. Waits until the nodes that
-    /// granted the attempt have undone it, and asks one that refused how long the holder has
-    /// left. Votes are waited for until the attempt's timeout has passed, the rest for as long again;
-    /// neither beyond the caller's own bound.
+    /// The error for the caller, if no further attempt follows. Waits until the nodes that granted the
+    /// attempt have undone it, and asks one of the refusing nodes for the holder's remaining time. It
+    /// waits for votes until the attempt's timeout has passed, and for the other answers as long again.
+    /// It never waits beyond the caller's own limit.
     ///
-    /// Dropping this future loses the error and nothing else.
+    /// If this future is dropped, only the error is lost.
     pub(crate) async fn conclude(self: Box<Self>, budget: &RetryBudget<'_>) -> AcquireError {
         let attempts = budget.attempts;
         let environment = &self.context.environment;
@@ -234,7 +233,7 @@ impl Refused {
             budget.end.map_or(until, |end| until.min(end))
         };
 
-        // An attempt is decided as soon as it is lost; why it is lost may take another vote.
+        // An attempt is decided once it is lost. The reason may need another vote.
         let acquisition = &self.acquisition;
         acquisition.set_goal(Goal::Contention);
         before(clock, bounded(self.started), acquisition.decided()).await;
@@ -242,7 +241,7 @@ impl Refused {
         let inspection = self.inspect();
         let undone = pin!(async {
             if let Some(round) = &self.release {
-                // Those that granted, and not those that hang: they would take the whole timeout.
+                // Only nodes that granted: nodes that hang would take the whole timeout.
                 round.set_goal(Goal::Seats(acquisition.granted_seats()));
                 round.decided().await;
             }
@@ -261,8 +260,8 @@ impl Refused {
         self.error(votes, inspected, elapsed, (attempts, waited))
     }
 
-    /// What `votes` come to, and what a node said that was asked for the holder's time, for a caller
-    /// who made so many attempts in such a time.
+    /// The error that follows from `votes` and from the answer of the node that was asked for the
+    /// holder's time, after `attempts` attempts in the time `waited`.
     fn error(
         &self,
         votes: Answers,
@@ -274,7 +273,7 @@ impl Refused {
         let tally = Tally::of(&votes);
         if self.too_late.is_none() && !is_disputed && tally.is_contended() {
             let mut holding = self.first_holding().unwrap_or_default();
-            // That the key is no string at all is known already, and says more.
+            // It is known already that the key is no string, which says more.
             if holding.remaining == Remaining::Unknown
                 && let Some(Answer::Held(inspected)) = inspected
             {
@@ -292,7 +291,7 @@ impl Refused {
             granted: tally.granted,
             needed: majority(tally.configured),
             nodes: NodeReport::of_round(names, votes, elapsed),
-            // The votes of a majority may have come between the attempt's end and here.
+            // The votes of a majority may have arrived after the attempt's end.
             too_late: self
                 .too_late
                 .or_else(|| tally.is_won().then_some(TooLate::Timeout(self.timeout))),
@@ -301,8 +300,8 @@ impl Refused {
         })
     }
 
-    /// Asks a node that refused for the holder's remaining time. The question goes out behind the
-    /// release, so the answer costs no round trip of its own.
+    /// Asks a refusing node for the holder's remaining time. The question follows the release on the
+    /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
         let seat = self
             .acquisition
@@ -331,8 +330,8 @@ impl Refused {
     }
 }
 
-/// How many nodes one and the same holder may have, as far as they said: one that is not named may be
-/// any.
+/// The largest number of nodes that one holder may have by the votes. A holder without a name may be
+/// any holder.
 fn most_of_one_holder(answers: &[Option<Answer>]) -> usize {
     let holdings = answers.iter().filter_map(|answer| match answer {
         Some(Answer::Held(holding)) => Some(holding),

@@ -14,13 +14,15 @@ use crate::quorum::round::{Goal, MOST_NODES, Round};
 use super::Client;
 
 impl Client {
-    /// Waits until every node has served all that was submitted before this call, at most for
-    /// `timeout`; returns the names of those that did not. An operation is answered after those
-    /// before it, so one that changes nothing does for a barrier: the release of what was never
-    /// locked, which also reaches a node that votes no. It takes two: what the first one found
-    /// answered with `NOSCRIPT`, or with the way to another server of a Cluster, is sent again behind
-    /// it. Releases that a node answered with errors are tried once more ahead of each; a node that
-    /// still does not serve them is among those that are returned.
+    /// Waits until every node has served all operations that were submitted before this call, for at
+    /// most `timeout`. Returns the names of the nodes that did not.
+    ///
+    /// A connection answers its operations in order, so an operation without effect serves as a
+    /// barrier: the release of a key that was never locked, which reaches also a node that votes no.
+    /// Two barriers are needed: an operation that the first barrier finds answered with `NOSCRIPT`, or
+    /// with a redirection of a Cluster, is sent again after it. Before each barrier, releases that a
+    /// node answered with errors are tried once more. A node that still does not serve them is among
+    /// the returned names.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -31,7 +33,7 @@ impl Client {
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.context.key_prefix);
         let ttl = Duration::from_millis(1);
         let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
-        // Each node by itself: one that hangs takes no time from the others.
+        // Each node by itself, so that a node that hangs takes no time from the others.
         let mut asking: Vec<_> = nodes
             .iter()
             .map(|node| {
@@ -62,7 +64,7 @@ impl Client {
     }
 }
 
-/// Submits `barrier` on all connections of `node`. Whether it got to serve that everywhere.
+/// Submits `barrier` on all connections of `node`. True if the node served it on all of them.
 async fn serves(node: &dyn Node, barrier: Operation) -> bool {
     let barrier = Arc::new(barrier);
     let mut is_served = true;

@@ -16,10 +16,10 @@ use crate::model::token::TokenSource;
 use crate::waiting::handover::Handover;
 use crate::waiting::{LineLimits, Lines};
 
-/// How long an attempt that finds no majority waits for answers, unless configured otherwise.
+/// The default time for which an attempt without a majority waits for answers.
 pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Acquires leases over sets of nodes. Cheap to clone; all clones are one client.
+/// Acquires leases over sets of nodes. A clone is cheap and is the same client.
 ///
 /// It holds no lock across an await and no global state.
 #[derive(Clone)]
@@ -33,19 +33,19 @@ pub(crate) struct ClientShared {
     pub(crate) leases: Arc<Leases>,
 }
 
-/// What a client is set to.
+/// The settings of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How long an attempt that finds no majority waits for answers.
+    /// The time for which an attempt without a majority waits for answers.
     pub node_timeout: Duration,
-    /// Comes before each name of a resource.
+    /// The prefix of each name of a resource.
     pub key_prefix: Box<[u8]>,
-    /// How long callers of this client may hand a lock over to each other.
+    /// The limits of handing a lock over between callers of this client.
     pub handover: Handover,
-    /// How many callers may wait for the same lock; more are refused at once.
+    /// The most callers that may wait for the same lock. Further callers are refused at once.
     pub max_waiters_per_lock: usize,
-    /// How many callers may wait in all.
+    /// The most callers that may wait for locks in total.
     pub max_waiters: usize,
 }
 
@@ -83,7 +83,7 @@ impl Client {
         Self::with_settings(environment, Settings::default())
     }
 
-    /// A client with settings of its own.
+    /// A client with the given settings.
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let context = Arc::new(Context {
             environment,
@@ -113,12 +113,12 @@ impl Client {
         self.shared.context.now()
     }
 
-    /// `host/pid`, as others see who holds a lock of this client.
+    /// `host/pid`, the holder's name in the refusals of other processes.
     pub fn owner(&self) -> &str {
         self.shared.context.tokens.owner()
     }
 
-    /// How many callers stand in line: each waits for another one of this client, and asks no node.
+    /// The number of callers in lines. Each waits for another caller of this client, and asks no node.
     pub fn waiting(&self) -> usize {
         self.shared.lines.waiting()
     }

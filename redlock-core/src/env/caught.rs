@@ -1,12 +1,12 @@
-//! Calls into the code of others, and tasks that outlive what goes wrong in it.
+//! Calls into foreign code, and tasks that survive a panic in it.
 
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-/// Runs the code of somebody else: an observer, a recorder, a log subscriber. A panic there is logged,
-/// and ends nothing here.
+/// Runs foreign code: an observer, a recorder, a log subscriber. A panic in it is logged and ends
+/// nothing here.
 #[doc(hidden)]
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
@@ -18,7 +18,7 @@ pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Runs a task of the library to its end; `None` where it panicked. Then it has been dropped.
+/// Runs a task of the library to its end. `None` if the task panicked; it has been dropped then.
 pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> Option<F::Output> {
     let mut task = Box::pin(task);
     let output = poll_fn(
@@ -39,11 +39,11 @@ fn complain(what: &'static str, panic: Box<dyn Any + Send>) {
         let reason = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         tracing::error!(reason, "{what} panicked; the library goes on");
     }));
-    // Their drops may panic, too.
+    // The drops of these values may panic, too.
     std::mem::forget((logged, panic));
 }
 
-/// An event in the log: `log!(warn, field = 1, "text")`. What the subscriber does is its own affair.
+/// Writes a log event: `log!(warn, field = 1, "text")`. A panic of the subscriber is caught.
 macro_rules! log {
     ($level:ident, $($event:tt)+) => {{
         $crate::env::caught::caught("a log subscriber", || tracing::$level!($($event)+));

@@ -1,8 +1,8 @@
 //! The thread that owns every connection and timer of the library.
 //!
-//! Connections must not belong to whichever runtime called first: a `#[tokio::test]` ends its
-//! runtime with the test, actix has one a worker, and a lease may be dropped after its runtime
-//! ended. So there is one runtime of the library's own, on a thread of its own.
+//! Connections must not belong to the runtime of the first caller: a `#[tokio::test]` ends its runtime
+//! with the test, actix has one runtime for each worker, and a lease may be dropped after its runtime
+//! ended. The library therefore has a runtime of its own, on a thread of its own.
 
 use std::io;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use super::caught::unless_it_panics;
 use super::timers::{Timekeeper, Timer};
 use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 
-/// A handle to the library's I/O thread. The thread ends when the last clone (each node, clock
-/// and sleep holds one) is gone.
+/// A handle to the library's I/O thread. The thread ends with the last clone. Each node, clock and
+/// sleep holds one.
 #[derive(Clone)]
 pub struct IoThread {
     shared: Arc<Shared>,
@@ -27,9 +27,9 @@ pub struct IoThread {
 struct Shared {
     handle: Handle,
     timekeeper: Arc<Timekeeper>,
-    /// Dropping the sender is what ends the thread.
+    /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
-    /// In the place of the system's clock and randomness.
+    /// Replaces the system's clock and randomness.
     #[cfg(feature = "simulation")]
     simulated: Option<Environment>,
 }
@@ -133,11 +133,12 @@ impl Spawn for IoThread {
 struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    /// From the kernel, each time: what is kept in the process's memory is copied with it, and two
-    /// processes from one snapshot of a machine would draw the same owner tokens.
+    /// The bytes come from the kernel each time. A generator in the process's memory would be copied
+    /// with it, and two processes from one snapshot of a machine would draw the same owner tokens.
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
-            // No kernel that is in use fails so. A guess is worse than a token that a clone may have.
+            // No kernel in use fails here. A token of this generator, which a copy of the process may
+            // draw too, is better than a panic.
             rand::rng().fill_bytes(bytes);
         }
     }
@@ -155,13 +156,13 @@ impl Clock for BootClock {
 
     fn wall(&self) -> Duration {
         let now = std::time::SystemTime::now();
-        // A host that thinks it is before 1970 has no hint to give.
+        // A host whose clock is before 1970 has no hint.
         now.duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default()
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        // It keeps the thread alive: without that nobody would wake the sleeper.
+        // The timer keeps the thread alive: without the thread the sleeper would never wake.
         Timer::new(self.io.clone(), at).into()
     }
 }

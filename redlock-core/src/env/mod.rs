@@ -1,9 +1,9 @@
 //! The seams to the outside world: time, randomness, and where background work runs.
 //!
-//! Core reads no global clock, draws from no global generator and spawns on no ambient runtime;
-//! it asks the [`Environment`] that its client was given. Production hands in the boot clock, a
-//! CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]); a test hands in
-//! its own, one clock a client if it likes, and may skew each.
+//! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
+//! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
+//! I/O thread ([`crate::IoThread::environment`]). A test uses its own, for example one clock for each
+//! client, and may skew each.
 
 pub(crate) mod caught;
 pub(crate) mod io_thread;
@@ -23,13 +23,13 @@ use std::time::Duration;
 use io_thread::IoThread;
 use timers::Timer;
 
-/// A point on one [`Clock`]: the time since an origin that only that clock knows, in whole
-/// nanoseconds. The far end of time is some 584 years behind the origin.
+/// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
+/// largest value is some 584 years after the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 
 impl Moment {
-    /// The moment that lies `since` after the clock's origin, or the far end of time.
+    /// The moment `since` after the clock's origin, or the largest value.
     pub const fn from_origin(since: Duration) -> Self {
         Self(nanos(since))
     }
@@ -39,25 +39,25 @@ impl Moment {
         Duration::from_nanos(self.0)
     }
 
-    /// The time from `earlier` to this moment; zero where `earlier` is not earlier.
+    /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment moved on by `by`; the far end of time where that would overflow.
+    /// This moment plus `by`, or the largest value on overflow.
     #[must_use]
     pub const fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(nanos(by)))
     }
 
-    /// This moment moved back by `by`; the origin where that would be before it.
+    /// This moment minus `by`, or the origin on underflow.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(by)))
     }
 }
 
-/// As a word: a lease has several moments, and there may be many leases.
+/// One word: a lease has several moments, and there may be many leases.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "checked in the line before"
@@ -71,24 +71,24 @@ const fn nanos(span: Duration) -> u64 {
     }
 }
 
-/// A time in whole µs, signed, for differences between clocks.
+/// A duration in whole µs, signed, for differences between clocks.
 pub(crate) fn micros(span: Duration) -> i128 {
     // A duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }
 
-/// A sleep that a [`Clock`] handed out. Dropping it forgets the timer.
+/// A sleep of a [`Clock`]. Dropping it removes the timer.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep(Kind);
 
 enum Kind {
-    /// On the library's thread: every wait of a production client, so it allocates nothing.
+    /// On the library's thread: all waits of a production client. It allocates nothing.
     Timer(Timer<IoThread>),
     Other(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
 impl Sleep {
-    /// A sleep that is over when `future` is.
+    /// A sleep that ends when `future` completes.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(Kind::Other(Box::pin(future)))
     }
@@ -117,17 +117,16 @@ impl fmt::Debug for Sleep {
     }
 }
 
-/// Background work that a [`Spawn`] runs to its end.
+/// Background work for a [`Spawn`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A monotonic clock. It must also count while the host is suspended: a lease that lived through
-/// a suspended laptop or a migrated virtual machine has to be seen as expired.
+/// A monotonic clock. It must also count while the host is suspended: a lease that outlives the
+/// suspension of a laptop or the migration of a virtual machine must be seen as expired.
 pub trait Clock: Send + Sync + 'static {
     /// The current moment. Never goes back.
     fn now(&self) -> Moment;
 
-    /// The time since the Unix epoch, as far as the host knows it. It may jump, so it is used for
-    /// nothing but hints.
+    /// The time since the Unix epoch, by the host's clock. It may jump, so it is used for hints only.
     fn wall(&self) -> Duration;
 
     /// A future that completes once [`now`](Self::now) has reached `at`, or a little later.
@@ -135,26 +134,26 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep_until(&self, at: Moment) -> Sleep;
 }
 
-/// A source of unpredictable bytes: owner tokens are capabilities.
+/// A source of unpredictable bytes. Owner tokens need it, as a token is the right to release.
 pub trait Entropy: Send + Sync + 'static {
     /// Fills `bytes` from a cryptographically secure generator (or, in a simulation, a seeded one).
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// Where background work runs. It must outlive the caller's own runtime.
+/// Runs background work. It must outlive the caller's own runtime.
 pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);
 }
 
-/// What a client of the nodes needs from the outside world.
+/// The parts of the outside world that a client needs.
 #[derive(Clone)]
 pub struct Environment {
-    /// Deadlines, validity and waits are counted on this clock.
+    /// The clock of deadlines, validity and waits.
     pub clock: Arc<dyn Clock>,
-    /// Owner tokens and retry jitter come from here.
+    /// The source of owner tokens and retry jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// Stragglers and renewals are followed here.
+    /// Runs the tasks that follow stragglers and renewals.
     pub spawner: Arc<dyn Spawn>,
 }
 
@@ -164,8 +163,8 @@ impl Environment {
         self.clock.now()
     }
 
-    /// A random duration in `[delay / 2, delay]`. Two clients that collided draw different ones,
-    /// which is what settles an even split of the votes.
+    /// A random duration in `[delay / 2, delay]`. Two clients that collided draw different ones, which
+    /// resolves an even split of the votes.
     pub(crate) fn jittered(&self, delay: Duration) -> Duration {
         let mut bytes = [0; 8];
         self.entropy.fill(&mut bytes);

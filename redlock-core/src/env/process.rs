@@ -1,4 +1,4 @@
-//! The name of this process, which owner tokens begin with.
+//! The name of this process, with which owner tokens begin.
 
 /// `host/pid/`. While a simulation runs on this thread, its process has a fixed name instead: the
 /// length of a message depends on the name.
@@ -10,7 +10,7 @@ pub(crate) fn prefix() -> String {
     format!("{}/{}/", host_name(), std::process::id())
 }
 
-/// The host's name. It contains no character that has a meaning in an owner token.
+/// The host's name, without characters that have a meaning in an owner token.
 pub(crate) fn host_name() -> String {
     #[cfg(unix)]
     let name = rustix::system::uname()
@@ -40,7 +40,7 @@ pub(crate) mod simulated {
         static PREFIX: Cell<Option<&'static str>> = const { Cell::new(None) };
     }
 
-    /// Gives the process on this thread a fixed name, or its own one again.
+    /// Gives the process on this thread a fixed name, or its own name again.
     pub(crate) fn set_prefix(prefix: Option<&'static str>) {
         PREFIX.set(prefix);
     }

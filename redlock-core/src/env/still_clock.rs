@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::{Clock, Moment, Sleep};
 
-/// Stands still until it is told otherwise.
+/// A clock that moves only when the test says so.
 #[derive(Default)]
 pub(crate) struct StillClock {
     state: Arc<Mutex<ClockState>>,
@@ -20,14 +20,14 @@ struct ClockState {
     sleeping: Vec<Waker>,
 }
 
-/// As the test has it, and as the code under test does.
+/// The clock for the test, and the same clock for the code under test.
 pub(crate) fn still_clock() -> (Arc<StillClock>, Arc<dyn Clock>) {
     let clock = Arc::new(StillClock::default());
     (Arc::clone(&clock), clock)
 }
 
 impl StillClock {
-    /// Moves on, and wakes whoever sleeps.
+    /// Moves the clock on, and wakes the sleepers.
     pub(crate) fn advance(&self, by: Duration) {
         let sleeping = {
             let mut state = self.state.lock();

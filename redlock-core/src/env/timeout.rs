@@ -1,4 +1,4 @@
-//! Waiting for the first of two, the first one preferred.
+//! Waits for the first of two futures, with a preference for the first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 
 use super::{Clock, Moment, Sleep};
 
-/// Waits for `work`, but not beyond `until`. The timer is made only once `work` has to wait, and
-/// `work` is preferred where both are ready, so that a seed reproduces a run.
+/// Waits for `work` until `until`. The timer is made only if `work` has to wait. If both are ready,
+/// `work` wins, so that a seed reproduces a run.
 ///
-/// Returns `None` where the time ran out. Dropping the future drops `work`.
+/// Returns `None` if the time ran out. Dropping the future drops `work`.
 pub(crate) fn before<W: Future + Unpin>(
     clock: &dyn Clock,
     until: Moment,
@@ -23,8 +23,8 @@ pub(crate) fn before<W: Future + Unpin>(
     }
 }
 
-/// See [`before`]. By hand, and not an `async fn`, which is nearly twice as large: it is a part of
-/// every acquisition.
+/// See [`before`]. Written by hand, as an `async fn` is nearly twice as large, and this future is a
+/// part of every acquisition.
 #[must_use = "futures do nothing unless awaited"]
 pub(crate) struct Before<'a, W> {
     clock: &'a dyn Clock,

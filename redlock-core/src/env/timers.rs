@@ -1,8 +1,8 @@
 //! All timers of the library in one place.
 //!
-//! Nearly every timer is dropped before it fires: it bounds an answer that comes. A timer of
-//! tokio's would wake the thread that owns it up each time that one is set from another thread.
-//! Here one task sleeps until the earliest moment, and setting a later one costs an entry in a map.
+//! Nearly every timer is dropped before it fires, as the answer that it bounds arrives first. Each
+//! timer of tokio that is set from another thread would wake the thread that owns it. Here one task
+//! sleeps until the earliest moment, and a later timer costs only an entry in a map.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -17,24 +17,24 @@ use tokio::sync::Notify;
 use super::Moment;
 use super::caught::caught;
 
-/// The task's own timer stops while the host is suspended, and the moments do not; so it looks at
-/// least so often while anybody sleeps.
+/// The longest sleep of the task while any timer is set. The task's own timer stops while the host is
+/// suspended, but the moments of the timers do not.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-/// Reads the clock that the moments are of.
+/// Reads the clock of the moments.
 type Now = fn() -> Moment;
 
 pub(crate) struct Timekeeper {
     now: Now,
     state: Mutex<TimersState>,
-    /// Tells the task that somebody wants to be woken before it would look.
+    /// Tells the task of a timer that is earlier than its next look.
     earlier: Notify,
 }
 
 struct TimersState {
     sleepers: BTreeMap<(Moment, u64), Waker>,
     next_id: u64,
-    /// When the task will look; `None` while nobody sleeps.
+    /// The time of the task's next look; `None` while no timer is set.
     looks_at: Option<Moment>,
 }
 
@@ -52,7 +52,7 @@ impl Timekeeper {
         })
     }
 
-    /// Wakes whoever is due, for as long as it is polled. To be run by one task, with tokio's timer.
+    /// Wakes all due timers, while it is polled. One task runs it, with tokio's timer.
     pub(crate) async fn run(self: Arc<Self>) {
         loop {
             let now = (self.now)();
@@ -63,7 +63,7 @@ impl Timekeeper {
                 state.looks_at = state.sleepers.keys().next().map(|(at, _)| *at);
                 (due, state.looks_at)
             };
-            // Outside of the lock: a waker may run anything.
+            // Outside of the mutex: a waker may run any code.
             due.into_values().for_each(wake);
             match next {
                 None => self.earlier.notified().await,
@@ -84,18 +84,17 @@ impl Timekeeper {
     }
 }
 
-/// Wakes a caller. What its executor makes of it is its own affair: a panic there must not end the
-/// task that all others rely on.
+/// Wakes a caller. A panic of its executor must not end the task that all other timers need.
 pub(crate) fn wake(waker: Waker) {
     caught("a waker", || waker.wake());
 }
 
-/// Completes when its moment has come. Dropping it takes it out of the keeper's map. It holds the
-/// keeper by way of `K`: whatever has to stay for as long as anybody sleeps.
+/// Completes at its moment. Dropping it removes it from the map. It holds the timekeeper through `K`,
+/// so that all that the timer needs lives as long as the timer.
 pub(crate) struct Timer<K: AsRef<Timekeeper>> {
     keeper: K,
     at: Moment,
-    /// Its place in the map, once it has one.
+    /// Its id in the map, once it is there.
     id: Option<u64>,
 }
 
@@ -115,7 +114,7 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
         if (keeper.now)() >= this.at {
             return Poll::Ready(());
         }
-        // Dropped outside of the lock: it may be the last of its task.
+        // Dropped outside of the mutex: it may be the last handle of its task.
         let mut replaced = None;
         let is_earlier = {
             let mut state = keeper.state.lock();
@@ -150,7 +149,7 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
 impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            // The waker is dropped outside of the lock: it may be the last of its task.
+            // The waker is dropped outside of the mutex: it may be the last handle of its task.
             let keeper = self.keeper.as_ref();
             let _waker = keeper.state.lock().sleepers.remove(&(self.at, id));
         }
@@ -165,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// Tokio's clock, which a test has paused: it moves on when all tasks wait, and not before.
+    /// Tokio's clock, paused by a test: it moves on only when all tasks wait.
     fn paused() -> Moment {
         static BEGAN: OnceLock<Instant> = OnceLock::new();
         Moment::from_origin(BEGAN.get_or_init(Instant::now).elapsed())

@@ -1,4 +1,4 @@
-//! What a lease tells its holder: that its end is near, or has come.
+//! What a lease tells its holder: its end is near, or has come.
 
 use std::pin::pin;
 
@@ -9,7 +9,7 @@ use crate::error::LeaseEnd;
 use super::LeaseHandle;
 
 impl LeaseHandle {
-    /// Waits until the lease is over, and says why. Completes at once for a handle whose lease was
+    /// Waits until the lease is over, and returns the reason. Completes at once if the lease was
     /// released.
     ///
     /// # Cancellation
@@ -25,10 +25,10 @@ impl LeaseHandle {
         }
     }
 
-    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
-    /// third is left of the validity that was granted last, the lease is over, or
-    /// [`announce_shutdown`](Self::announce_shutdown) was called. Of a lease that is renewed, that
-    /// is when it has its last validity, or when renewals fail.
+    /// Waits until the lease is about to end, so that its holder can finish: less than a third of the
+    /// last granted validity is left, the lease is over, or
+    /// [`announce_shutdown`](Self::announce_shutdown) was called. For a renewed lease this is when the
+    /// lease has its last validity, or when renewals fail.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -49,16 +49,16 @@ impl LeaseHandle {
         }
     }
 
-    /// Tells whoever waits in [`expiring`](Self::expiring) that the process is about to end. The
-    /// lease stays valid.
+    /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease
+    /// stays valid.
     pub fn announce_shutdown(&self) {
         self.shared.state.lock().is_shutdown_announced = true;
         self.shared.changed.notify_waiters();
     }
 
-    /// Calls the lease back: whoever holds a body against it cancels the body, and `lost` says
-    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller gets
-    /// in while the body still runs.
+    /// Revokes the lease: a holder that runs a body under it cancels the body, and `lost` returns
+    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller
+    /// gets the lock while the body still runs.
     pub fn revoke(&self) {
         self.lose(LeaseEnd::Revoked);
     }
@@ -70,9 +70,9 @@ impl LeaseHandle {
         self.lose(LeaseEnd::Taken);
     }
 
-    /// Looks whether a majority of the nodes still vouches for the lease; where too many may have
-    /// forgotten it since they last granted it, it is over, and `lost` says [`LeaseEnd::Forgotten`].
-    /// To be called when a node [began a new epoch](crate::Node::on_new_epoch).
+    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have
+    /// forgotten it since their last grant, the lease is over, and `lost` returns
+    /// [`LeaseEnd::Forgotten`]. Call it when a node [began a new epoch](crate::Node::on_new_epoch).
     pub fn recheck(&self) {
         if !self.shared.claim.is_vouched_for() {
             self.lose(LeaseEnd::Forgotten);
@@ -80,7 +80,7 @@ impl LeaseHandle {
     }
 }
 
-/// When only a third is left of a validity that began at `started`.
+/// The moment when a third is left of a validity that began at `started`.
 pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
     deadline.saturating_sub(deadline.saturating_since(started) / 3)
 }

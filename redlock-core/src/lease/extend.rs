@@ -1,5 +1,5 @@
-//! Extension: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that
-//! the lock is ours, nodes where the key is gone are given it again.
+//! Extension: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that the
+//! lock is ours, keys that are gone are put back.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::quorum::round::Decided;
 
 use super::LeaseHandle;
 
-/// An extension under way.
+/// An extension in progress.
 pub(crate) struct Extending {
     ttl: Duration,
     started: Moment,
@@ -23,33 +23,33 @@ pub(crate) struct Extending {
 }
 
 impl Extending {
-    /// Completes when the votes that are there suffice.
+    /// Completes when the votes so far decide the extension.
     pub(crate) fn decided(&self) -> Decided<'_> {
         self.extension.round.decided()
     }
 }
 
 impl LeaseHandle {
-    /// Lets the lock live for at least `ttl` from now. Succeeds when a majority still held our
-    /// token and said yes before the old validity ended, which proves that nobody else held the
-    /// resource in between. Never shortens the lease.
+    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority still held our token and
+    /// granted before the old validity ended, which proves that no other client held the resource in
+    /// between. Never shortens the lease.
     ///
     /// # Errors
-    /// [`ExtendError::Ended`] where the lease is over, or turns out to be: too many nodes no longer
-    /// hold our token. [`ExtendError::Unavailable`] where no majority answered: the old deadline
-    /// still stands, and another try may succeed. [`ExtendError::Invalid`] for a ttl outside the
+    /// [`ExtendError::Ended`] if the lease is over, or turns out to be over because too many nodes no
+    /// longer hold our token. [`ExtendError::Unavailable`] if no majority answered: the old deadline
+    /// still holds, and another call may succeed. [`ExtendError::Invalid`] for a ttl outside the
     /// limits.
     ///
     /// # Cancellation
-    /// Dropping the future leaves the old deadline standing here, although the nodes may keep the
-    /// keys for longer. The release deletes them all the same.
+    /// If the future is dropped, the old deadline still holds here, although the nodes may keep the
+    /// keys for longer. The release deletes the keys anyway.
     pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
         let shared = &self.shared;
         let until = shared.now().saturating_add(shared.context().node_timeout);
         self.extend_until(ttl, until).await
     }
 
-    /// The same, waiting for the nodes until `until`.
+    /// The same, with `until` as the limit for the answers.
     pub(crate) async fn extend_until(
         &self,
         ttl: Duration,
@@ -68,7 +68,7 @@ impl LeaseHandle {
         if let Some(over) = self.over() {
             return Err(ExtendError::Ended(over));
         }
-        // The clock first: from the sending on a node may be counting.
+        // The clock is read first: a node may count from the moment of sending.
         let started = shared.now();
         Ok(Extending {
             ttl,
@@ -77,7 +77,7 @@ impl LeaseHandle {
         })
     }
 
-    /// What the votes of an extension come to, those that are there by now.
+    /// Concludes an extension by the votes so far.
     pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let outcome = self.count_extension(extending);
         if let Some(observer) = self.shared.observer.get() {

@@ -13,8 +13,8 @@ use crate::waiting::budget::RetryBudget;
 use super::{Lease, LeaseHandle};
 
 impl LeaseHandle {
-    /// Another holder of the same lock, for a call below this one: the key is released when the
-    /// last of them has gone. Nothing is sent. `None` once the lease is over.
+    /// Another holder of the same lock, for a call below this one. The key is released when the last
+    /// holder has left. Nothing is sent. `None` if the lease is over.
     pub fn join(&self) -> Option<Lease> {
         if self.over().is_some() || !self.shared.add_holder() {
             return None;
@@ -22,34 +22,34 @@ impl LeaseHandle {
         Some(Lease::of(self.clone()))
     }
 
-    /// Tells leases apart; those that joined one lock have the same.
+    /// An id of the lock. Leases that joined one lock have the same id.
     pub fn lock_id(&self) -> usize {
         std::sync::Arc::as_ptr(&self.shared).addr()
     }
 }
 
 impl Lease {
-    /// Sees to it that a lease that was joined serves `request`: that it lasts about as long as one
-    /// acquired now would, extended where it does not, and that it is renewed as the request says
-    /// for as long as this holder stays. Its `min_hold` counts from here. No message is sent while nine tenths of what the request's
-    /// ttl would give are left. Whether the lock is of the right kind is for the caller to know.
+    /// Makes a joined lease serve `request`: it lasts about as long as a lock that is acquired now, is
+    /// extended if necessary, and is renewed as the request says while this holder stays. The request's
+    /// `min_hold` counts from now. No message is sent while nine tenths of the validity of the
+    /// request's ttl are left. The caller has to know that the lock is of the right kind.
     ///
     /// # Errors
-    /// Those of [`extend`](LeaseHandle::extend). One that found no majority is tried again as the
+    /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the
     /// request says.
     ///
     /// # Cancellation
-    /// As for [`extend`](LeaseHandle::extend); the lease stays joined until it is dropped.
+    /// As for [`extend`](LeaseHandle::extend). The lease stays joined until it is dropped.
     pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
         request.check()?;
         let environment = &self.shared.context().environment.clone();
         let whole = request
             .ttl
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-        // The keys have to be there for as long as they are to be kept at least.
+        // The keys have to live for the time that they are kept at least.
         let kept = request.min_hold.min(whole);
         let wanted = (whole / 10 * 9).max(request.min_validity).max(kept);
-        // The lease counts with the drift that it was acquired with.
+        // The lease counts with the drift of its acquisition.
         let most = request
             .ttl
             .saturating_sub(drift(request.ttl, self.shared.clock_drift_factor));
@@ -82,7 +82,7 @@ impl Lease {
                         ..failed
                     }));
                 };
-                // A lease that is over is no better later.
+                // A retry cannot help a lease that is over.
                 before(&*environment.clock, next, pin!(self.lost())).await;
             }
         }

@@ -1,4 +1,4 @@
-//! A lease: the lock as its holder has it.
+//! A lease: the lock in its holder's hands.
 #![doc = include_str!("protocol.md")]
 
 pub(crate) mod events;
@@ -34,29 +34,29 @@ use events::third_left;
 use observe::ObserveExtensions;
 use renew::{Renewals, Renewed};
 
-/// A held lock. Dropping it sends the release to every node; [`release`](Self::release) also waits
+/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
 ///
-/// It dereferences to its [`LeaseHandle`], which is what code below the holder works with.
+/// It dereferences to its [`LeaseHandle`], for code below the holder.
 pub struct Lease {
     pub(crate) handle: LeaseHandle,
-    /// This one has left already, by `release`.
+    /// True after `release`: this holder has left.
     pub(crate) has_left: bool,
-    /// Where this holder has the lease renewed.
+    /// The renewal that this holder asked for.
     pub(crate) renewed: Option<Renewed>,
 }
 
-/// A view of a lease that may be cloned and kept. It holds nothing: once the lease is over, a
-/// handle of it is inert.
+/// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
+/// it has no effect.
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(crate) shared: Arc<LeaseShared>,
-    /// The generation of the lease that this handle belongs to. After a release or a hand-off the
-    /// shared state is of a later generation, and nothing that this handle does has any effect.
+    /// The generation of the lease to which this handle belongs. A release or a hand-over begins the
+    /// next generation, and handles of older generations have no effect.
     pub(crate) generation: u64,
 }
 
-/// What all leases of a client share.
+/// The parts that all leases of a client share.
 pub(crate) struct Leases {
     context: Arc<Context>,
     lines: Arc<Lines>,
@@ -77,36 +77,36 @@ pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
     resource: Resource,
-    /// Of the request.
+    /// The request's ttl.
     pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
-    /// How long its first holder waited for it, and how often it asked the nodes.
+    /// The time that the first holder waited for the lock, and the number of its attempts.
     waited: Duration,
     attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
     pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
-    /// How many [`Lease`]s share the lock; the last one to leave releases it.
+    /// The number of [`Lease`]s that share the lock. The last one to leave releases it.
     pub(crate) joined: AtomicUsize,
-    /// One of them was cut off in the middle and wants the keys to stay until their ttl.
+    /// True if one of the holders was cut off and wants the keys to stay until their ttl.
     pub(crate) is_left_to_expire: AtomicBool,
     state: Mutex<LeaseState>,
-    /// Tells whoever waits in `lost` or holds a body that `state` changed.
+    /// Tells the callers of `lost`, and holders that run a body, that `state` changed.
     pub(crate) changed: Notify,
 }
 
 pub(crate) struct LeaseState {
     pub(crate) generation: u64,
     pub(crate) deadline: Moment,
-    /// When only a third of the validity is left.
+    /// The moment when a third of the validity is left.
     pub(crate) expiring: Moment,
-    /// The process is about to end.
+    /// True once the process is about to end.
     pub(crate) is_shutdown_announced: bool,
-    /// A release before this leaves the keys until then.
+    /// A release before this moment leaves the keys until then.
     pub(crate) kept_until: Moment,
     pub(crate) over: Option<LeaseEnd>,
     pub(crate) extensions: u32,
-    /// The turn of this lease's line, until the lease is over.
+    /// The turn in this lease's line, until the lease is over.
     pub(crate) line_ticket: Option<TurnTicket>,
 }
 
@@ -153,7 +153,7 @@ impl Lease {
         lease
     }
 
-    /// One more holder, who is counted already.
+    /// One more holder, which is counted already.
     pub(crate) fn of(handle: LeaseHandle) -> Self {
         Self {
             handle,
@@ -177,12 +177,12 @@ impl Deref for Lease {
 }
 
 impl LeaseHandle {
-    /// What is locked, without the key prefix.
+    /// The locked resource, without the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.resource
     }
 
-    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    /// The time for which the lock is certainly ours; zero after the end of the lease.
     pub fn validity(&self) -> Duration {
         let state = self.shared.state.lock();
         match self.over_in(&state) {
@@ -191,40 +191,40 @@ impl LeaseHandle {
         }
     }
 
-    /// How long it has been since the winning attempt began.
+    /// The time since the winning attempt began.
     pub fn held_for(&self) -> Duration {
         self.shared.now().saturating_since(self.shared.acquired_at)
     }
 
-    /// When the winning attempt began, by this host's wall clock as it is now.
+    /// The time at which the winning attempt began, by this host's present wall clock.
     pub fn held_since(&self) -> SystemTime {
         let since = self.shared.clock().wall().saturating_sub(self.held_for());
         UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
     }
 
-    /// The ttl that the lock was asked for with. An extension may have had another one.
+    /// The ttl of the request. An extension may have used another one.
     pub fn ttl(&self) -> Duration {
         self.shared.ttl
     }
 
-    /// How often the lease was extended, renewals included.
+    /// The number of extensions, renewals included.
     pub fn extensions(&self) -> u32 {
         self.shared.state.lock().extensions
     }
 
-    /// How many holders share the lock: one, and those that [joined](Self::join) it. Zero once all
-    /// have left.
+    /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
+    /// Zero once all have left.
     pub fn holders(&self) -> usize {
         self.shared.joined.load(Ordering::Acquire)
     }
 
-    /// How many callers of this client stand in line for the lock.
+    /// The number of callers of this client that stand in line for the lock.
     pub fn waiting(&self) -> usize {
         self.shared.leases.lines.waiting_at(&self.shared.line_key())
     }
 
-    /// The fencing token that came with the lock, where one was asked for. Hand it to the store
-    /// with every write; it stays the same when the lease is extended.
+    /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
+    /// extension does not change it.
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.shared.fencing_token
     }
@@ -234,44 +234,44 @@ impl LeaseHandle {
         self.shared.claim.token.short_id()
     }
 
-    /// How long the caller waited for the lock that it was acquired for, in line and for the nodes.
+    /// The time that the acquiring caller waited, in line and for the nodes.
     pub fn waited(&self) -> Duration {
         self.shared.waited
     }
 
-    /// How often that caller asked the nodes; not at all where the lock was handed over as it was.
+    /// The number of that caller's attempts; zero if the lock was handed over unchanged.
     pub fn attempts(&self) -> u32 {
         self.shared.attempts
     }
 
-    /// How many nodes have granted the lock by now, stragglers included. Those that were given it back
-    /// later do not count.
+    /// The number of nodes that have granted the lock, stragglers included. Nodes that were given the
+    /// key back later do not count.
     pub fn votes(&self) -> usize {
         self.shared.claim.votes()
     }
 
-    /// Has `observer` told of every extension from now on, also of those by the renewal. A lock has one
-    /// observer; where it has one, this does nothing.
+    /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
+    /// second call does nothing.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
         let _ = self.shared.observer.set(observer);
     }
 
-    /// Why the lease is over, or `None` while it is valid.
+    /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
         let state = self.shared.state.lock();
         self.over_in(&state)
             .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
     }
 
-    /// The nodes that the lock was acquired on, a majority of which granted it.
+    /// The nodes of the lock. A majority of them granted it.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
     }
 
-    /// The nodes that the lock does not rest on, by name: they did not grant it, or may have forgotten
-    /// it since, and the last extension could not count on them. Where there is none, the lock outlives
-    /// the restart of any one of its nodes. None is named while the answers may still be coming, and
-    /// once the lease is over.
+    /// The names of the nodes on which the lock does not rest: they did not grant it, or may have
+    /// forgotten it since, and the last extension could not count them. If there are none, the lock
+    /// outlives the restart of any one of its nodes. The list is empty while answers may still arrive,
+    /// and after the end of the lease.
     pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
         let shared = &self.shared;
         let timeout = shared.context().node_timeout.min(shared.ttl / 4);
@@ -303,10 +303,11 @@ impl LeaseHandle {
         self.shared.changed.notify_waiters();
     }
 
-    /// Moves the deadline on, never back. The validity counts from `started`, when the extension was sent.
+    /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
+    /// was sent.
     ///
     /// # Errors
-    /// The reason, if the lease is over by now.
+    /// The reason, if the lease is over.
     pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         {
             let mut state = self.shared.state.lock();
@@ -347,7 +348,7 @@ impl LeaseShared {
         self.joined.fetch_update(order, reading, add).is_ok()
     }
 
-    /// Takes the turn of the line out of the lease.
+    /// Takes the line's turn out of the lease.
     pub(crate) fn turn(&self, state: &mut LeaseState) -> Option<Turn> {
         let line_ticket = state.line_ticket.take()?;
         Some(Turn::of(&self.leases.lines, self.line_key(), line_ticket))

@@ -1,4 +1,4 @@
-//! The end of a lease: who leaves last, and what is sent then.
+//! The end of a lease: the last holder leaves, and the release is sent.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,48 +11,46 @@ use crate::waiting::handover::{EndedLease, LeftClaim};
 
 use super::{Lease, LeaseHandle, LeaseShared};
 
-/// How a release went.
+/// The outcome of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
-    /// A majority of the nodes is known not to hold the key: a next holder could win now.
+    /// A majority of the nodes is known not to hold the key: the next holder could win now.
     Confirmed,
-    /// The release was sent, but no majority confirmed it within the node timeout. A node that
-    /// cannot be reached frees itself at the ttl.
+    /// The release was sent, but no majority confirmed it within the node timeout. A node that cannot
+    /// be reached frees the key at the ttl.
     Unconfirmed,
-    /// There was nothing to do: others who joined still hold the lock, or it was released before.
+    /// Nothing was sent: other holders still share the lock, or it was released before.
     NotLast,
     /// The lock went to the next caller of this process that waited for it.
     HandedOver,
-    /// The keys stay: until their ttl, because another one who joined
-    /// [left](Lease::leave_to_expire) the lease to expire, or until they were held for
-    /// [`min_hold`](crate::Request::min_hold).
+    /// The keys stay: until their ttl, because another holder [left](Lease::leave_to_expire) the lease
+    /// to expire, or until they were held for [`min_hold`](crate::Request::min_hold).
     LeftToExpire,
 }
 
-/// What the last one to leave sent.
+/// What the last holder sent when it left.
 enum Sent {
     Released(Arc<Round>),
     HandedOver,
-    /// The keys stay for a time, a shorter one than they had where that was sent.
+    /// The keys stay for a time. If a round was sent, it shortened that time.
     Kept(Option<Arc<Round>>),
 }
 
 impl Lease {
-    /// Releases the lock on every node, unless others who joined still hold it, and waits until a
-    /// majority of the configured nodes is known not to hold the key; at most the node timeout.
-    /// Never an error: what could not be delivered is repeated after reconnection and bounded by
-    /// the ttl.
+    /// Releases the lock on every node, unless other holders still share it. Waits until a majority of
+    /// the configured nodes is known not to hold the key, for at most the node timeout. Never fails: a
+    /// release that could not be delivered is repeated after the reconnection, and the ttl bounds it.
     ///
     /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before it. Dropping
-    /// the future later gives up the waiting only.
+    /// The release is sent at the first poll, or when the future is dropped before it. A later drop
+    /// only ends the waiting.
     pub async fn release(mut self) -> Released {
         let sent = self.release_share();
         self.settled(sent).await
     }
 
-    /// Releases the lock as though nothing had ever run under it: [`min_hold`](crate::Request::min_hold) does
+    /// Releases the lock as if nothing had run under it: [`min_hold`](crate::Request::min_hold) does
     /// not count.
     ///
     /// # Cancellation
@@ -62,17 +60,17 @@ impl Lease {
         self.release().await
     }
 
-    /// Leaves without a release: the keys stay until their ttl ends, unrenewed. Where others who
-    /// joined still hold the lease, it goes on, and the last of them leaves the keys too. For a
-    /// holder that was cut off in the middle, when what it has sent may still be at work.
+    /// Leaves without a release: the keys stay until the end of their ttl, without renewal. If other
+    /// holders share the lease, it goes on, and the last of them leaves the keys too. For a holder that
+    /// was cut off while requests of its body may still be processed.
     pub fn leave_to_expire(mut self) {
-        // Before this one has left, so that the last one sees it.
+        // Set before this holder leaves, so that the last holder sees it.
         let shared = &self.handle.shared;
         shared.is_left_to_expire.store(true, Ordering::Release);
         self.release_share();
     }
 
-    /// What was sent, where this was the last one to leave.
+    /// What was sent, if this was the last holder.
     fn release_share(&mut self) -> Option<Sent> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
@@ -94,17 +92,17 @@ impl Drop for Lease {
 }
 
 impl LeaseHandle {
-    /// Ends the lease for everybody who joined and sends the release. For a process that is about
-    /// to end, and a lease that has no body to wait for.
+    /// Ends the lease for all holders and sends the release. For a process that is about to end, and a
+    /// lease without a body to wait for.
     ///
     /// # Cancellation
-    /// The release is sent at the first poll; dropping the future then gives up the waiting only.
+    /// The release is sent at the first poll. A later drop only ends the waiting.
     pub async fn revoke_and_release(&self) -> Released {
         let sent = self.release_once(LeaseEnd::Revoked);
         self.settled(sent).await
     }
 
-    /// Waits until a majority is free of us, where a release was sent.
+    /// Waits until a majority does not hold our key, if a release was sent.
     async fn settled(&self, sent: Option<Sent>) -> Released {
         let timeout = self.shared.context().node_timeout;
         match sent {
@@ -127,8 +125,9 @@ impl LeaseHandle {
         }
     }
 
-    /// Begins the next generation, which makes every handle of this one inert, and hands the lock
-    /// over, or sends the release, or what the keys are to live yet. Once only.
+    /// Begins the next generation, so that all handles of this one lose their effect. Then hands the
+    /// lock over, or sends the release, or shortens the life of the keys. Only the first call does
+    /// this.
     fn release_once(&self, over: LeaseEnd) -> Option<Sent> {
         let mut turn = self.begin_next_generation(over)?;
         let claim = &self.shared.claim;
@@ -139,7 +138,8 @@ impl LeaseHandle {
         match self.shared.kept_for() {
             Duration::ZERO => {
                 let left = self.shared.left_claim();
-                // Without a turn it was lost, or passed its deadline, and others are at it already.
+                // A lease without a turn was lost, or passed its deadline, and other callers ask the
+                // nodes already.
                 let left = match turn.as_mut().filter(|_| over == LeaseEnd::Released) {
                     Some(turn) => turn.hand_over(left),
                     None => Some(left),
@@ -148,7 +148,7 @@ impl LeaseHandle {
                     None => Some(Sent::HandedOver),
                     Some(left) => left.release().map(Sent::Released),
                 };
-                // Behind the release, as whoever is next asks the nodes.
+                // After the release, as the next caller asks the nodes.
                 if let Some(turn) = turn {
                     turn.end();
                 }
@@ -158,7 +158,7 @@ impl LeaseHandle {
         }
     }
 
-    /// `None` where it was begun before.
+    /// `None` if it began before.
     #[expect(
         clippy::option_option,
         reason = "the first says whether, the second what was left"
@@ -173,21 +173,21 @@ impl LeaseHandle {
             state.over.get_or_insert(over);
             self.shared.turn(&mut state)
         };
-        // Whoever renews the lease stops here, before the release is sent.
+        // The renewal of the lease stops here, before the release is sent.
         self.shared.changed.notify_waiters();
         Some(turn)
     }
 }
 
 impl LeaseShared {
-    /// Has a release before the lock was held for `min_hold` from now on leave the keys until then.
+    /// From now on, a release before `min_hold` has passed leaves the keys until then.
     pub(crate) fn keep_for(&self, min_hold: Duration) {
         let until = self.now().saturating_add(min_hold);
         let mut state = self.state.lock();
         state.kept_until = state.kept_until.max(until);
     }
 
-    /// What the lease leaves on the nodes.
+    /// The keys that the lease leaves on the nodes.
     fn left_claim(&self) -> LeftClaim {
         let lease = {
             let state = self.state.lock();
@@ -202,7 +202,7 @@ impl LeaseShared {
         LeftClaim::new(Arc::clone(&self.claim), lease)
     }
 
-    /// How long the keys are to stay behind a release now, in whole milliseconds.
+    /// The time for which the keys stay after a release now, in whole milliseconds.
     fn kept_for(&self) -> Duration {
         let kept_until = self.state.lock().kept_until;
         let left = kept_until.saturating_since(self.now());

@@ -1,8 +1,8 @@
 //! Renewal: leases that extend themselves.
 //!
-//! One task of a client looks after all of them. It sleeps until the first one is due, takes those
-//! along that soon will be, and sends their extensions together, so that the nodes are written to
-//! once for many. While nothing is renewed there is no task.
+//! One task of a client renews all its leases. The task sleeps until the first lease is due, takes
+//! along the leases that are due soon, and sends their extensions together, so that one write to a node
+//! serves many leases. While no lease is renewed there is no task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -22,39 +22,40 @@ use crate::model::request::{Renewal, Request, check_ttl, drift};
 use super::extend::Extending;
 use super::{Lease, LeaseHandle, Leases};
 
-/// A renewal that found no majority is tried again after a third of what is left, but not sooner.
+/// The shortest pause before the retry of a renewal without a majority. The pause is a third of the
+/// validity that is left.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// How much sooner than it is due a lease may be renewed, to go along with another one; never more
-/// than a small part of its validity.
+/// How much earlier than due a lease may be renewed together with another one. It is never more than a
+/// small part of its validity.
 const EARLIEST: Duration = Duration::from_millis(20);
 
-/// When renewal goes on behind a panic.
+/// The pause after a panic.
 const BEHIND_A_PANIC: Duration = Duration::from_millis(100);
 
-/// How many extensions may be under way at once.
+/// The most extensions in progress at once.
 const MOST_IN_FLIGHT: usize = 256;
 
-/// What a client renews.
+/// The renewals of a client.
 #[derive(Default)]
 pub(crate) struct Renewals {
     state: Mutex<RenewalsState>,
-    /// Tells the task that something is due before it would look.
+    /// Tells the task of a lease that is due before its next look.
     sooner: Notify,
 }
 
 #[derive(Default)]
 struct RenewalsState {
     entries: BTreeMap<u64, RenewedLease>,
-    /// When each of them is due, but for those that are being extended.
+    /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, u64)>,
     next_id: u64,
     is_running: bool,
-    /// When the task will look.
+    /// The time of the task's next look.
     looks_at: Option<Moment>,
 }
 
-/// A lease that is renewed. It is a handle: it keeps no lock.
+/// A renewed lease. It is a handle: it holds no lock.
 struct RenewedLease {
     lease: LeaseHandle,
     ttl: Duration,
@@ -62,7 +63,7 @@ struct RenewedLease {
     due: Moment,
 }
 
-/// A holder's renewal. It ends when this is dropped.
+/// A holder's renewal. Dropping it ends the renewal.
 pub(crate) struct Renewed {
     leases: Arc<Leases>,
     id: u64,
@@ -75,14 +76,14 @@ impl Drop for Renewed {
         if let Some(entry) = &entry {
             state.due.remove(&(entry.due, self.id));
         }
-        // Its handle may be the last one of the lease, and is dropped outside of the lock.
+        // Dropped outside of the mutex: the handle may be the last one of the lease.
         drop(state);
     }
 }
 
 impl Lease {
-    /// Starts the renewal that `request` asks for, counted from `began`. It ends when this holder
-    /// leaves, before the release is sent, or when the lease is over.
+    /// Starts the renewal that `request` asks for, counted from `began`. The renewal ends when this
+    /// holder leaves, before the release is sent, or when the lease is over.
     pub(crate) fn renew(&mut self, request: &Request, began: Moment) {
         let end = match request.renewal {
             Renewal::Never => return,
@@ -102,7 +103,8 @@ impl Lease {
 }
 
 impl LeaseHandle {
-    /// When a third of what `ttl` gives has passed, whoever gave more meanwhile.
+    /// The moment when a third of the validity of `ttl` has passed, even if an extension with a longer
+    /// ttl came in between.
     fn renewal_due(&self, ttl: Duration) -> Moment {
         let validity = ttl.saturating_sub(drift(ttl, self.shared.clock_drift_factor));
         let rest = validity.saturating_sub(validity / 3);
@@ -110,11 +112,11 @@ impl LeaseHandle {
     }
 }
 
-/// An extension under way.
+/// An extension in progress.
 struct InFlight {
     id: u64,
     lease: LeaseHandle,
-    /// The last one that the holder asked for.
+    /// True for the last extension that the holder asked for.
     is_last: bool,
     ttl: Duration,
     extending: Extending,
@@ -155,7 +157,7 @@ impl Renewals {
         }
     }
 
-    /// Takes up to `room` leases that are due, and those that may go along with them.
+    /// Takes up to `room` leases: those that are due, and those that may be renewed with them.
     fn take_due(&self, now: Moment, room: usize) -> Vec<(u64, LeaseHandle, Duration, Moment)> {
         let mut state = self.state.lock();
         if state.due.first().is_none_or(|(due, _)| *due > now) {
@@ -177,7 +179,7 @@ impl Renewals {
         ready.into_iter().filter_map(take).collect()
     }
 
-    /// Puts a lease back, unless its holder has left meanwhile.
+    /// Puts a lease back, unless its holder has left.
     fn put_back(&self, id: u64, due: Moment) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.get_mut(&id) {
@@ -186,7 +188,7 @@ impl Renewals {
         }
     }
 
-    /// Has those leases looked at `again` whose extensions were given up.
+    /// Sets the due time `again` for all leases whose extensions were given up.
     fn resume(&self, again: Moment) {
         let mut state = self.state.lock();
         let RenewalsState { entries, due, .. } = &mut *state;
@@ -198,12 +200,12 @@ impl Renewals {
         }
     }
 
-    /// Forgets a lease that is renewed no more.
+    /// Removes a lease that is no longer renewed.
     fn forget(&self, id: u64) {
         let _entry = self.state.lock().entries.remove(&id);
     }
 
-    /// When the next lease is due. `Err` where there is none any more, and the task ends.
+    /// The next due time. `Err` if there are no leases left, and the task ends.
     fn next_due(&self, is_idle: bool, has_room: bool) -> Result<Option<Moment>, ()> {
         let mut state = self.state.lock();
         let next = state.due.first().map(|(due, _)| *due);
@@ -218,7 +220,7 @@ impl Renewals {
     }
 }
 
-/// Renews for as long as there is something to renew. Where that panics, it begins anew behind a pause.
+/// Renews while there are leases to renew. After a panic it starts again with a pause.
 async fn run(leases: Arc<Leases>) {
     while unless_it_panics("the renewal of leases", renew(&leases))
         .await
@@ -287,7 +289,7 @@ async fn wait(leases: &Leases, in_flight: &mut [InFlight], next: Option<Moment>)
     .await;
 }
 
-/// Sends an extension; `None` where there is nothing to extend any more.
+/// Sends an extension; `None` if there is nothing left to extend.
 fn begin(
     leases: &Leases,
     id: u64,
@@ -296,13 +298,13 @@ fn begin(
     end: Moment,
     now: Moment,
 ) -> Option<InFlight> {
-    // Not beyond the end, and no less than a ttl may be, in whole milliseconds.
+    // Not beyond the end, in whole milliseconds.
     let left = end.saturating_since(now).min(ttl);
     let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
     if lease.over().is_some() {
         return None;
     }
-    // Too little for another validity.
+    // The rest is too short for another validity.
     check_ttl(left, lease.shared.clock_drift_factor).ok()?;
     let extending = match lease.begin_extension(left) {
         Ok(extending) => extending,
@@ -323,11 +325,11 @@ fn begin(
     })
 }
 
-/// What the votes come to: when the lease is due again, if it is.
+/// Concludes an extension by its votes. Returns the lease's next due time, if it has one.
 fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
     let lease = &one.lease;
     match lease.end_extension(&one.extending) {
-        // It has its last validity.
+        // The lease has its last validity.
         Ok(()) if one.is_last => None,
         Ok(()) => Some(lease.renewal_due(one.ttl)),
         Err(ExtendError::Unavailable(error)) => {
@@ -347,7 +349,7 @@ fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
 }
 
 fn report_end(lease: &LeaseHandle, error: &ExtendError) {
-    // Otherwise its holder let go of it meanwhile.
+    // Otherwise its holder has released it.
     if !matches!(error, ExtendError::Ended(LeaseEnd::Released)) {
         log!(
             warn,

@@ -12,52 +12,52 @@ use super::LeaseHandle;
 /// What happens to a body when its lease is lost or its validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnLost {
-    /// The body is not polled any more; the call ends with the loss.
+    /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
     /// The body goes on without the lock.
     Continue,
 }
 
-/// How a body ended.
+/// The outcome of a body.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyOutcome<T> {
-    /// It returned while the lease was valid.
+    /// The body returned while the lease was valid.
     Done(T),
-    /// It returned, but in a poll that ran past the end of the lease.
+    /// The body returned in a poll that ran past the end of the lease.
     Late(T, LeaseEnd),
-    /// It was cancelled: not polled again once the lease was over.
+    /// The body was cancelled: it was not polled after the end of the lease.
     Cancelled(LeaseEnd),
 }
 
 impl LeaseHandle {
-    /// Polls `body` for as long as the lease is valid. The deadline is checked, on the client's
-    /// clock, before every poll.
+    /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
+    /// every poll.
     ///
-    /// A lease that is called back for shutdown cancels the body under either policy.
+    /// A lease that a shutdown revokes cancels the body under either policy.
     ///
     /// # Cancellation
-    /// Dropping the future stops polling the body; the lease stays as it is.
+    /// If the future is dropped, the body is not polled any longer. The lease stays as it is.
     pub async fn hold<F: Future>(
         &self,
         mut body: Pin<&mut F>,
         on_lost: OnLost,
     ) -> BodyOutcome<F::Output> {
-        // None begins without its lock, whatever it may do once it has begun.
+        // No body begins without its lock, even with `OnLost::Continue`.
         if let Some(over) = self.over() {
             return BodyOutcome::Cancelled(over);
         }
-        // Most bodies that do not have to wait need no timer.
+        // Most bodies that never wait need no timer.
         let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
         if let Poll::Ready(held) = begun.await {
             return held;
         }
         loop {
-            // Armed from here on: a change that comes before the first poll of these counts too.
+            // Registered here: a change before the first poll of these futures counts too.
             let mut changed = pin!(self.shared.changed.notified());
             let (until, over) = self.watched();
-            // What happened before would otherwise never be heard of.
+            // A change before the registration would be missed otherwise.
             if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
                 return BodyOutcome::Cancelled(over);
             }
@@ -82,14 +82,14 @@ impl LeaseHandle {
             if let Some(held) = ended.await {
                 return held;
             }
-            // Extended, lost, or called back: look again, with a fresh watch.
+            // Extended, lost or revoked: check again, with a new deadline.
             if let Some(over) = self.stop_reason(on_lost) {
                 return BodyOutcome::Cancelled(over);
             }
         }
     }
 
-    /// When the lease ends by itself, and why it is over already.
+    /// The end of the lease, and the reason if it is over already.
     fn watched(&self) -> (Moment, Option<LeaseEnd>) {
         let state = self.shared.state.lock();
         (state.deadline, self.over_in(&state))
@@ -110,14 +110,14 @@ impl LeaseHandle {
         })
     }
 
-    /// Why the body may not be polled any more, if it may not.
+    /// The reason why the body may not be polled any longer, if there is one.
     fn stop_reason(&self, on_lost: OnLost) -> Option<LeaseEnd> {
         self.over().filter(|over| on_lost.heeds(*over))
     }
 }
 
 impl OnLost {
-    /// Whether a body stops for a lease that is over for this reason.
+    /// True if a body stops when its lease is over for this reason.
     fn heeds(self, over: LeaseEnd) -> bool {
         self == Self::Cancel || over == LeaseEnd::Revoked
     }

@@ -23,8 +23,8 @@ use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
 use store::Store;
 use trouble::Trouble;
 
-/// A store in this process that answers as a Redis node would. It excludes nobody outside of the
-/// process, which is why a configuration has to ask for it by name.
+/// A store in this process that answers as a Redis node does. It excludes no other process. A
+/// configuration therefore has to ask for it by name.
 ///
 /// Clones are the same store.
 #[derive(Clone)]
@@ -44,14 +44,14 @@ struct Shared {
 struct MemoryState {
     store: Store,
     watches: Vec<Watch>,
-    /// What came while the node hangs, in order.
+    /// Operations that arrived while the node hangs, in order.
     unanswered: VecDeque<(Arc<Operation>, Reply)>,
-    /// Releases that it did not serve, and until when they are of any use.
+    /// Releases that the node did not serve, and the moment until which they matter.
     owed: VecDeque<(Arc<Operation>, Moment)>,
 }
 
 impl MemoryState {
-    /// Serves `operation`. Where the node is in trouble, and that is a release, it is owed.
+    /// Serves `operation`. A release that the node does not serve, because it is in trouble, is owed.
     fn serve(&mut self, operation: &Arc<Operation>, now: Moment, wall: Duration) -> Answer {
         let answer = self.store.serve(operation, now, wall);
         if let (Answer::Failed(_), Want::Release { ttl }) = (&answer, operation.want()) {
@@ -64,14 +64,14 @@ impl MemoryState {
         answer
     }
 
-    /// Whether a barrier fails: the node cannot be reached, or has not served all releases.
+    /// True if a barrier fails: the node cannot be reached, or has not served all releases.
     fn owes(&self, now: Moment) -> bool {
         matches!(self.store.trouble, Trouble::Cut)
             || self.owed.iter().any(|(_, until)| *until > now)
     }
 
-    /// Tells whoever waits what is there now. The reports are in order, as they are made under the
-    /// node's lock; the callers are to be woken once it is free.
+    /// Reports the present keys to all watches. The reports are in order, as they are made under the
+    /// node's mutex. Wake the returned wakers after the mutex is unlocked.
     fn tell(&mut self, now: Moment) -> Vec<Waker> {
         self.watches.retain(Watch::is_wanted);
         let store = &self.store;
@@ -96,34 +96,34 @@ impl MemoryNode {
         }
     }
 
-    /// Makes the node unreachable: it votes no, and keeps what it holds until the ttl. Releases come
-    /// through once it is [restored](Self::restore), as they would after the reconnection.
+    /// Makes the node unreachable: it votes no, and keeps its keys until the ttl. Releases are served
+    /// once it is [restored](Self::restore), as after a reconnection.
     pub fn cut(&self) {
         self.trouble(Trouble::Cut);
     }
 
-    /// Makes the node hang, as a server that is stopped: it takes what it is asked, and answers
-    /// nothing. Once it goes on, by [`restore`](Self::restore), [`cut`](Self::cut) or
-    /// [`fail`](Self::fail), it answers what came meanwhile, in order.
+    /// Makes the node hang like a stopped server: it accepts operations and answers none. After
+    /// [`restore`](Self::restore), [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted
+    /// operations in order.
     pub fn hang(&self) {
         self.trouble(Trouble::Hangs);
     }
 
-    /// Makes the node answer everything with a server's error, such as `OOM command not allowed`.
-    /// It keeps what it holds until the ttl. Releases come through once it is
-    /// [restored](Self::restore), as a server is sent them again.
+    /// Makes the node answer every operation with a server's error, such as `OOM command not allowed`.
+    /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as a
+    /// client sends them again.
     pub fn fail(&self, error: &str) {
         self.trouble(Trouble::Fails(NodeError::server(error.as_bytes())));
     }
 
-    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the releases
-    /// that came meanwhile.
+    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the
+    /// releases that arrived meanwhile.
     pub fn restore(&self) {
         self.trouble(Trouble::None);
     }
 
-    /// Begins a new epoch, as a node does that may have forgotten locks. It votes on, and keeps
-    /// what it holds.
+    /// Begins a new epoch, as a node does that may have forgotten locks. It still votes and keeps its
+    /// keys.
     pub fn begin_epoch(&self) {
         self.shared.epoch.fetch_add(1, Ordering::Release);
         let listeners = self.shared.listeners.lock().clone();
@@ -141,7 +141,7 @@ impl MemoryNode {
             .map(|entry| entry.value.to_vec())
     }
 
-    /// How long `key` will still be there.
+    /// The remaining time of `key`.
     pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
         let now = self.shared.clock.now();
         self.current()
@@ -161,12 +161,12 @@ impl MemoryNode {
             .collect()
     }
 
-    /// Puts `value` under `key` for `ttl`, whatever was there: another client's lock.
+    /// Sets `key` to `value` for `ttl`, whatever it held: another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         self.change(|store, now| store.put(key, value, now.saturating_add(ttl)));
     }
 
-    /// Deletes `key`, whoever holds it.
+    /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
         self.change(|store, _| store.delete(key));
     }
@@ -200,7 +200,8 @@ impl MemoryNode {
         }
     }
 
-    /// From here on the node behaves so. Unless it hangs, it serves what it owes an answer.
+    /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
+    /// answer.
     fn trouble(&self, trouble: Trouble) {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let (answers, woken) = {
@@ -231,7 +232,7 @@ impl MemoryNode {
         }
     }
 
-    /// Does something to what is there now, and tells whoever waits.
+    /// Changes the store, and reports to the watches.
     fn change<T>(&self, change: impl FnOnce(&mut Store, Moment) -> T) -> T {
         let now = self.shared.clock.now();
         let (changed, woken) = {
@@ -267,7 +268,7 @@ impl Node for MemoryNode {
             state.store.expire(now);
             (state.serve(&operation, now, wall), state.tell(now))
         };
-        // The answer may wake the caller, so it is given once the store's lock is free again.
+        // The answer may wake the caller, so it is given after the store's mutex is unlocked.
         woken.into_iter().for_each(wake);
         reply.answer(self.in_epoch(answer));
     }

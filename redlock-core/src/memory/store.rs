@@ -1,4 +1,4 @@
-//! The keys of an in-process node, and what operations do to them.
+//! The keys of an in-process node, and the effects of operations on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
-/// What a server would keep.
+/// The data of a server.
 #[derive(Clone, Default)]
 pub(super) struct Store {
     pub(super) entries: BTreeMap<Arc<[u8]>, StoredKey>,
-    /// When each entry expires, so that idle keys are forgotten without a scan.
+    /// The expiry of each entry, so that idle keys are removed without a scan.
     expiries: BTreeSet<(Moment, Arc<[u8]>)>,
     pub(super) trouble: Trouble,
 }
@@ -27,15 +27,15 @@ pub(super) struct StoredKey {
     pub(super) expires: Moment,
 }
 
-/// The hint, no further from the node's own clock than the window.
+/// The hint, limited to the window around the node's own clock.
 fn clamped(hint: u64, wall: Duration) -> u64 {
     let earliest = micros(wall.saturating_sub(HINT_WINDOW));
     let latest = micros(wall.saturating_add(HINT_WINDOW));
     hint.clamp(earliest, latest)
 }
 
-/// For how long a counter is kept that stands at `counter`: not before the node's clock has passed it,
-/// as the next one would be lower.
+/// The time for which a counter with the value `counter` is kept: at least until the node's clock has
+/// passed the value, as the next counter would be lower otherwise.
 fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration {
     let ahead = Duration::from_micros(counter.saturating_sub(micros(wall)));
     counter_ttl(ttl).saturating_add(ahead)
@@ -48,7 +48,7 @@ fn micros(time: Duration) -> u64 {
 impl Store {
     pub(super) fn serve(&mut self, operation: &Operation, now: Moment, wall: Duration) -> Answer {
         if let Some(error) = self.trouble.reason() {
-            // What is a single SET on a server was certainly not run.
+            // An operation that is a single SET on a server was certainly not run.
             let is_one_key = operation.keys().names().len() == 1 && operation.counters().is_none();
             let is_set = matches!(operation.want(), Want::Acquire { .. }) && is_one_key;
             return Answer::Failed(match &self.trouble {
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// What stands in the way of an acquisition.
+    /// The refusal of an acquisition, if a key is held.
     fn held(&self, acquisition: &Operation) -> Option<Answer> {
         let mut keys = acquisition.keys().names();
         let entry = keys.find_map(|key| self.entries.get(key))?;
@@ -101,7 +101,7 @@ impl Store {
         Answer::GRANTED
     }
 
-    /// One number above all counters.
+    /// A number above all counters.
     fn next(&self, counters: &Resource) -> u64 {
         let highest = counters.names().map(|key| self.counter(key)).max();
         highest.unwrap_or(0).saturating_add(1)
@@ -129,8 +129,8 @@ impl Store {
         Answer::GRANTED
     }
 
-    /// What a counter stands at; nothing, or what is no number that a server's script could count
-    /// on from, is zero.
+    /// The value of a counter. A missing value, or one from which a server's script could not count on,
+    /// is zero.
     fn counter(&self, key: &[u8]) -> u64 {
         let digits = self.entries.get(key).map(|entry| &*entry.value);
         let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
@@ -166,7 +166,7 @@ impl Store {
         Answer::GRANTED
     }
 
-    /// Unless all keys hold the operation's token: what they hold instead.
+    /// The refusal, unless all keys hold the operation's token.
     fn refusal(&self, operation: &Operation) -> Option<Answer> {
         let mut refusal = None;
         for key in operation.keys().names() {
@@ -191,7 +191,7 @@ impl Store {
         })
     }
 
-    /// Does something to each key that holds the operation's token, and answers whether there was
+    /// Applies a change to each key that holds the operation's token, and answers whether there was
     /// one.
     fn for_ours(
         &mut self,
@@ -227,7 +227,7 @@ impl Store {
         }
     }
 
-    /// What somebody hears who waits for `keys`.
+    /// The report to a caller that waits for `keys`.
     pub(super) fn key_report(&self, keys: &Resource, now: Moment) -> KeyReport {
         if self.trouble.reason().is_some() {
             return KeyReport::Unknown;

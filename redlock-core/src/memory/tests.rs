@@ -34,7 +34,7 @@ fn release(token: u8) -> Operation {
     operation(token, Want::Release { ttl: TTL })
 }
 
-/// The answer, where there is one by now.
+/// The answer, if it has arrived.
 fn poll(answer: std::pin::Pin<&mut impl Future<Output = Answer>>) -> Option<Answer> {
     match answer.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),

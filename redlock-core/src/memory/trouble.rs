@@ -1,15 +1,15 @@
-//! What may be wrong with an in-process node.
+//! The faults of an in-process node.
 
 use crate::node::{NodeError, NodeErrorKind};
 
-/// How a node misbehaves.
+/// A fault of a node.
 #[derive(Clone, Default)]
 pub(super) enum Trouble {
     #[default]
     None,
     /// It cannot be reached.
     Cut,
-    /// It takes operations and answers none, until it is restored.
+    /// The node accepts operations and answers none, until it is restored.
     Hangs,
     /// It answers everything with this error.
     Fails(NodeError),
@@ -20,7 +20,7 @@ impl Trouble {
         NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
     }
 
-    /// Why the node does not vote, if it does not.
+    /// The reason why the node does not vote, if it does not.
     pub(super) fn reason(&self) -> Option<NodeError> {
         match self {
             Self::None => None,

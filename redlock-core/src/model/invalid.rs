@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-/// A value that no request may have. The text names the thing, the reason and the fix.
+/// The error for a value that no request may have. The text names the value, the reason and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(Cow<'static, str>);
 
 impl Invalid {
-    /// With a text that names the thing, the reason and the fix.
+    /// An error with a text that names the value, the reason and the fix.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }

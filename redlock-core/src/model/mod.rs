@@ -1,5 +1,5 @@
-//! The data of a request: the names to lock, the request itself, and the token of its owner. Also what
-//! all error texts are made of.
+//! The data of a request: the names to lock, the request itself, and the token of its owner. Also the
+//! parts that all error texts share.
 
 pub(crate) mod brief;
 pub(crate) mod invalid;

@@ -1,4 +1,4 @@
-//! What a caller asks for, checked before anything is sent.
+//! The request of a caller, checked before anything is sent.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::model::invalid::Invalid;
 
 use super::resource::Resource;
 
-/// The shortest ttl that a lock may have: below it the round trip and the drift are all of it.
+/// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
 pub const MIN_TTL: Duration = Duration::from_millis(10);
 
-/// The longest ttl, whatever a client's own limit: what a node can count in its clock.
+/// The longest ttl, whatever a client's own limit: the limit of what a node can count.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// One acquisition, with everything decided.
+/// One acquisition, with all values decided.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// What to lock; the client's key prefix comes before each name.
@@ -22,33 +22,33 @@ pub struct Request {
     pub ttl: Duration,
     /// What to do after an attempt that failed.
     pub retry: Retry,
-    /// How many retries there are, beyond those of `retry`, for attempts that nobody won: callers
-    /// that come at the same moment may each get some of the votes, and nobody the lock.
+    /// The number of retries, beyond those of `retry`, for attempts that no client won: callers that
+    /// come at the same moment may each get some of the votes, and none of them the lock.
     pub split_retries: u32,
     /// The drift allowed for is ttl × this + 2 ms. On nodes with a restart check, not less than
     /// [`DRIFT_FACTOR`](crate::restart_check::DRIFT_FACTOR).
     pub clock_drift_factor: f64,
-    /// An acquisition that leaves less than this is given up and retried.
+    /// An acquisition that leaves a shorter validity is given up and retried.
     pub min_validity: Duration,
-    /// For how long the lease is renewed by itself.
+    /// The time for which the lease renews itself.
     pub renewal: Renewal,
-    /// A release before the lock was held for so long leaves the keys until then.
+    /// A release before the lock was held for this time leaves the keys until then.
     pub min_hold: Duration,
-    /// Whether to take a fencing token with the lock.
+    /// True if the lock comes with a fencing token.
     pub fencing: bool,
 }
 
-/// For how long a lease is renewed by itself: each time that a third of its validity has passed,
-/// until the lock has been held so long.
+/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
+/// has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Renewal {
     /// The ttl is final.
     #[default]
     Never,
-    /// Until the lock has been held for so long, counted from the attempt that won.
+    /// Until the lock has been held for this time, counted from the attempt that won.
     For(Duration),
-    /// For as long as its holder keeps it.
+    /// While its holder keeps it.
     Unlimited,
 }
 
@@ -58,12 +58,12 @@ impl From<Duration> for Renewal {
     }
 }
 
-/// How often, and how long, to try again.
+/// The limit of retries, and the pause between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// When to give up.
     pub limit: RetryLimit,
-    /// Between attempts passes a random time between half of this and this.
+    /// The pause between attempts is random: between half of this and this.
     pub delay: Duration,
 }
 
@@ -71,9 +71,9 @@ pub struct Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryLimit {
-    /// After so many retries behind the first attempt.
+    /// After this number of retries behind the first attempt.
     Count(u32),
-    /// When so much time has passed since the first attempt began. A hard bound.
+    /// When this time has passed since the first attempt began. A hard bound.
     Wait(Duration),
     /// Never.
     Forever,
@@ -106,7 +106,7 @@ impl Request {
         self
     }
 
-    /// The same request with so many retries.
+    /// The same request with this number of retries.
     #[must_use]
     pub fn retries(mut self, count: u32) -> Self {
         self.retry.limit = RetryLimit::Count(count);
@@ -160,8 +160,8 @@ impl Request {
     }
 }
 
-/// The drift that a ttl has to allow for: the clocks of client and node may run apart by `factor`,
-/// and Redis expires to the millisecond (2 ms, as the Redis distributed-locks page has it).
+/// The drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis
+/// expires keys to the millisecond (2 ms, by the Redis page on distributed locks).
 pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }
@@ -169,7 +169,7 @@ pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
 /// Checks a drift factor.
 ///
 /// # Errors
-/// [`Invalid`] unless it is a number from 0 up to, but not, 1.
+/// [`Invalid`] unless it is a number of at least 0 and below 1.
 pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
     if (0.0..1.0).contains(&factor) {
         return Ok(());
@@ -179,7 +179,7 @@ pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
     )))
 }
 
-/// Checks a ttl, given a drift factor that is in order.
+/// Checks a ttl, with a drift factor that is valid.
 ///
 /// # Errors
 /// [`Invalid`] below [`MIN_TTL`], at or below the drift, above [`MAX_TTL`], or with a fraction of a

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use crate::model::invalid::Invalid;
 
-/// The longest name of a resource, in bytes, the key prefix not counted.
+/// The longest name of a resource, in bytes, without the key prefix.
 pub const MAX_RESOURCE_BYTES: usize = 1024;
 
-/// The most names that are locked together. A server looks at all of them in one go, and serves
-/// nobody else meanwhile.
+/// The most names of one lock. A server checks all of them in one command, and serves no other client
+/// meanwhile.
 pub const MAX_NAMES: usize = 128;
 
-/// Names that begin so are the library's own: auxiliary keys live below it.
+/// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// The auxiliary keys behind [`RESERVED_PREFIX`],
+/// The auxiliary keys after [`RESERVED_PREFIX`].
 const AUXILIARY: [&[u8]; 4] = [b"marker", b"marker:2", b"permissions", b"flush"];
-/// and how those begin that are a lock's own.
+/// The beginning of the auxiliary keys that belong to one lock.
 pub(crate) const COUNTERS: &[u8] = b"fence:";
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
-/// Several names are kept in one canonical order without duplicates, so that two callers that
-/// name the same resources in another order ask the nodes the same question.
+/// Several names are kept in one canonical order without duplicates, so that two callers that name the
+/// same resources in different orders ask the nodes the same question.
 ///
 /// # Example: a text, bytes, several
 /// ```
@@ -67,7 +67,7 @@ impl Resource {
         names.iter().map(|name| &**name)
     }
 
-    /// The same resource with `prefix` before each name: the keys as the nodes see them.
+    /// The same resource with `prefix` before each name: the keys on the nodes.
     #[must_use]
     pub fn with_prefix(&self, prefix: &[u8]) -> Self {
         if prefix.is_empty() {
@@ -80,8 +80,8 @@ impl Resource {
     /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
     ///
     /// # Errors
-    /// [`Invalid`] where one of them is an auxiliary key of the library under some other prefix:
-    /// a service that has that prefix would find a lock there.
+    /// [`Invalid`] if one of the keys is an auxiliary key of the library under another prefix: a
+    /// service with that prefix would find a lock in its place.
     pub fn keys_under(&self, prefix: &[u8]) -> Result<Self, Invalid> {
         let keys = self.with_prefix(prefix);
         if let Some(key) = keys.names().find(|key| is_auxiliary(key)) {
@@ -97,7 +97,7 @@ impl Resource {
     /// Checks the limits of the wire format.
     ///
     /// # Errors
-    /// [`Invalid`] where there is no name, or there are more than [`MAX_NAMES`], or a name is empty,
+    /// [`Invalid`] if there is no name, if there are more than [`MAX_NAMES`], or if a name is empty,
     /// longer than [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
     pub fn check(&self) -> Result<(), Invalid> {
         let count = self.names().len();
@@ -139,7 +139,7 @@ impl Resource {
     }
 }
 
-/// Whether `key` is the library's own under any key prefix.
+/// True if `key` is the library's own under any key prefix.
 fn is_auxiliary(key: &[u8]) -> bool {
     let is = |kind: &&[u8]| {
         let head = key.strip_suffix(*kind);
@@ -153,7 +153,7 @@ fn is_auxiliary(key: &[u8]) -> bool {
     AUXILIARY.iter().any(is) || key.windows(counter).any(is_counter)
 }
 
-/// The names for a person: printable, shortened, joined by ` + `.
+/// The names for readers: printable, shortened, joined by ` + `.
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.names().enumerate() {
@@ -235,8 +235,8 @@ impl From<Vec<String>> for Resource {
     }
 }
 
-/// Bytes from outside, made safe for a line of log: control characters, quotes and what is not
-/// UTF-8 escaped, and no longer than a name should be.
+/// Bytes from outside, made safe for a log line: control characters, quotes and invalid UTF-8 are
+/// escaped, and long names are cut.
 pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {

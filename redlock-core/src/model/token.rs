@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use crate::env::{Entropy, process};
 
-/// Random bytes in a token. The specification asks for a value unique across all clients and all
-/// lock requests; 128 bits also make it unguessable, because whoever knows the token can release.
+/// Random bytes in a token. The specification asks for a value that is unique across all clients and
+/// all lock requests. 128 bits also make it unguessable, as anybody who knows the token can release the
+/// lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The most bytes of a token that names its owner: a host of 255, a process of ten digits.
+/// The length of the longest token that names its owner: a host of 255 bytes, a process of ten digits.
 pub(crate) const LONGEST: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
-/// The value stored under a lock's keys: `host/pid/` and 128 random bits in hex. Fresh for every
-/// attempt, never sent twice in an acquisition.
+/// The value of a lock's keys: `host/pid/` and 128 random bits in hex. Each attempt
+/// draws a new one.
 ///
-/// It is a capability. `Debug` shows the [`short_id`](Self::short_id) only.
+/// It is the right to release. `Debug` shows the [`short_id`](Self::short_id) only.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnerToken(Arc<[u8]>);
 
@@ -38,8 +39,8 @@ impl OwnerToken {
         &self.0
     }
 
-    /// The first six hex digits of the random part: enough to tell two tokens apart in a log, too
-    /// little to guess the rest.
+    /// The first six hex digits of the random part: enough to tell two tokens apart in a log, and too
+    /// few to guess the rest.
     pub fn short_id(&self) -> &str {
         let random = &self.0[self.0.len() - 2 * RANDOM_BYTES..];
         std::str::from_utf8(&random[..6]).unwrap_or_default()
@@ -85,7 +86,7 @@ impl TokenSource {
     }
 }
 
-/// The `host/pid` that a token names, or `None` where another client's format names nobody.
+/// The `host/pid` in a token, or `None` if another client's format names no owner.
 pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(token).ok()?;
     let (owner, random) = text.rsplit_once('/')?;

@@ -1,4 +1,4 @@
-//! Where a Redis Cluster keeps a key: its hash slot.
+//! Hash slots: the place of a key in a Redis Cluster.
 //!
 //! The rule is the Redis Cluster specification's ("Key distribution model", "Hash tags").
 
@@ -7,11 +7,11 @@ use crate::model::resource::{Resource, Shown};
 
 use super::Node;
 
-/// How many there are.
+/// The number of slots.
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// What a Redis Cluster hashes of `key` instead of the whole: what stands between its first `{` and
-/// the next `}`, unless that is nothing.
+/// The part of `key` that a Redis Cluster hashes instead of the whole key: the text between its first
+/// `{` and the next `}`, unless it is empty.
 pub(crate) fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = &key[open + 1..];
@@ -24,13 +24,13 @@ pub(crate) fn slot_of(key: &[u8]) -> u16 {
     crc16(hash_tag(key).unwrap_or(key)) % SLOTS
 }
 
-/// The slot of all of `keys`, which are checked to be in one. An operation is never on none.
+/// The slot of `keys`, which are checked to be in one slot. An operation has at least one key.
 pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
     keys.names().next().map_or(0, slot_of)
 }
 
-/// Whether `node` could have all of `keys`, and `counters`, in one of its slots: only then can one
-/// command reach them all.
+/// Checks that `node` can have all of `keys` and `counters` in one slot: only then can one command
+/// reach them all.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
@@ -74,7 +74,7 @@ const fn table() -> [u16; 256] {
     let mut table = [0; 256];
     let mut crc: u16 = 0;
     let mut byte = 1;
-    // The entry of 2n + b follows from that of n, so each power of two from the one before.
+    // The entry of 2n + b follows from that of n, so each power of two follows from the one before.
     table[0] = 0;
     while byte < 256 {
         crc = if byte == 1 {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn slots_are_those_of_the_specification() {
-        // The check value of the specification, and what `CLUSTER KEYSLOT` answers.
+        // The check value of the specification, and the answer of `CLUSTER KEYSLOT`.
         assert_eq!(crc16(b"123456789"), 0x31c3);
         for (key, slot) in [
             (&b"foo"[..], 12_182),

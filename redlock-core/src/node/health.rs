@@ -1,39 +1,39 @@
-//! What is known of a node beyond whether it votes, for whoever looks after it.
+//! Figures about a node beyond its vote, for operators.
 
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind, NodeStatus};
 
-/// How a node has been doing. Figures for people and graphs: no vote depends on them.
+/// The health of a node. Figures for readers and graphs: no vote depends on them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {
-    /// Where the server is, without user and password; `None` for a node in this process.
+    /// The server's address, without user and password; `None` for a node in this process.
     pub server: Option<String>,
-    /// Whether there is a connection. It may still be looked at, or suspect.
+    /// True if there is a connection. The server may still be under check, or suspect.
     pub is_connected: bool,
-    /// How long [`is_connected`](Self::is_connected) has been what it is, where that is known.
+    /// The time since [`is_connected`](Self::is_connected) last changed, if known.
     pub since: Option<Duration>,
-    /// How many connections have been made, the present one included.
+    /// The number of connections made, the present one included.
     pub connections: u64,
-    /// How many answers there have been: to operations, and to the checks of an idle connection.
+    /// The number of answers to operations, and to the checks of an idle connection.
     pub answers: u64,
-    /// How long they took; `None` before the first.
+    /// The latency of the answers; `None` before the first.
     pub latency: Option<Latency>,
-    /// Operations that were submitted and are not answered.
+    /// The number of operations that were submitted and are not answered.
     pub in_flight: usize,
-    /// Operations that the node did not serve, by reason.
+    /// The number of operations that the node did not serve, by reason.
     pub errors: ErrorCounts,
-    /// What went wrong last with the connection, or on the server. Also where all is well by now.
+    /// The last error of the connection or of the server. It stays after a recovery.
     pub last_error: Option<LastError>,
-    /// The node's clock against this host's, as of the last check of this connection.
+    /// The node's clock against this host's, at the last check of this connection.
     pub clock: Option<ClockOffset>,
-    /// Whether the node is being watched for released locks, on a second connection.
+    /// True if a second connection watches the node for released locks.
     pub is_watched: bool,
 }
 
 impl NodeHealth {
-    /// What the status alone says, of a node that keeps no figures.
+    /// The health of a node without figures, from its status alone.
     pub fn of_status(status: &NodeStatus) -> Self {
         Self {
             is_connected: matches!(status, NodeStatus::Voting),
@@ -42,14 +42,14 @@ impl NodeHealth {
     }
 }
 
-/// Of a node that is several servers: sums, and the worst of what has no sum.
+/// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
 impl NodeHealth {
     pub(crate) fn of_parts(parts: impl Iterator<Item = Self>) -> Self {
         parts.fold(Self::default(), Self::and)
     }
 
-    /// With the sums of parts that are none any more, and what went wrong with them: nothing else of
-    /// these says how the node is.
+    /// The same with the sums and the last error of `past` parts. Their other figures say nothing about
+    /// the node.
     pub(crate) fn and_past(self, past: Self) -> Self {
         let total = past.latency.map_or(Duration::ZERO, |it| it.total);
         let latency = self.latency.map(|it| Latency {
@@ -118,28 +118,28 @@ impl Latency {
     }
 }
 
-/// How long a node's answers take, from the submission to the answer: the time in the queue, on
-/// the way and in the server.
+/// The time from the submission of an operation to its answer: in the queue, on the network and in the
+/// server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latency {
-    /// Of the last answer.
+    /// The time of the last answer.
     pub last: Duration,
-    /// A moving average, to which an answer adds an eighth.
+    /// A moving average with a weight of one eighth for each answer.
     pub smoothed: Duration,
-    /// The longest of the last half minute to minute; `None` where there was no answer.
+    /// The longest time in the last 30 to 60 s; `None` without an answer.
     pub longest: Option<Duration>,
-    /// The sum over all answers, so that two readings have a mean between them.
+    /// The sum over all answers, so that two readings give the mean between them.
     pub total: Duration,
 }
 
-/// An error, and how long ago it was.
+/// An error and its age.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LastError {
-    /// What went wrong.
+    /// The error.
     pub error: NodeError,
-    /// How long ago.
+    /// The time since the error.
     pub ago: Duration,
 }
 
@@ -147,33 +147,33 @@ pub struct LastError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClockOffset {
-    /// By how many µs it is ahead; negative where it is behind.
+    /// How far the node's clock is ahead, in µs; negative if it is behind.
     pub ahead_us: i64,
-    /// By how much the figure may be wrong: half of the round trip.
+    /// The uncertainty of the figure: half of the round trip.
     pub within: Duration,
-    /// How long ago it was read.
+    /// The time since the reading.
     pub ago: Duration,
-    /// It is further than a second from what the nodes' clocks show in the median, and the node has
-    /// no say in fenced locks.
+    /// True if the clock is more than a second from the median of the nodes' clocks. The node then has
+    /// no vote in fenced locks.
     pub is_outlier: bool,
 }
 
-/// How often each kind of error was an operation's answer.
+/// The number of answers with each kind of error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorCounts([u64; NodeErrorKind::ALL.len()]);
 
 impl ErrorCounts {
-    /// How often it was this kind.
+    /// The number of answers with this kind.
     pub fn of(&self, kind: NodeErrorKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// Each kind, also those that never came up.
+    /// Each kind with its number, zeros included.
     pub fn iter(&self) -> impl Iterator<Item = (NodeErrorKind, u64)> {
         NodeErrorKind::ALL.into_iter().zip(self.0)
     }
 
-    /// How often it was any.
+    /// The number of answers with any error.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -184,7 +184,7 @@ impl ErrorCounts {
 }
 
 impl NodeErrorKind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 9] = [
         Self::NotConnected,
         Self::Disconnected,

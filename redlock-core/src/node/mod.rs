@@ -1,4 +1,4 @@
-//! The seam between the algorithm and a node.
+//! The interface between the algorithm and a node.
 
 pub(crate) mod hash_slot;
 mod health;
@@ -31,69 +31,69 @@ use watch::{KeyReport, Watch};
 ///   votes no at once; a release is always accepted.
 /// * Every reply is answered exactly once, be it by being dropped.
 pub trait Node: Send + Sync + 'static {
-    /// The pool's name, as errors and logs show it.
+    /// The pool's name, for errors and logs.
     fn name(&self) -> &str;
 
-    /// Hands `operation` to the node. Returns at once, never blocks, and may be called from
-    /// `Drop` and from any thread; the answer comes through `reply`, possibly before this returns.
+    /// Hands `operation` to the node. Returns at once, never blocks, and may be called from `Drop` and
+    /// from any thread. The answer comes through `reply`, possibly before this returns.
     /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
     fn submit(&self, operation: Arc<Operation>, reply: Reply);
 
-    /// Whether the node would vote now, as far as is known: also not where it has just answered one
-    /// acquisition after the other with an error.
+    /// The node's present status, by what is known of it. A node that has just answered several
+    /// acquisitions with errors does not count as voting.
     fn status(&self) -> NodeStatus;
 
-    /// How the node has been doing, for whoever looks after it.
+    /// Figures about the node, for operators.
     fn health(&self) -> NodeHealth {
         NodeHealth::of_status(&self.status())
     }
 
-    /// Tells `watch` what becomes of its keys, for as long as it is wanted: whether they are there,
-    /// for how much longer, and each change of that, whoever makes it. Returns at once, never
-    /// blocks, and may be called from any thread. Whoever waits tries again by itself now and then,
-    /// so a report that is late, missing or wrong costs time and nothing else.
+    /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining
+    /// time, and each change by any client. Returns at once, never blocks, and may be called from any
+    /// thread. A waiting caller also retries by itself at intervals, so a late, missing or wrong report
+    /// costs only time.
     fn watch(&self, watch: Watch) {
         watch.report(KeyReport::Unknown);
     }
 
-    /// Whether the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation
-    /// only where all its keys are in one.
+    /// True if the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation only
+    /// if all its keys are in one slot.
     fn has_hash_slots(&self) -> bool {
         false
     }
 
-    /// Over how many connections, each with an order of its own, operations are spread by their keys.
+    /// The number of connections over which operations are spread by their keys. Each connection keeps
+    /// its own order.
     fn lanes(&self) -> usize {
         1
     }
 
-    /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier behind all
-    /// that was submitted there. It fails where a release is still owed to the node. Otherwise as
-    /// [`submit`](Self::submit).
+    /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier after all
+    /// operations that were submitted there. It fails if a release is still owed to the node. Otherwise
+    /// as [`submit`](Self::submit).
     fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
         let _ = lane;
         self.submit(operation, reply);
     }
 
-    /// Goes up whenever the node may have forgotten what it granted, or dropped it early: it
-    /// restarted, was flushed, or its clock stepped. What it granted in an earlier epoch counts no
-    /// more.
+    /// Increases each time that the node may have forgotten its grants, or dropped them early: it
+    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts.
     fn epoch(&self) -> u32 {
         0
     }
 
-    /// What the node's clock shows now, as far as checks of this connection tell.
+    /// The present time of the node's clock, by the checks of this connection.
     fn time(&self) -> NodeTime {
         NodeTime::Uncompared
     }
 
-    /// Calls `listener`, on whichever thread, each time that the epoch goes up. It must not block.
+    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;
     }
 }
 
-/// The nodes of a lock, as configured. A majority of these decides, whether they are up or not.
+/// The configured nodes of a lock. A majority of these decides, whether they are up or not.
 pub type NodeSet = Arc<[Arc<dyn Node>]>;
 
 /// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
@@ -110,25 +110,26 @@ pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
 /// See [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 
-/// What is known of a node's clock.
+/// A node's clock, by what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeTime {
-    /// Nobody compares it with those of the other nodes.
+    /// The clock is not compared with those of other nodes.
     Uncompared,
-    /// It is compared, and was not read on this connection yet.
+    /// The clock is compared, but was not read on this connection yet.
     Unread,
-    /// It shows so much since 1970.
+    /// The clock shows this time since 1970.
     Shows(Duration),
 }
 
-/// Whether a node votes, and why not.
+/// Whether a node votes, and the reason if it does not.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NodeStatus {
     /// It votes.
     Voting,
-    /// It votes no, for this reason: on everything, or, a Redis Cluster, on keys of some of its slots.
+    /// The node votes no, for this reason: on every operation, or, in a Redis Cluster, on keys of some
+    /// of its slots.
     Abstaining(NodeError),
 }
 
@@ -136,58 +137,58 @@ pub enum NodeStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Done: the keys are ours (acquire), live on (extend), or were ours and are gone (release).
+    /// Done: the keys are ours (acquire), live on (extend), or were ours and are deleted (release).
     Granted {
-        /// The node's counter after this acquisition, where a fencing token was wanted.
+        /// The node's counter after this acquisition, if a fencing token was asked for.
         counter: Option<u64>,
         /// The [epoch](Node::epoch) in which the node served the operation.
         epoch: u32,
     },
-    /// A key holds something that is not our token.
+    /// A key holds another value than our token.
     Held(Holding),
     /// None of the keys is there.
     Absent,
-    /// The node did not serve the operation, or nobody knows whether it did.
+    /// The node did not serve the operation, or it is unknown whether it did.
     Failed(NodeError),
 }
 
 impl Answer {
-    /// A yes without a counter, of a node that never begins a new epoch.
+    /// A grant without a counter, of a node that never begins a new epoch.
     pub const GRANTED: Self = Self::Granted {
         counter: None,
         epoch: 0,
     };
 }
 
-/// What is known of the key that stands in the way.
+/// The key of another holder, by what is known of it.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
-    /// The holder's token, or the beginning of what is there in its place. It is a capability and
-    /// therefore never shown; see [`Self::owner`].
+    /// The holder's token, or the beginning of another value. It is the right to release and therefore
+    /// never shown; see [`Self::owner`].
     pub(crate) value: Option<Arc<[u8]>>,
-    /// For how much longer.
+    /// The key's remaining time.
     pub(crate) remaining: Remaining,
 }
 
-/// How long a key will still be there.
+/// The remaining time of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remaining {
     /// The node was not asked, or did not say.
     #[default]
     Unknown,
-    /// It goes away by itself.
+    /// The key expires after this time.
     Expires(Duration),
-    /// It has no expiry: no lock of any Redlock client looks like that.
+    /// The key has no expiry. No lock of any Redlock client is like that.
     Never,
-    /// It is not even a string: no lock of any Redlock client looks like that.
+    /// The key is not a string. No lock of any Redlock client is like that.
     NotALock,
 }
 
 impl Holding {
-    /// A key that holds `value`, for an unknown time. Of what is longer than any token, no more is
-    /// kept than shows that.
+    /// A key that holds `value`, for an unknown time. Of a value that is longer than any token, only
+    /// the beginning is kept.
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
         let kept = value.len().min(token::LONGEST + 1);
@@ -197,7 +198,7 @@ impl Holding {
         }
     }
 
-    /// A key of whose value nothing is known.
+    /// A key with an unknown value.
     pub fn unknown(remaining: Remaining) -> Self {
         Self {
             value: None,
@@ -205,7 +206,7 @@ impl Holding {
         }
     }
 
-    /// Whether the two keys may be one holder's.
+    /// True if the two keys may belong to one holder.
     pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Some(one), Some(two)) => one == two,
@@ -213,18 +214,18 @@ impl Holding {
         }
     }
 
-    /// `host/pid` of the holder, where the token is of this library's format.
+    /// The holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
     }
 
-    /// For how much longer, as far as the node said.
+    /// The remaining time, if the node told it.
     pub fn remaining(&self) -> Remaining {
         self.remaining
     }
 }
 
-/// Without the value: it is the holder's capability.
+/// Without the value: it is the right to release.
 impl fmt::Debug for Holding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Holding")
@@ -234,7 +235,7 @@ impl fmt::Debug for Holding {
     }
 }
 
-/// Why a node did not serve an operation. Kept apart from "held by another" all the way up.
+/// The reason why a node did not serve an operation. It is never mixed with "held by another".
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeError {
     kind: NodeErrorKind,
@@ -242,33 +243,33 @@ pub struct NodeError {
     detail: Arc<str>,
 }
 
-/// What went wrong at a node.
+/// The kind of a node's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeErrorKind {
     /// There is no connection; one is being made in the background.
     NotConnected,
-    /// The connection broke while the answer was out.
+    /// The connection broke before the answer came.
     Disconnected,
     /// No answer in time.
     TimedOut,
-    /// Too much is in flight on the node already.
+    /// Too many operations are in progress on the node.
     Saturated,
     /// The server answered with an error: READONLY, NOPERM, OOM, LOADING …
     Server,
-    /// The server's answer made no sense for what was asked.
+    /// The server's answer does not fit the question.
     Protocol,
     /// The node may have forgotten locks, and abstains until the longest ttl has passed.
     Quarantined,
-    /// The server is none that a lock may rely on: a replica, another pool's server, one that
-    /// evicts keys.
+    /// A lock may not rely on the server: it is a replica, the server of another pool, or it evicts
+    /// keys.
     Refused,
-    /// Its clock is too far from those of the other nodes for a fenced lock.
+    /// The node's clock is too far from those of the other nodes for a fenced lock.
     Clock,
 }
 
 impl NodeError {
-    /// An error for an operation that certainly never reached the node: nothing is to be undone.
+    /// An error for an operation that certainly never reached the node. There is nothing to undo.
     pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -286,8 +287,8 @@ impl NodeError {
         }
     }
 
-    /// An error that a server answered, its text cut to one printable line. Arguments that the
-    /// server echoes are left out: they may hold an owner token.
+    /// An error text of a server, cut to one printable line. Arguments that the server repeats are left
+    /// out, as they may contain an owner token.
     pub fn server(text: &[u8]) -> Self {
         let cut = text
             .windows(b", with args".len())
@@ -296,7 +297,7 @@ impl NodeError {
         Self::sent(NodeErrorKind::Server, Shown(&text[..cut]).to_string())
     }
 
-    /// The same error for an operation that was under way when it came up.
+    /// The same error for an operation that was in progress at the time.
     pub(crate) fn into_sent(mut self) -> Self {
         self.sent = true;
         self
@@ -308,12 +309,12 @@ impl NodeError {
         self
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> NodeErrorKind {
         self.kind
     }
 
-    /// Whether the node may have served the operation.
+    /// True if the node may have served the operation.
     pub fn was_sent(&self) -> bool {
         self.sent
     }

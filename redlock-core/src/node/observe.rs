@@ -1,11 +1,12 @@
-//! An observer of answers. Core keeps no metrics of its own; an exporter counts by this.
+//! An observer of answers. Core keeps no metrics of its own; an exporter counts with an observer.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Hears how long a node's answers take. See [`RedisOptions::answers`](crate::RedisOptions::answers).
+/// Receives the time of each answer of a node. See
+/// [`RedisOptions::answers`](crate::RedisOptions::answers).
 pub trait ObserveAnswers: fmt::Debug + Send + Sync {
-    /// The answer to an operation, or to a check of the connection, came so long after the
-    /// submission. Called on the I/O thread for each answer, so it must not block.
+    /// Receives the time from the submission of an operation, or of a check of the connection, to its
+    /// answer. Called on the I/O thread for each answer, so it must not block.
     fn answered(&self, after: Duration);
 }

@@ -1,4 +1,4 @@
-//! What a client asks of a node.
+//! The requests of a client to a node.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,89 +7,89 @@ use std::time::Duration;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 
-/// One request to all nodes of a lock: which keys, whose token, and what is wanted.
+/// One request to all nodes of a lock: the keys, the token and the action.
 ///
-/// It says nothing about commands or scripts; which of them serves it is the node's business. It
-/// is made once for all nodes of a round, and what a node encodes of it is kept inside, so that
-/// the next node of the same kind sends the same bytes.
+/// It contains no command or script; each node chooses the one that serves it. It is made once for all
+/// nodes of a round. A node's encoding of it is kept inside, so that the next node of the same kind
+/// sends the same bytes.
 pub struct Operation {
     keys: Resource,
-    /// The keys of the fencing counters; none where no fencing token is wanted.
+    /// The keys of the fencing counters; `None` without a fencing token.
     counters: Option<Resource>,
     token: OwnerToken,
-    /// Of a fenced acquisition: the hint is the nodes' time.
+    /// In a fenced acquisition: true if the hint is the nodes' time.
     is_in_nodes_time: bool,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
     encoded: [OnceLock<Vec<u8>>; FORMS],
 }
 
-/// Wire forms that an operation may be encoded in.
+/// The number of wire forms in which an operation may be encoded.
 pub(crate) const FORMS: usize = 3;
 
-/// How far the hint of an acquisition may be from a node's own clock.
+/// The most that an acquisition's hint may differ from a node's own clock.
 ///
-/// Beyond that the node holds a client's time to the end of the window: one client's wild clock must
-/// not push a counter so far ahead that no other's hint ever reaches it. Where the hint is the
-/// [nodes' time](Operation::in_nodes_time), it is the node that is wrong, and it grants nothing.
+/// The node limits a client's time to this window: one client's wrong clock must not push a counter so
+/// far ahead that no other hint ever reaches it. If the hint is the [nodes'
+/// time](Operation::in_nodes_time), the node is the one that is wrong, and it grants nothing.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
-/// How long an idle fencing counter is kept. Past that the hint alone keeps the order: it is the
-/// time, and no counter is further ahead of the time than [`HINT_WINDOW`]. A counter that is ahead of
-/// its node's clock is kept until the clock has passed it, and for so long besides.
+/// The time for which an idle fencing counter is kept. After that the hint alone keeps the order: the
+/// hint is the time, and no counter is further ahead of the time than [`HINT_WINDOW`]. A counter that
+/// is ahead of its node's clock is kept until the clock has passed it, and for this time in addition.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// For how long a node keeps the counter of a lock: longer than the lock itself.
+/// The time for which a node keeps the counter of a lock: longer than the lock itself.
 pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
     COUNTER_IDLE.max(ttl.saturating_mul(2))
 }
 
-/// What an [`Operation`] wants.
+/// The action of an [`Operation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Want {
-    /// Put our token under all keys for `ttl`, if none of them exists. Where the operation has
-    /// counters, move them on to one number above all of them, and answer it.
+    /// Set all keys to our token for `ttl`, if none of them exists. If the operation has counters,
+    /// raise them to one number above all of them, and answer it.
     Acquire {
-        /// How long the node keeps the keys unless they are released or extended.
+        /// The time for which the node keeps the keys unless they are released or extended.
         ttl: Duration,
-        /// What the counters should be at least: the time in µs since 1970, the same for all nodes,
-        /// so that all of them answer the same number. See [`HINT_WINDOW`].
+        /// The least value of the counters: the time in µs since 1970. It is the same for all nodes, so
+        /// that all of them answer the same number. See [`HINT_WINDOW`].
         hint: u64,
     },
-    /// Let the counters stand at `counter` at least, if all keys hold our token. Only such a node
-    /// may count towards a fencing token: a later holder's grant can predate a bare raise, and
-    /// two holders would then have the same token.
+    /// Raise the counters to at least `counter`, if all keys hold our token. Only a node that does this
+    /// counts towards a fencing token: a later holder's grant can predate a raise without this
+    /// condition, and two holders would then have the same token.
     Confirm {
         /// The fencing token of this attempt.
         counter: u64,
-        /// The lock's ttl, which the counters outlive.
+        /// The lock's ttl. The counters outlive it.
         ttl: Duration,
     },
     /// Let all keys live for at least `ttl` from now, if all hold our token. Never shortens.
     Extend {
-        /// The time to live, from when the node serves the operation.
+        /// The time to live, from the moment when the node serves the operation.
         ttl: Duration,
     },
-    /// Put our token back for `ttl` under the keys that are gone, if no key holds another's. To be
-    /// sent only behind an extension that a majority granted. Never touches a counter.
+    /// Set the missing keys to our token again for `ttl`, if no key holds another token. Send it only
+    /// after an extension that a majority granted. Never changes a counter.
     Restore {
-        /// How long the node keeps the keys.
+        /// The time for which the node keeps the keys.
         ttl: Duration,
     },
-    /// Let the keys that hold our token live for at most `ttl` from now: the end of a lock that is
-    /// to be held for some time at least.
+    /// Let the keys that hold our token live for at most `ttl` from now: the end of a lock with a
+    /// minimum time to be held.
     Shorten {
-        /// What is left of that time.
+        /// The rest of that time.
         ttl: Duration,
     },
     /// Delete the keys that hold our token.
     Release {
-        /// How long the node may keep the keys anyway: past that there is nothing to delete, and
-        /// a release that could not be delivered is forgotten.
+        /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
+        /// and a release that could not be delivered is dropped.
         ttl: Duration,
     },
-    /// Tell how long the first key will still be held, by whomever.
+    /// Answer the remaining time of the first key, for any holder.
     Inspect,
 }
 
@@ -113,21 +113,21 @@ impl Operation {
         self
     }
 
-    /// The same acquisition; its hint is what the nodes' clocks show in the median, and not only this
-    /// host's. A node whose own clock is further from it than [`HINT_WINDOW`] refuses to count: its
-    /// numbers would be as wrong as its clock.
+    /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A
+    /// node whose own clock is further from it than [`HINT_WINDOW`] refuses: its counters would be as
+    /// wrong as its clock.
     #[must_use]
     pub fn in_nodes_time(mut self, is: bool) -> Self {
         self.is_in_nodes_time = is;
         self
     }
 
-    /// Whether the hint is what the nodes' clocks show.
+    /// True if the hint is the nodes' time.
     pub fn is_in_nodes_time(&self) -> bool {
         self.is_in_nodes_time
     }
 
-    /// The keys of the fencing counters, where a fencing token is wanted.
+    /// The keys of the fencing counters, if a fencing token is asked for.
     pub fn counters(&self) -> Option<&Resource> {
         self.counters.as_ref()
     }
@@ -142,12 +142,12 @@ impl Operation {
         &self.token
     }
 
-    /// What is wanted.
+    /// The action.
     pub fn want(&self) -> Want {
         self.want
     }
 
-    /// The bytes of `form`, made by `encode` the first time that any node asks.
+    /// The bytes of `form`, made by `encode` when the first node asks.
     pub(crate) fn encoded(&self, form: usize, encode: impl FnOnce(&Self) -> Vec<u8>) -> &[u8] {
         self.encoded[form].get_or_init(|| encode(self))
     }
@@ -163,5 +163,6 @@ impl fmt::Debug for Operation {
     }
 }
 
-/// Shared by all nodes of a round, and by what a node still owes after a broken connection.
+/// Shared by all nodes of a round, and by the operations that a node still owes after a broken
+/// connection.
 pub(crate) type SharedOperation = Arc<Operation>;

@@ -1,33 +1,33 @@
-//! How a node answers an operation.
+//! The way of a node's answer to an operation.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Answer, NodeError, NodeErrorKind};
 
-/// Where a node's answer goes. Dropping it unanswered is an answer too: the outcome is unknown.
+/// The receiver of a node's answer. Dropping it unanswered is an answer too: the outcome is unknown.
 pub struct Reply {
     to: Option<Arc<dyn Answers>>,
     seat: usize,
 }
 
-/// What the nodes answer to, each at its own seat.
+/// Receives the answers of the nodes, each at its own seat.
 pub(crate) trait Answers: Send + Sync {
     /// Takes the answer of the node at `seat`. May wake the caller.
     fn answer(&self, seat: usize, answer: Answer);
 
-    /// Whether what undoes the operation may be on its way to the nodes.
+    /// True if the release of the operation may have been sent to the nodes.
     fn is_retracted(&self) -> bool;
 }
 
 impl Reply {
-    /// Nobody waits for the answer.
+    /// A reply that no caller waits for.
     pub(crate) fn to_nobody() -> Self {
         Self { to: None, seat: 0 }
     }
 
-    /// Whether what undoes the operation may be on its way to the node: then the operation must not
-    /// be sent again, as it could come in behind that.
+    /// True if the release of the operation may have been sent to the node. The operation must then not
+    /// be sent again, as it could arrive after the release.
     pub(crate) fn is_retracted(&self) -> bool {
         self.to.as_ref().is_some_and(|to| to.is_retracted())
     }
@@ -36,8 +36,8 @@ impl Reply {
         Self { to: Some(to), seat }
     }
 
-    /// Delivers the answer. Wakes the caller where that decides its round, so do not call it with
-    /// a lock held that the caller might want.
+    /// Delivers the answer. Wakes the caller if the answer decides its round, so do not call it while
+    /// holding a mutex that the caller might need.
     pub fn answer(mut self, answer: Answer) {
         if let Some(to) = self.to.take() {
             to.answer(self.seat, answer);

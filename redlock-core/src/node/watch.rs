@@ -1,4 +1,4 @@
-//! How a node tells what becomes of keys that a caller waits for.
+//! Reports of a node about keys that a caller waits for.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,37 +9,37 @@ use crate::model::resource::Resource;
 
 use super::Remaining;
 
-/// What a node says of the keys that somebody waits for.
+/// A node's report about the keys that a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyReport {
-    /// None of the keys is there.
+    /// None of the keys exists.
     Free,
-    /// One is at least; for so much longer, as far as is known (the longest of them).
+    /// At least one key exists, for this time if it is known (the longest of them).
     Held(Remaining),
-    /// The node cannot tell: no connection, no permission, too old. What it last said of a key's
-    /// expiry stands.
+    /// The node cannot tell: no connection, no permission, too old. Its last report of a key's expiry
+    /// still holds.
     Unknown,
 }
 
-/// One seat's part of a watch, handed to a node by [`Node::watch`](crate::Node::watch), which
-/// reports into it for as long as it [is wanted](Self::is_wanted). Dropping it says that the node
-/// is [`Unknown`](KeyReport::Unknown).
+/// One seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
+/// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
+/// [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
     to: Arc<dyn Sightings>,
     seat: usize,
 }
 
-/// What the nodes report to, each at its own seat.
+/// Receives the reports of the nodes, each at its own seat.
 pub(crate) trait Sightings: Send + Sync {
     /// The keys that the caller waits for.
     fn keys(&self) -> &Resource;
 
-    /// Whether the caller still waits.
+    /// True while the caller waits.
     fn is_wanted(&self) -> bool;
 
-    /// Takes note of what the node at `seat` sees. Returns the caller's waker if the caller has to
-    /// look again.
+    /// Records the report of the node at `seat`. Returns the caller's waker if the caller has to check
+    /// again.
     fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker>;
 }
 
@@ -48,26 +48,26 @@ impl Watch {
         Self { to, seat }
     }
 
-    /// The keys, with the configured prefix in them.
+    /// The keys, with the configured prefix.
     pub fn keys(&self) -> &Resource {
         self.to.keys()
     }
 
-    /// Whether anybody still waits. Once it is false, it stays so.
+    /// True while a caller waits. Once it is false, it stays false.
     pub fn is_wanted(&self) -> bool {
         self.to.is_wanted()
     }
 
-    /// Tells what the node sees now, in place of what it told before. May wake the waiting caller, so
-    /// do not call it with a lock held that the caller might want.
+    /// Reports the present state, which replaces the last report. May wake the waiting caller, so do
+    /// not call it while holding a mutex that the caller might need.
     pub fn report(&self, key_report: KeyReport) {
         if let Some(waker) = self.record(key_report) {
             wake(waker);
         }
     }
 
-    /// The same for a node that keeps its reports in order by a lock of its own: it wakes the caller
-    /// once that is free.
+    /// The same for a node that orders its reports by its own mutex: it wakes the caller after
+    /// unlocking.
     #[must_use = "somebody waits for it"]
     pub(crate) fn record(&self, key_report: KeyReport) -> Option<Waker> {
         if self.is_wanted() {

@@ -14,9 +14,9 @@ use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet, NodeTime};
 use super::majority;
 use super::round::MOST_NODES;
 
-/// A number that came with a lock: unique for its resource, and higher than that of every earlier
-/// holder. A store that refuses a write whose token is below the highest that it has seen is safe
-/// from a holder that was paused past the end of its lease.
+/// A lock's number: unique for its resource, and higher than the number of every earlier holder. A
+/// store that refuses a write with a token below the highest that it has seen is safe from a holder
+/// that was paused past the end of its lease.
 ///
 /// It is about the time in µs since 1970, so it fits an `i64` and the double of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +34,7 @@ impl FencingToken {
 
     /// The number, for databases whose integers are signed.
     pub const fn as_i64(self) -> i64 {
-        // Counters come from scripts, whose numbers are whole only up to 2^53.
+        // Counters come from scripts, whose numbers are exact only up to 2^53.
         self.0.cast_signed()
     }
 }
@@ -57,23 +57,23 @@ impl From<FencingToken> for i64 {
     }
 }
 
-/// What the counters of an acquisition should be at least, in µs since 1970.
+/// The least value of the counters in an acquisition, in µs since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint {
     pub(crate) micros: u64,
-    /// A node whose clock is too far from it refuses. Otherwise it holds the hint to its own clock.
+    /// If true, a node whose clock is too far from the hint refuses. Otherwise the node limits the hint
+    /// to the window around its own clock.
     pub(crate) is_of_nodes: bool,
 }
 
 impl Hint {
-    /// What the clocks of the nodes show in the median, where a majority is known to show about that;
-    /// else `wall`. Where the clocks of a majority are compared, a node that is too far from
-    /// the hint refuses in either case: who knows too little of them does not ask a node to count by
-    /// its own clock.
+    /// The median of the nodes' clocks, if a majority is known to be near it; otherwise `wall`. If the
+    /// clocks of a majority are compared, a node that is too far from the hint refuses in either case:
+    /// a client that knows too few clocks does not ask a node to count by the node's own clock.
     ///
-    /// With an odd number of clocks it is one of them, and of a majority that is right, it is right
-    /// too. Of two that disagree it is the middle, from which both are equally far. Of those that are
-    /// known, a few that are wrong may be the median; they are no majority of all.
+    /// With an odd number of clocks the median is one of them. If the clocks of a majority are right,
+    /// the median is right too. Two clocks that disagree are equally far from their median. A few wrong
+    /// clocks may be the median of the known ones, but they are no majority of all nodes.
     pub(crate) fn of(nodes: &NodeSet, wall: impl FnOnce() -> Duration) -> Self {
         let mut times = [0; MOST_NODES];
         let (mut known, mut compared) = (0, 0);
@@ -106,7 +106,7 @@ impl Hint {
     }
 }
 
-/// The middle one of `values`, or what is between the two in the middle. Sorts them.
+/// The median of `values`, or the middle between the two middle ones. Sorts them.
 pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
     values.sort_unstable();
     let above = *values.get(values.len() / 2)?;
@@ -114,7 +114,7 @@ pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
     Some(below + (above - below) / 2)
 }
 
-/// What a node says to a fenced acquisition whose clock is so many µs ahead of the nodes' time.
+/// The answer to a fenced acquisition of a node whose clock is `ahead_us` ahead of the nodes' time.
 pub(crate) fn clock_outlier(ahead_us: i64) -> NodeError {
     let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
     let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
@@ -125,19 +125,18 @@ pub(crate) fn clock_outlier(ahead_us: i64) -> NodeError {
     NodeError::unsent(NodeErrorKind::Clock, detail)
 }
 
-/// What the counters of a majority amount to.
+/// The fencing token that the counters of a majority allow.
 pub(crate) struct TokenChoice {
     pub(crate) token: FencingToken,
-    /// The seats of the majority that stand below the token. They have to be lifted to it, while
-    /// our key is still there, before the lock counts as held.
+    /// The seats of the majority whose counters are below the token. They have to be raised to it,
+    /// while our key is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 
 impl TokenChoice {
-    /// From the votes of an acquisition; `None` where no majority granted with a counter.
+    /// Chooses by the votes of an acquisition; `None` if no majority granted with a counter.
     ///
-    /// Of the majorities among the votes it takes one that agrees, where there is one: that needs
-    /// no second round.
+    /// It prefers a majority whose counters agree, if there is one, as that needs no second round.
     pub(crate) fn of(answers: &[Option<Answer>]) -> Option<Self> {
         let mut grants: Vec<(u64, usize)> = answers
             .iter()
@@ -151,7 +150,7 @@ impl TokenChoice {
             })
             .collect();
         let needed = majority(answers.len());
-        // Highest first: of a majority that stands together, the last ones are the lowest.
+        // Highest first: of equal counters of a majority, the last ones are the lowest.
         grants.sort_unstable_by(|one, other| other.cmp(one));
         let agreed = grants
             .windows(needed)
@@ -166,12 +165,12 @@ impl TokenChoice {
     }
 }
 
-/// The keys of the fencing counters of `keys`, which begin with `prefix`. Each is in the hash slot
-/// of its lock key, so that one script may use both on a Redis Cluster; no key can be where the
-/// name has a `}` but no hash tag.
+/// The keys of the fencing counters of `keys`, with `prefix`. Each is in the hash slot of its lock key,
+/// so that one script may use both on a Redis Cluster. A name that contains `}` but no hash tag cannot
+/// have such a key.
 ///
-/// No two lock keys share a counter: `{…}` and `:` keep those with a hash tag of their own apart
-/// from those that become one.
+/// No two lock keys share a counter: `{…}` and `:` keep names with a hash tag of their own apart from
+/// names that become one.
 pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all(keys.names().map(|key| {
         let name = key.strip_prefix(prefix).unwrap_or(key);
@@ -193,7 +192,7 @@ mod tests {
     use crate::node::operation::Operation;
     use crate::node::{Holding, Node, NodeStatus, Reply};
 
-    /// A node of whose clock so much is known.
+    /// A node with a known or unknown clock.
     struct Shows(NodeTime);
 
     impl Node for Shows {
@@ -212,14 +211,14 @@ mod tests {
         }
     }
 
-    /// What a host at 1000 s hints at, to such nodes.
+    /// The hint of a host at 1000 s to these nodes.
     fn hint_to(known: impl IntoIterator<Item = NodeTime>) -> Hint {
         let nodes = known.into_iter();
         let nodes = nodes.map(|known| Arc::new(Shows(known)) as Arc<dyn Node>);
         Hint::of(&nodes.collect(), || Duration::from_secs(1000))
     }
 
-    /// The same to nodes whose clocks show so many seconds, or were not read.
+    /// The same for nodes whose clocks show these seconds, or were not read.
     fn hint(shown: &[Option<u64>]) -> Hint {
         hint_to(shown.iter().map(|shown| match shown {
             Some(seconds) => NodeTime::Shows(Duration::from_secs(*seconds)),
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!(hint(&even), of_nodes(7_000_000));
     }
 
-    /// A node that knows better than this host refuses, and does not count by its own clock.
+    /// A node whose clock is far from this host's refuses, and does not count by its own clock.
     #[test]
     fn it_is_this_hosts_where_too_little_is_known_yet() {
         let host = of_nodes(1_000_000_000);
@@ -273,7 +272,7 @@ mod tests {
         assert_eq!(unread, of_nodes(1_000_000_000));
     }
 
-    /// Of nodes that granted with these counters; `None` for one that did not answer.
+    /// The choice among nodes that granted with these counters; `None` for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
         let granted = |counter| Answer::Granted {
             counter: Some(counter),

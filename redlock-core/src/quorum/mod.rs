@@ -11,26 +11,26 @@ mod votes;
 
 use crate::node::Answer;
 
-/// The fewest of `configured` nodes that are more than half of them. Two majorities always share
-/// a node, and that node is why two clients cannot both win.
+/// The smallest number of the `configured` nodes that is more than half of them. Two majorities always
+/// share a node. That node is the reason why two clients cannot both win.
 ///
-/// Integer arithmetic over the *configured* nodes: a fraction, or a count of the nodes that happen
-/// to be connected, is how other libraries got it wrong in both directions.
+/// Integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
+/// connected nodes, and erred in both directions.
 pub const fn majority(configured: usize) -> usize {
     configured / 2 + 1
 }
 
-/// What the votes of a round amount to, so far.
+/// The count of the votes of a round so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) configured: usize,
-    /// Yes.
+    /// Votes for us.
     pub(crate) granted: usize,
-    /// No, and it is someone else's.
+    /// Votes against: another holder has the key.
     pub(crate) held: usize,
-    /// No key there.
+    /// Votes without a key.
     pub(crate) absent: usize,
-    /// No vote: an error, or no answer in time.
+    /// No votes: an error, or no answer in time.
     pub(crate) failed: usize,
 }
 
@@ -57,23 +57,23 @@ impl Tally {
         self.configured - self.granted - self.held - self.absent - self.failed
     }
 
-    /// A majority said yes.
+    /// A majority granted.
     pub(crate) const fn is_won(&self) -> bool {
         self.granted >= majority(self.configured)
     }
 
-    /// Even if all that are still out said yes, it would be no majority.
+    /// Even if all missing votes were grants, there would be no majority.
     pub(crate) const fn is_out_of_reach(&self) -> bool {
         self.granted + self.pending() < majority(self.configured)
     }
 
-    /// A majority is certain not to hold our key: another client could win now.
+    /// A majority certainly does not hold our key: another client could win now.
     pub(crate) const fn is_free_of_us(&self) -> bool {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
-    /// A majority answered, and not enough of it said yes: someone holds it, or several clients
-    /// split the votes.
+    /// A majority answered, and too few of it granted: another client holds the lock, or several
+    /// clients split the votes.
     pub(crate) const fn is_contended(&self) -> bool {
         self.held > 0 && self.granted + self.held >= majority(self.configured)
     }

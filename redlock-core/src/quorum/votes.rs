@@ -1,4 +1,4 @@
-//! What the nodes said in one round, packed: nearly every vote is a plain yes.
+//! The votes of one round, packed: nearly every vote is a plain grant.
 
 use crate::node::{Answer, Node};
 
@@ -7,27 +7,28 @@ use std::sync::Arc;
 use super::Tally;
 use super::round::{bit, seats_in};
 
-/// So many seats have room for the epoch of their grant; those beyond keep the answer as it came.
+/// The number of seats that have room for the epoch of their grant. Further seats keep the whole
+/// answer.
 const INLINE_EPOCHS: usize = 5;
 
-/// The answers by seat. A lease keeps a round's for as long as it lives, so what is usual takes no
-/// memory of its own.
+/// The answers by seat. A lease keeps those of a round while it lives, so the usual answers take no
+/// memory of their own.
 #[derive(Default)]
 pub(crate) struct Votes {
     pub(crate) configured: usize,
     /// The seats that granted.
     pub(crate) granted: u64,
-    /// Those of them that were late.
+    /// The seats whose grants were late.
     pub(crate) late: u64,
-    /// The seats that said that another's key is there.
+    /// The seats that answered that the key is held by another client.
     pub(crate) held: u64,
-    /// The seats that said that there is none.
+    /// The seats that answered that no key exists.
     pub(crate) absent: u64,
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
-    /// Of plain grants.
+    /// The epochs of plain grants.
     epochs: [u32; INLINE_EPOCHS],
-    /// What is more than a bit and an epoch.
+    /// Answers that are more than a bit and an epoch.
     details: Vec<(usize, Answer)>,
 }
 
@@ -39,7 +40,7 @@ impl Votes {
         }
     }
 
-    /// Records a vote. False where the seat has voted.
+    /// Records a vote. False if the seat has voted before.
     pub(crate) fn record(&mut self, seat: usize, answer: Answer, is_late: bool) -> bool {
         let said = bit(seat);
         if self.answered() & said != 0 {
@@ -73,7 +74,7 @@ impl Votes {
         self.granted | self.held | self.absent | self.failed
     }
 
-    /// Those that answered and did not fail.
+    /// The seats that answered and did not fail.
     pub(crate) fn voted(&self) -> u64 {
         self.granted | self.held | self.absent
     }
@@ -111,7 +112,7 @@ impl Votes {
         (0..self.configured).map(answer).collect()
     }
 
-    /// The seats of `nodes` that granted, and may not have forgotten it since.
+    /// The seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         let is_current = |seat: usize, node: &dyn Node| {
             self.granted & bit(seat) != 0
@@ -126,7 +127,7 @@ impl Votes {
             .fold(0, |seats, (seat, _)| seats | bit(seat))
     }
 
-    /// Whether a seat said that the key is held under `token`.
+    /// True if a seat answered that the key is held under `token`.
     pub(crate) fn names(&self, token: &[u8]) -> bool {
         let mut holdings = self.details.iter().filter_map(|(_, answer)| match answer {
             Answer::Held(holding) => holding.value.as_deref(),
@@ -135,8 +136,8 @@ impl Votes {
         self.held != 0 && holdings.any(|value| value == token)
     }
 
-    /// The seats at which the operation may have done something: everywhere but where it certainly
-    /// never reached the node.
+    /// The seats at which the operation may have had an effect: all but those that it certainly never
+    /// reached.
     pub(crate) fn reached(&self) -> u64 {
         let unsent = self
             .details
@@ -146,7 +147,7 @@ impl Votes {
     }
 }
 
-/// Whether it is a grant that the node may not have forgotten since.
+/// True if it is a grant that the node cannot have forgotten since.
 pub(crate) fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
     matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
 }

@@ -1,17 +1,17 @@
-//! What the nodes said to an acquisition, for as long as it is needed.
+//! The votes of an acquisition, while they are needed.
 
 use std::sync::Arc;
 
 use crate::model::token::OwnerToken;
 use crate::quorum::round::{Round, Seats};
 
-/// What the nodes said to the acquisition.
+/// The votes of the acquisition.
 #[derive(Clone)]
 pub(super) enum Acquisition {
-    /// Stragglers are still being counted in here.
+    /// Stragglers are still counted in this round.
     Open(Arc<Round>),
-    /// They all have answered, and a later round is the proof that counts: a lease that is renewed
-    /// for hours need not keep the votes.
+    /// All nodes have answered, and a later round is the proof that counts. A lease that is renewed for
+    /// hours need not keep the votes.
     Settled(Seats),
 }
 
@@ -26,12 +26,12 @@ impl Acquisition {
     pub(super) fn retract(&self) {
         match self {
             Self::Open(round) => round.retract(),
-            // Every node has answered, so nothing is on its way.
+            // Every node has answered, so no operation is on its way.
             Self::Settled(_) => {}
         }
     }
 
-    /// Whether a refusal named `own`, as far as the votes are still there.
+    /// True if a refusal named `own`, while the votes are kept.
     pub(super) fn names(&self, own: &OwnerToken) -> bool {
         matches!(self, Self::Open(round) if round.names(own))
     }

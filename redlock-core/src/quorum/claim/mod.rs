@@ -1,4 +1,4 @@
-//! What one attempt put on the nodes, and its removal.
+//! The keys of one attempt on the nodes, and their removal.
 #![doc = include_str!("protocol.md")]
 
 mod acquisition;
@@ -23,16 +23,15 @@ use super::fencing::Hint;
 use super::majority;
 use super::round::{Goal, Round, bit, seats_in};
 
-/// One owner token on a set of nodes: from the moment that the acquisition is sent until its
-/// release is. Dropping it sends the release, so there is no way out of an attempt or a lease that
-/// forgets the nodes.
+/// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
+/// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.
 pub(crate) struct Claim {
     pub(crate) nodes: NodeSet,
     pub(crate) keys: Resource,
     pub(crate) token: OwnerToken,
-    /// The keys of the fencing counters, where a fencing token is wanted.
+    /// The keys of the fencing counters, if a fencing token is asked for.
     counters: Option<Box<Resource>>,
-    /// The longest time in ms that any node may keep the keys without hearing from us.
+    /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<ClaimState>,
 }
@@ -40,19 +39,20 @@ pub(crate) struct Claim {
 struct ClaimState {
     acquisition: Acquisition,
     ending: Option<ClaimEnd>,
-    /// How many callers are just sending an extension. The last of them repeats what the keys are to
-    /// live yet, where that went out meanwhile: an extension behind it would undo it.
+    /// The number of callers that are sending an extension. If the life of the keys was shortened
+    /// meanwhile, the last of these callers repeats the shortening: an extension after it would undo
+    /// it.
     extending: u32,
-    /// What the keys were given to live yet, in ms.
+    /// The remaining life of the keys after a shortening, in ms.
     shortened: Option<NonZeroU64>,
-    /// How many callers are just putting keys back. The last of them cleans up behind itself where
-    /// the release went out meanwhile.
+    /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
+    /// these callers removes the keys again.
     restoring: u32,
-    /// The seats that the keys were put back at, which the acquisition may never have reached.
+    /// The seats where keys were put back. The acquisition may never have reached them.
     restored: u64,
-    /// A refusal named our own token: another process draws what this one draws.
+    /// True if a refusal named our own token: another process draws the same tokens.
     is_doubled: bool,
-    /// Which nodes an extension may count.
+    /// The nodes that an extension may count.
     extension_proof: ExtensionProof,
     /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
     /// on by it: an extension, if there was one since the acquisition.
@@ -70,17 +70,17 @@ pub(crate) struct Extension {
     voters: Voters,
 }
 
-/// How a claim ended.
+/// The end of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ClaimEnd {
     /// The release was sent.
     Released,
-    /// The keys are left to their ttl, or were given a shorter one.
+    /// The keys are left to their ttl, or to a shortened one.
     LeftToExpire,
 }
 
 impl Claim {
-    /// How many nodes granted the acquisition so far.
+    /// The number of nodes that have granted the acquisition.
     pub(crate) fn votes(&self) -> usize {
         seats_in(self.state.lock().acquisition.seats().granted)
     }
@@ -133,7 +133,7 @@ impl Claim {
         (Arc::new(claim), acquisition)
     }
 
-    /// Lifts the counters at `seats` to the fencing token. The others count as answered.
+    /// Raises the counters at `seats` to the fencing token. The other seats count as answered.
     pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
         let operation = self.operation(Want::Confirm {
             counter,
@@ -167,7 +167,7 @@ impl Claim {
         Extension { round, voters }
     }
 
-    /// What an extension's votes come to.
+    /// Judges the votes of an extension.
     pub(crate) fn judge(&self, extension: &Extension) -> ProofState {
         let round = &extension.round;
         let granted = round.vouching_seats(&self.nodes);
@@ -203,7 +203,8 @@ impl Claim {
             seats
         };
         let operation = Arc::new(self.operation(Want::Restore { ttl }));
-        // Nobody waits for it: it counts from a later extension on, if it is there by then.
+        // No caller waits for the round: the keys count from a later extension on, if they are there by
+        // then.
         round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
         let is_late = {
             let mut state = self.state.lock();
@@ -215,8 +216,8 @@ impl Claim {
         }
     }
 
-    /// Whether a majority of the nodes still vouches for the last proof that the lock is ours: a
-    /// node that may have forgotten it since does not.
+    /// True if a majority of the nodes still vouches for the last proof that the lock is ours. A node
+    /// that may have forgotten the lock since does not vouch for it.
     pub(crate) fn is_vouched_for(&self) -> bool {
         seats_in(self.vouching()) >= majority(self.nodes.len())
     }
@@ -234,24 +235,24 @@ impl Claim {
             (None, Acquisition::Open(round)) => {
                 round.vouching_seats(&self.nodes) & round.seats().in_time
             }
-            // It is settled behind a proof only.
+            // An acquisition is settled only after a proof.
             (None, Acquisition::Settled(_)) => 0,
         }
     }
 
-    /// Sends the release to every node that the acquisition may have reached, whatever it
-    /// answered, behind it on the same connection. Only the first call sends anything.
+    /// Sends the release to every node that the acquisition may have reached, whatever the node
+    /// answered, after the acquisition on the same connection. Only the first call sends it.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         self.end(ClaimEnd::Released).then(|| self.send_release())
     }
 
-    /// The longest time that any node may keep the keys without hearing from us.
+    /// The longest time for which any node may keep the keys without hearing from us.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
-    /// Has every node that the acquisition may have reached keep the keys for `ttl` at most, and
-    /// leaves them to that. Only the first ending sends anything; no release follows, now or later.
+    /// Limits the life of the keys to `ttl` on every node that the acquisition may have reached, and
+    /// leaves them to expire. Only the first end of a claim sends anything, and no release follows.
     pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
         self.end(ClaimEnd::LeftToExpire).then(|| {
             self.state.lock().shortened = NonZeroU64::new(millis(ttl));
@@ -264,7 +265,7 @@ impl Claim {
         self.end(ClaimEnd::LeftToExpire);
     }
 
-    /// Whether it had not ended before.
+    /// True if the claim had not ended before.
     fn end(&self, ending: ClaimEnd) -> bool {
         let mut state = self.state.lock();
         // From here on the acquisition goes to no other server of a Redis Cluster.
@@ -287,7 +288,8 @@ impl Claim {
             state.is_doubled |= state.acquisition.names(&self.token);
             let acquisition = state.acquisition.seats();
             let seats = state.restored | acquisition.reached;
-            // Where it did not grant, our token may be another one's vote, which is not ours to take.
+            // At a node that did not grant, our token may be the key of a copy of this process, which
+            // we must not delete.
             let anothers = if state.is_doubled {
                 seats & !acquisition.granted
             } else {

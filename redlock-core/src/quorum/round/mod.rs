@@ -20,29 +20,29 @@ use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, Reply};
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
 
-/// When a round counts as decided.
+/// The condition under which a round is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// A majority granted, or no longer can.
+    /// A majority granted, or none can.
     Majority,
-    /// No majority can, and it is certain that someone else holds the lock; or everybody answered.
+    /// No majority can grant, and another client certainly holds the lock; or all nodes answered.
     Contention,
     /// A majority is known not to hold our key.
     FreeOfUs,
-    /// Everybody answered.
+    /// All nodes answered.
     All,
-    /// These answered: bit n stands for seat n.
+    /// These seats answered: bit n is seat n.
     Seats(u64),
-    /// So many of these granted that they are a majority of all, or no longer can.
+    /// Of these seats, enough granted for a majority of all nodes, or too few can.
     MajorityOf(u64),
-    /// Others have voted than these.
+    /// A seat outside of these has voted.
     OtherThan(u64),
 }
 
 impl Goal {
     fn is_met(self, votes: &Votes) -> bool {
         let tally = votes.tally();
-        // No answer can change anything any more.
+        // No further answer can change the result.
         tally.pending() == 0
             || match self {
                 Self::Majority => tally.is_won() || tally.is_out_of_reach(),
@@ -62,12 +62,12 @@ impl Goal {
     }
 }
 
-/// The votes of one round. Nodes write into it, each at its own seat; one caller waits on it.
+/// The votes of one round. Nodes write into it, each at its own seat, and one caller waits for it.
 ///
-/// It outlives the decision: stragglers go on voting, and whoever cleans up reads what they said.
+/// It outlives the decision: stragglers still vote, and the code that cleans up reads their votes.
 pub(crate) struct Round {
     state: Mutex<RoundState>,
-    /// Until when, and on which clock, a grant is in time; always where there is none.
+    /// The clock and the moment until which a grant is in time. Without it, every grant is.
     in_time: Option<(Arc<dyn Clock>, Moment)>,
     /// See [`Round::retract`].
     is_retracted: AtomicBool,
@@ -76,13 +76,13 @@ pub(crate) struct Round {
 struct RoundState {
     votes: Votes,
     goal: Goal,
-    /// The caller that waits in [`Decided`], to be woken when the goal is met.
+    /// The caller that waits in [`Decided`]. It is woken when the goal is met.
     waiting: Option<Waker>,
 }
 
 impl RoundState {
-    /// Keeps the waker of the caller. Returns the one that it replaces, to be dropped outside of the
-    /// lock.
+    /// Keeps the caller's waker. Returns the waker that it replaces, to be dropped outside of the
+    /// mutex.
     fn keep(&mut self, waker: &Waker) -> Option<Waker> {
         match &self.waiting {
             Some(known) if known.will_wake(waker) => None,
@@ -91,15 +91,15 @@ impl RoundState {
     }
 }
 
-/// What each seat of an acquisition said, as far as anybody asks behind the attempt.
+/// The votes of an acquisition by seat, as far as they matter after the attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats {
     pub(crate) answered: u64,
     pub(crate) granted: u64,
-    /// Those that granted in time, or before the lease was made.
+    /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
-    /// Where a release has anything to undo: everywhere but where the operation certainly never
-    /// reached the node.
+    /// The seats where a release has something to undo: all but those that the operation certainly
+    /// never reached.
     pub(crate) reached: u64,
 }
 
@@ -124,7 +124,7 @@ impl Round {
         })
     }
 
-    /// Sends `operation` to each node for which `wanted` holds; the others count as not holding
+    /// Sends `operation` to each node for which `wanted` is true. The other seats count as not holding
     /// our key. Returns the round that collects the answers.
     pub(crate) fn start(
         nodes: &[Arc<dyn Node>],
@@ -135,8 +135,7 @@ impl Round {
         Self::start_with(nodes, operation, goal, None, wanted)
     }
 
-    /// The same for a round that tells the grants that come after a moment on a clock from those
-    /// that come in time.
+    /// The same for a round that tells grants in time from grants after a moment on a clock.
     pub(crate) fn start_with(
         nodes: &[Arc<dyn Node>],
         operation: &SharedOperation,
@@ -149,12 +148,12 @@ impl Round {
         round
     }
 
-    /// Counts what was granted so far as in time, whenever it came: the lease is made of it.
+    /// Counts all grants so far as in time: the lease is made of them.
     pub(crate) fn admit_late(&self) {
         self.state.lock().votes.late = 0;
     }
 
-    /// Sends `operation` for a round that was made before. Once only.
+    /// Sends `operation` for a round that was made before. Call it only once.
     pub(crate) fn submit(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
@@ -166,7 +165,7 @@ impl Round {
         });
     }
 
-    /// The same; a seat for which `answer` has one is not asked.
+    /// The same. A seat for which `answer` returns an answer is not asked.
     pub(crate) fn submit_or(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
@@ -182,8 +181,8 @@ impl Round {
         }
     }
 
-    /// What undoes the operation is about to be submitted. A node that has been told by a server to
-    /// take the operation elsewhere must not do so any more.
+    /// The release of the operation is about to be sent. A node that is redirected by a server must no
+    /// longer send the operation elsewhere.
     pub(crate) fn retract(&self) {
         self.is_retracted.store(true, Ordering::Release);
     }
@@ -207,13 +206,13 @@ impl Round {
                 None
             }
         };
-        // Outside the lock: a waker may run the caller at once.
+        // Outside of the mutex: a waker may run the caller at once.
         if let Some(waker) = waiting {
             wake(waker);
         }
     }
 
-    /// Completes when the goal is met. Without a bound of its own: the caller has one.
+    /// Completes when the goal is met. It has no time limit of its own: the caller has one.
     pub(crate) fn decided(&self) -> Decided<'_> {
         Decided { round: self }
     }
@@ -224,7 +223,7 @@ impl Round {
         before(clock, until, self.decided()).await;
     }
 
-    /// Waits for more than was first asked for.
+    /// Replaces the goal by one that needs more votes.
     pub(crate) fn set_goal(&self, goal: Goal) {
         self.state.lock().goal = goal;
     }
@@ -238,22 +237,22 @@ impl Round {
         self.state.lock().votes.answers()
     }
 
-    /// The seats that answered so far.
+    /// The seats that have answered.
     pub(crate) fn answered_seats(&self) -> u64 {
         self.state.lock().votes.answered()
     }
 
-    /// The seats that granted so far.
+    /// The seats that have granted.
     pub(crate) fn granted_seats(&self) -> u64 {
         self.state.lock().votes.granted
     }
 
-    /// The seats that voted so far: those that answered, and did not fail.
+    /// The seats that have voted: they answered, and did not fail.
     pub(crate) fn voted_seats(&self) -> u64 {
         self.state.lock().votes.voted()
     }
 
-    /// The same, for a caller who waits for more of them.
+    /// The same, for a caller that waits for further votes.
     pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
         let mut state = self.state.lock();
         let voted = state.votes.voted();
@@ -263,17 +262,17 @@ impl Round {
         voted
     }
 
-    /// Nobody waits any more.
+    /// Removes the waiting caller.
     pub(crate) fn forget_caller(&self) {
         let _waiting = self.state.lock().waiting.take();
     }
 
-    /// The seats that failed so far.
+    /// The seats that have failed.
     pub(crate) fn failed_seats(&self) -> u64 {
         self.state.lock().votes.failed
     }
 
-    /// What the seats said so far; unsaid is whatever comes later.
+    /// Snapshot of the votes received so far.
     pub(crate) fn seats(&self) -> Seats {
         let votes = &self.state.lock().votes;
         Seats {
@@ -284,28 +283,28 @@ impl Round {
         }
     }
 
-    /// Whether a seat said that the key is held under `token`.
+    /// True if a seat answered that the key is held under `token`.
     pub(crate) fn names(&self, token: &OwnerToken) -> bool {
         self.state.lock().votes.names(token.as_bytes())
     }
 
-    /// Whether every seat has answered.
+    /// True if every seat has answered.
     pub(crate) fn is_complete(&self) -> bool {
         self.tally().pending() == 0
     }
 
-    /// The seats of `nodes` that granted, and may not have forgotten it since.
+    /// The seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         self.state.lock().votes.vouching(nodes)
     }
 
-    /// The seats that said that our key is gone, and those that said that another's is there.
+    /// The seats that answered that our key is gone, and the seats that hold another token.
     pub(crate) fn gone_seats(&self) -> (u64, u64) {
         let votes = &self.state.lock().votes;
         (votes.absent, votes.held)
     }
 
-    /// The votes so far, without those of nodes that may have forgotten them since.
+    /// The votes so far, without the votes of nodes that may have forgotten them since.
     pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
@@ -313,7 +312,7 @@ impl Round {
     }
 }
 
-/// Turns the grants of nodes that may have forgotten them since into votes against.
+/// Turns the grants of nodes that may have forgotten them since into failures.
 pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
     for (answer, node) in answers.iter_mut().zip(nodes) {
         if matches!(answer, Some(Answer::Granted { .. }))
@@ -342,9 +341,9 @@ pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) 
     caught("a node", || node.submit(operation, reply));
 }
 
-/// Asks one node one thing and waits for its answer, however long that takes.
+/// Sends one operation to one node and waits for its answer, without a time limit.
 ///
-/// Dropping the future leaves the operation on its way.
+/// If the future is dropped, the operation is sent anyway.
 pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
     let round = Round::new(1, Goal::All);
     submit(node, Arc::new(operation), Reply::new(Arc::clone(&round), 0));
@@ -352,7 +351,7 @@ pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
     round.answers().pop().flatten().unwrap_or(Answer::Absent)
 }
 
-/// The most nodes that a lock may have: a seat is a bit of a word.
+/// The most nodes of a lock: a seat is a bit of a word.
 pub(crate) const MOST_NODES: usize = 64;
 
 /// A seat as a bit. A client refuses sets with more nodes than there are bits.
@@ -363,7 +362,7 @@ pub(crate) fn bit(seat: usize) -> u64 {
         .unwrap_or(0)
 }
 
-/// How many seats these are.
+/// The number of seats in a set.
 pub(crate) const fn seats_in(seats: u64) -> usize {
     seats.count_ones() as usize
 }
@@ -377,7 +376,7 @@ impl Future for Decided<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // Dropped outside of the lock: it may be the last of its task.
+        // Dropped outside of the mutex: it may be the last handle of its task.
         let mut _replaced = None;
         let mut state = self.round.state.lock();
         if state.goal.is_met(&state.votes) {

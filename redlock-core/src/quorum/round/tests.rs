@@ -1,11 +1,11 @@
-//! Rounds, and when they are decided.
+//! Rounds, and the moments when they are decided.
 
 use std::task::{Wake, Waker};
 
 use super::*;
 use crate::node::Holding;
 
-/// Looks at a round when it is dropped, as the end of a task may.
+/// Reads a round when it is dropped, as the end of a task may.
 struct Looks(Arc<Round>, Arc<AtomicBool>);
 
 impl Wake for Looks {
