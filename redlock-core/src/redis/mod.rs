@@ -35,8 +35,8 @@ use cluster::Cluster;
 use server::inbox::Submission;
 use server::link::Link;
 
-/// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once what was
-/// submitted has been sent.
+/// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
+/// operations have been sent.
 pub struct RedisNode {
     name: Arc<str>,
     address: Arc<RedisAddress>,
@@ -52,8 +52,8 @@ impl RedisNode {
     /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
     /// begins to connect. Returns at once; see [`settled`](Self::settled).
     ///
-    /// The masters of a Cluster are not checked: `options.checked_set` and `options.trust_aof` are passed
-    /// over.
+    /// The restart check does not cover the masters of a Cluster: `options.checked_set` and
+    /// `options.trust_aof` have no effect.
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,
@@ -61,7 +61,7 @@ impl RedisNode {
         io: &IoThread,
     ) -> Self {
         let name = name.into();
-        // The file of a promoted replica lacks what the replica lacked.
+        // The append-only file of a promoted replica lacks the writes that the replica lacked.
         options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
         let service = match &address.target {
@@ -91,12 +91,12 @@ impl RedisNode {
         }
     }
 
-    /// Where the server is.
+    /// The node's address.
     pub fn address(&self) -> &RedisAddress {
         &self.address
     }
 
-    /// Whether both are one Cluster, as far as is known by now: they have a master in common.
+    /// True if both are one Cluster, by what is known: they have a master in common.
     pub fn is_same_cluster(&self, other: &Self) -> bool {
         match (&self.service, &other.service) {
             (Service::Cluster(one), Service::Cluster(other)) => one.shares_a_master_with(other),
@@ -131,7 +131,7 @@ impl Node for RedisNode {
     fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
         match &self.service {
             Service::Server(link) => {
-                // Only a part of a Cluster gives it back.
+                // Only a Cluster's part returns the submission.
                 let _ = link.inbox.deliver(Submission::barrier(operation, reply));
             }
             Service::Cluster(cluster) => cluster.submit_on(lane, operation, reply),
@@ -164,7 +164,7 @@ impl Node for RedisNode {
     fn epoch(&self) -> u32 {
         match &self.service {
             Service::Server(link) => link.inbox.epoch(),
-            // Nobody asks its masters what they may have forgotten.
+            // The restart check does not cover a Cluster's masters.
             Service::Cluster(_) => 0,
         }
     }
@@ -172,7 +172,7 @@ impl Node for RedisNode {
     fn time(&self) -> NodeTime {
         match &self.service {
             Service::Server(link) => link.time(),
-            // Nobody looks at the clocks of its masters.
+            // The clocks of a Cluster's masters are not compared.
             Service::Cluster(_) => NodeTime::Uncompared,
         }
     }

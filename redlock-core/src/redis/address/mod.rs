@@ -1,4 +1,4 @@
-//! Where a node is and how to log in, from a URL.
+//! The address of a node and its login, from a URL.
 
 mod redact;
 mod server;
@@ -20,27 +20,27 @@ pub struct RedisAddress {
     pub(super) target: Target,
 }
 
-/// What kind of Redis it is.
+/// The kind of Redis at an address.
 #[derive(Clone)]
 pub(super) enum Target {
     /// One server.
     Server(Server),
-    /// The server that the sentinels name as the master of this name.
+    /// The master that the sentinels name.
     Sentinel(Sentinel),
-    /// A Redis Cluster, which any of these servers knows.
+    /// A Redis Cluster. Each of these servers knows all of it.
     Cluster(Vec<Server>),
 }
 
-/// A master that may move, and who knows where it is.
+/// A master that may move, and the sentinels that know its address.
 #[derive(Clone)]
 pub(super) struct Sentinel {
-    /// At least one, with the login for sentinels.
+    /// At least one sentinel, with the login for sentinels.
     pub(super) sentinels: Vec<Server>,
-    /// The name under which they watch the master.
+    /// The master's name among the sentinels.
     pub(super) master: String,
-    /// For the master.
+    /// The login for the master.
     pub(super) login: Login,
-    /// For all of them.
+    /// TLS for the master and the sentinels.
     pub(super) tls: Option<Arc<Tls>>,
 }
 
@@ -54,7 +54,7 @@ impl RedisAddress {
     /// * `redis+cluster://[user[:password]@]host[:port],…`, `rediss+cluster` for TLS.
     ///
     /// # Errors
-    /// [`Invalid`], without the password, where the URL has another scheme or makes no sense.
+    /// [`Invalid`], without the password, if the URL has another scheme or cannot be understood.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let tls = if scheme.starts_with("rediss") {
@@ -82,12 +82,12 @@ impl RedisAddress {
         Ok(Self { target })
     }
 
-    /// The same address, where TLS is verified by `options`. All its files are read, so that what
-    /// is wrong with them is known before anybody connects.
+    /// The same address, with TLS verified by `options`. All files are read, so that faults in them are
+    /// known before the first connection.
     ///
     /// # Errors
-    /// [`Invalid`] with the file and what is wrong with it, never with what is in it; and where
-    /// there are options and no TLS.
+    /// [`Invalid`] with the file and its fault, never with its content; also if there are options but
+    /// no TLS.
     pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
         if options == TlsOptions::default() {
             return Ok(self);
@@ -115,8 +115,8 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// Why a connection was not made in time, where more is known than that: a server that speaks no
-    /// TLS may take the handshake for the beginning of a command, and wait for the rest.
+    /// An addition to the error of a connection that timed out, if one is known: a server without TLS
+    /// may take the handshake for the beginning of a command, and wait for the rest.
     pub(super) fn silence(&self) -> &'static str {
         let tls = match &self.target {
             Target::Server(server) => server.tls.as_ref(),
@@ -131,7 +131,7 @@ impl RedisAddress {
         }
     }
 
-    /// Whether it is that of a Redis Cluster.
+    /// True for the address of a Redis Cluster.
     pub fn is_cluster(&self) -> bool {
         matches!(self.target, Target::Cluster(_))
     }
@@ -143,8 +143,8 @@ impl RedisAddress {
         }
     }
 
-    /// The server that this address reaches, whatever the user and the database: two pools with
-    /// the same one are one node.
+    /// The server at this address, without the user and the database: two pools with the same server
+    /// are one node.
     pub fn server(&self) -> String {
         match &self.target {
             Target::Server(server) => server.to_string(),
@@ -157,13 +157,13 @@ impl RedisAddress {
         }
     }
 
-    /// Whether a replica may take the place of the server, which then lacks the newest writes.
+    /// True if a replica may replace the server. The replica may lack the newest writes.
     pub fn fails_over(&self) -> bool {
         !matches!(self.target, Target::Server(_))
     }
 }
 
-/// In an order that does not depend on how somebody wrote them down.
+/// The servers in an order that does not depend on the URL.
 struct Listed<'a>(&'a [Server]);
 
 impl fmt::Display for Listed<'_> {
@@ -174,7 +174,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// One server, from the URL `plain`, which is what `url` says of it.
+/// One server, from the part `plain` of `url`.
 fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Invalid> {
     if plain.starts_with("redis://") && may_be_split_password(plain) {
         return Err(Invalid::new(format!(
@@ -184,7 +184,7 @@ fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Inva
         )));
     }
     let info = plain.into_connection_info().map_err(|error| {
-        // Only the kind of the error: its text may repeat the URL.
+        // Only the error's kind: its text may repeat the URL.
         let reason = error
             .detail()
             .filter(|detail| !detail.contains("://"))
@@ -207,7 +207,7 @@ fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Inva
     }
 }
 
-/// `[user[:password]@]host[:port],…/path?query`, taken apart; the login ends with its `@`.
+/// The parts of `[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
 fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, rest) = match rest.rfind('@') {

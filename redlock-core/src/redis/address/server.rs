@@ -1,4 +1,4 @@
-//! One server, and how to log in to it.
+//! One server and its login.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,27 +8,27 @@ use ::redis::{ConnectionAddr, ConnectionInfo};
 
 use crate::redis::tls::Tls;
 
-/// What the domain name system allows.
+/// The limit of the domain name system.
 const LONGEST_HOST: usize = 255;
 
-/// One server: where it listens, who logs in, and whether over TLS. `Debug` and `Display` show
-/// where it is and nothing else.
+/// One server: its address, the login, and whether it uses TLS. `Debug` and `Display` show the address
+/// only.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::redis) struct Server {
     pub(in crate::redis) endpoint: Endpoint,
     pub(in crate::redis) login: Login,
-    /// Over TLS, which is verified like this.
+    /// The TLS settings, if the connection uses TLS.
     pub(in crate::redis) tls: Option<Arc<Tls>>,
 }
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::redis) enum Endpoint {
     Tcp(String, u16),
     Unix(PathBuf),
 }
 
-/// Who logs in, and to which database.
+/// The user, the password and the database.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(in crate::redis) struct Login {
     user: Option<String>,
@@ -43,7 +43,7 @@ impl Login {
 }
 
 impl Server {
-    /// `None`: a kind of address that this library does not know.
+    /// `None` for a kind of address that this library does not support.
     pub(super) fn of(info: &ConnectionInfo, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let endpoint = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host.to_ascii_lowercase(), *port),
@@ -63,14 +63,14 @@ impl Server {
     }
 }
 
-/// Whether another server may name a server so. It ends up in the log and in errors, so it is no
-/// place for a line of somebody else's.
+/// True if `name` can be a host name. Another server supplies it, and it appears in the log and in
+/// errors, so it must not contain other text.
 pub(in crate::redis) fn is_host(name: &str) -> bool {
     let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
     (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
 }
 
-/// Another server of the Cluster of `asked`. Without a host it has the host of `asked`.
+/// Another server of the Cluster of `asked`. If `host` is empty, it has the host of `asked`.
 pub(in crate::redis) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
     let host = match (&asked.endpoint, host) {
         (_, "?") | (Endpoint::Unix(_), "") => return None,

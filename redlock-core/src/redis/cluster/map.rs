@@ -1,4 +1,4 @@
-//! Which master has which slot.
+//! The slots of each master.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,21 +11,21 @@ use super::super::address::Server;
 use super::Shard;
 use super::layout::{Layout, Range};
 
-/// Nobody's slot.
+/// A slot without a master.
 const NONE: u16 = u16::MAX;
 
-/// How many masters a status names.
+/// The most masters that a status names.
 const MOST_NAMED: usize = 3;
 
-/// As one server of the Cluster told it last.
+/// The map as one server of the Cluster told it last.
 #[derive(Default)]
 pub(super) struct SlotMap {
-    /// By slot, an index into `shards`. Empty before anything is known.
+    /// By slot, an index into `shards`. Empty until the map is known.
     owners: Box<[u16]>,
     pub(super) shards: Vec<Arc<Shard>>,
-    /// What each of them is called.
+    /// The names of each shard.
     names: Vec<Names>,
-    /// How many slots each of them has.
+    /// The number of slots of each shard.
     counts: Vec<u16>,
     /// The Cluster's own names of its masters.
     pub(super) ids: BTreeSet<String>,
@@ -33,23 +33,23 @@ pub(super) struct SlotMap {
     pub(super) replicas: Vec<Server>,
 }
 
-/// How one master is called. Servers of a Cluster may call it by different addresses: some by a host
-/// name, a seed by what it was asked as.
+/// The names of one master. Servers of a Cluster may call it by different addresses: some use a host
+/// name, and a seed uses the address at which it was asked.
 #[derive(Clone)]
 struct Names {
-    /// The Cluster's own.
+    /// The Cluster's own name.
     id: Option<String>,
-    /// Each leads to the one link that there is.
+    /// Each address leads to the same link.
     addresses: Vec<Server>,
-    /// How many connections the link had made when the Cluster last called its server so.
+    /// The number of connections of the link when the Cluster last used the address.
     connections: u64,
 }
 
-/// So many addresses of a master are remembered.
+/// The most addresses of a master that are remembered.
 const MOST_ADDRESSES: usize = 4;
 
 impl SlotMap {
-    /// Each master is that of `old` with the same id, or else comes from `shard_at`.
+    /// Each master is the one of `old` with the same id, or else comes from `shard_at`.
     pub(super) fn of(
         layout: Layout,
         old: &Self,
@@ -95,24 +95,25 @@ impl SlotMap {
         self.shards.get(usize::from(index))
     }
 
-    /// The master that is called `server`.
+    /// The master with the address `server`.
     pub(super) fn shard_at(&self, server: &Server) -> Option<&Arc<Shard>> {
         let mut names = self.names.iter();
         let index = names.position(|names| names.addresses.contains(server))?;
         self.shards.get(index)
     }
 
-    /// The link of the master with the id of `range`, if the link goes to another address than `layout` gives
-    /// that master, and `layout` gives that address to no other master. Two links to one server would have
-    /// two orders of what is sent.
+    /// The link of the master with the id of `range`, if the link goes to another address than `layout`
+    /// gives that master, and `layout` gives that address to no other master. Two links to one server
+    /// would have two orders of operations.
     ///
-    /// The server may have moved, and another one have its address since. Then its connection broke.
+    /// The server may have moved, and another server may have its address. In that case its connection
+    /// broke.
     fn under_another_address(&self, range: &Range, layout: &Layout) -> Option<(Arc<Shard>, Names)> {
         let index = self.names.iter().position(|it| it.id == range.id)?;
         let (shard, names) = (&self.shards[index], &self.names[index]);
         let has_its_address = |other: &Range| other.master == shard.server;
         let is_free = range.id.is_some() && !layout.ranges.iter().any(has_its_address);
-        // The first one was made because the Cluster had just called it so.
+        // The first connection was made because the Cluster had just used the address.
         let is_the_same = shard.link.health().connections <= names.connections.max(1)
             && matches!(shard.link.inbox.status(), NodeStatus::Voting);
         (is_free && is_the_same).then(|| {
@@ -160,7 +161,7 @@ impl SlotMap {
             let _ = write!(text, "; {} are no master's", SLOTS - assigned);
         }
         let kinds = || silent.iter().map(|(_, error)| error.kind());
-        // The one that no time heals.
+        // An error that no time heals comes first.
         let refused = kinds().find(|kind| *kind == NodeErrorKind::Refused);
         let kind = refused.or_else(|| kinds().next());
         NodeStatus::Abstaining(NodeError::unsent(
@@ -175,7 +176,7 @@ impl Names {
         self.addresses.contains(&range.master) || range.id.is_some() && self.id == range.id
     }
 
-    /// These and the address of `range`, without those that are another's in `layout`.
+    /// These addresses and the one of `range`, without those of other masters in `layout`.
     fn and(&self, range: &Range, layout: &Layout, connections: u64) -> Self {
         let is_anothers = |address: &&Server| {
             let mut ranges = layout.ranges.iter();

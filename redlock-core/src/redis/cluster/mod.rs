@@ -33,17 +33,17 @@ use super::server::link::Link;
 use super::server::metrics::NodeMetrics;
 use map::SlotMap;
 
-/// How many releases are kept that no master takes at present. Beyond that the oldest are forgotten,
-/// and their keys go away at the ttl.
+/// The most releases that are kept while no master takes them. Beyond it the oldest are dropped, and
+/// their keys expire at the ttl.
 const MOST_PARKED: usize = 65_536;
 
-/// How many masters without slots may have a driver: those that are just being given their first.
+/// The most masters without slots that have a driver: masters that are about to get their first slot.
 const MOST_GUESTS: usize = 16;
 
-/// A master that no slot was asked of for so long, and that has none, is forgotten.
+/// A master without slots is dropped if no operation was sent to it for this time.
 const GUEST_STAYS: Duration = Duration::from_secs(10);
 
-/// The handle: dropping it ends the drivers, once what was submitted has been sent.
+/// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
 pub(super) struct Cluster {
     shared: Arc<ClusterShared>,
     refresh: AbortHandle,
@@ -54,23 +54,23 @@ struct ClusterShared {
     seeds: Vec<Server>,
     options: RedisOptions,
     io: IoThread,
-    /// Replaced as a whole, and only on the I/O thread.
+    /// Replaced as a whole, only on the I/O thread.
     map: RwLock<Arc<SlotMap>>,
     state: Mutex<ClusterState>,
-    /// Wakes the topology refresh: something is not as the map says.
+    /// Wakes the topology refresh: the map seems to be wrong.
     news: Notify,
-    /// Tells that the first attempt to learn the map is over.
+    /// Notified when the first attempt to learn the map is over.
     settled: Notify,
-    /// Of masters that are none any more, so that no counter goes down; and what went wrong without any.
+    /// The figures of retired masters, so that no counter decreases, and errors without a master.
     metrics: NodeMetrics,
 }
 
 #[derive(Default)]
 struct ClusterState {
     is_settled: bool,
-    /// Why there is no map yet.
+    /// The reason why there is no map yet.
     why: Option<NodeError>,
-    /// Masters that are no part of the map, since when anybody was sent there.
+    /// Masters outside of the map, with the time of the last operation for each.
     guests: Vec<(Arc<Shard>, Instant)>,
     /// Releases that no master takes at present.
     parked: VecDeque<Owed>,
@@ -83,7 +83,7 @@ struct Shard {
 }
 
 impl Cluster {
-    /// Starts to learn where the masters are from one of `seeds`, and to connect to them.
+    /// Begins to learn the masters' addresses from one of `seeds`, and to connect to them.
     pub(super) fn start(
         name: &Arc<str>,
         seeds: Vec<Server>,
@@ -130,14 +130,14 @@ impl Cluster {
             let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
             if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
                 drop(state);
-                // It may never be connected, and there is nothing to be behind of.
+                // The master may never be connected, and there is no operation to wait for.
                 return submission.reply.answer(Answer::Absent);
             }
             let shard = map.shards.get(lane).or(guest).map(Arc::clone);
-            // What is still to be sent again is behind no barrier.
+            // Releases that are still to be sent again are not covered by the barrier.
             shard.filter(|_| state.parked.is_empty())
         };
-        // Without one, the reply goes with the submission, and says that nobody knows.
+        // Without a master, the reply says that the outcome is unknown.
         if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
             back.reply.answer(Answer::Failed(self.shared.unmapped()));
         }
@@ -145,7 +145,7 @@ impl Cluster {
 
     pub(super) fn watch(&self, watch: Watch) {
         let map = self.shared.map();
-        // Without a master the watch is dropped, which says so.
+        // Without a master the watch is dropped, which reports that.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
             shard.link.tracking.watch(watch);
         }
@@ -160,7 +160,7 @@ impl Cluster {
         }
     }
 
-    /// Of its masters together.
+    /// The health of all masters together.
     pub(super) fn health(&self) -> NodeHealth {
         self.shared.health()
     }
@@ -176,7 +176,7 @@ impl Drop for Cluster {
         self.refresh.abort();
         let guests = std::mem::take(&mut self.shared.state.lock().guests);
         let map = self.shared.replace_map(SlotMap::default());
-        // Outside of the locks: that ends the drivers.
+        // Outside of the mutexes: the drop ends the drivers.
         drop((guests, map));
     }
 }
@@ -212,7 +212,7 @@ impl ClusterShared {
     }
 
     fn health(&self) -> NodeHealth {
-        // Held, so that no master goes from one sum to the other meanwhile.
+        // Locked, so that no master moves from one sum to the other meanwhile.
         let state = self.state.lock();
         let map = self.map();
         let guests = state.guests.iter().map(|(guest, _)| guest);
@@ -237,14 +237,14 @@ impl ClusterShared {
         }
     }
 
-    /// Answers what certainly was not served; a release is sent again later.
+    /// Answers an operation that was certainly not served. A release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
         self.metrics.failed(error.kind(), 1);
         self.park(Owed::for_release(&submission.operation, submission.route));
         submission.reply.answer(Answer::Failed(error));
     }
 
-    /// Keeps releases for when the map is known better.
+    /// Keeps releases until the map is known better.
     fn park(&self, owed: impl IntoIterator<Item = Owed>) {
         let mut owed = owed.into_iter().peekable();
         if owed.peek().is_none() {
@@ -262,7 +262,7 @@ impl ClusterShared {
         self.news.notify_one();
     }
 
-    /// Sends what is parked to the masters of its slots. False where nothing was.
+    /// Sends the parked releases to the masters of their slots. False if there were none.
     fn unpark(&self) -> bool {
         let parked = std::mem::take(&mut self.state.lock().parked);
         let is_any = !parked.is_empty();
@@ -270,7 +270,7 @@ impl ClusterShared {
         is_any
     }
 
-    /// Hands releases that other masters did not get to those that have their slots now.
+    /// Hands releases that other masters did not receive to the present masters of their slots.
     fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
         let now = Instant::now();
         for Owed { operation, until } in owed {
@@ -284,7 +284,7 @@ impl ClusterShared {
         }
     }
 
-    /// Why no master is known for a slot.
+    /// The error for a slot without a known master.
     fn unmapped(&self) -> NodeError {
         if self.map().shards.is_empty() {
             let why = self.state.lock().why.clone();
@@ -328,15 +328,15 @@ impl ClusterShared {
     }
 }
 
-/// Whether an operation may go to another server than it was sent to, which did not run it.
+/// True if an operation that a server did not run may be sent to another server.
 fn may_follow(operation: &Operation, reply: &Reply) -> bool {
     match operation.want() {
-        // Behind its release it would set a key that nobody undoes. That is looked at once more where
-        // it counts, as the release may be submitted at any moment.
+        // After its release, the acquisition would set a key that nothing deletes. This is checked once
+        // more before the sending, as the release may be submitted at any moment.
         Want::Acquire { .. } => !reply.is_retracted(),
-        // It is a courtesy to the next extension, with the same danger.
+        // It only helps the next extension, with the same danger.
         Want::Restore { .. } => false,
-        // All others compare the token with what is there.
+        // All others compare the token with the key's value.
         Want::Confirm { .. }
         | Want::Extend { .. }
         | Want::Shorten { .. }

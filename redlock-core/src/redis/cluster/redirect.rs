@@ -1,4 +1,4 @@
-//! What a Cluster does for the drivers of its servers.
+//! Redirections between the servers of a Cluster.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl WholeCluster for ClusterShared {
 
     fn follow(self: Arc<Self>, mut submission: Submission, way: &Way, error: NodeError) {
         if !matches!(way, Way::Ask(_)) {
-            // While a slot moves to another master, the map still names the old one, rightly.
+            // While a slot moves to another master, the map still names the old one, which is right.
             self.news.notify_one();
         }
         let target = match way {
@@ -53,13 +53,13 @@ impl WholeCluster for ClusterShared {
         submission.route.hops += 1;
         submission.route.is_asking = matches!(way, Way::Ask(_));
         if let Err(back) = shard.link.inbox.deliver(submission) {
-            // The shard was replaced in this very moment.
+            // The shard was replaced at this moment.
             self.fail(back, error);
         }
     }
 }
 
-/// A server that is no part of a Cluster.
+/// The error for a server that is not part of a Cluster.
 pub(super) fn not_clustered(server: &Server) -> NodeError {
     refused(format!(
         "{server} is no part of a Redis Cluster; write redis:// in the pool's URL",

@@ -1,4 +1,4 @@
-//! Learning which master has which slot, and that again and again.
+//! The topology refresh: learns the slots of each master again and again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,23 +22,23 @@ use super::map::SlotMap;
 use super::redirect::not_clustered;
 use super::{ClusterShared, GUEST_STAYS, Shard};
 
-/// Without any reason to, the map is learned so often.
+/// The interval at which the map is learned without a reason.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// When a server has not answered for so long, another one is asked as well.
+/// If a server has not answered for this time, another one is asked as well.
 const HEDGE: Duration = Duration::from_millis(100);
 
-/// How long it is remembered which epoch the Cluster had reached. A server that is behind it is not
-/// believed; but it may be another Cluster in the place of the old one.
+/// The time for which the Cluster's last known epoch counts. A server that is behind it is not
+/// believed. After this time it may be another Cluster in the place of the old one.
 const EPOCH_LASTS: Duration = Duration::from_secs(60);
 
-/// What a server told.
+/// A server's answer.
 struct ClusterView {
     health: ClusterHealth,
     layout: Layout,
 }
 
-/// Learns the map, until it is aborted. Where that panics, it begins anew behind a pause.
+/// Learns the map, until the task is aborted. After a panic it starts again with a pause.
 pub(super) async fn run(cluster: Arc<ClusterShared>) {
     while unless_it_panics("a Cluster's topology refresh", learn_always(&cluster))
         .await
@@ -76,11 +76,11 @@ async fn learn_always(cluster: &Arc<ClusterShared>) {
         cluster.settled.notify_waiters();
         let had_parked = cluster.unpark();
         let is_quiet = is_learned && !had_parked && cluster.is_whole();
-        // Never faster than this, however much is redirected meanwhile.
+        // The shortest interval, however many redirections there are.
         tokio::time::sleep(jittered(pause)).await;
         let since = Instant::now();
         if is_quiet {
-            // Whoever is in trouble says so.
+            // A master in trouble notifies.
             let _ = timeout(jittered(EVERY), cluster.news.notified()).await;
         }
         pause = if since.elapsed() > LONGEST_PAUSE {
@@ -92,8 +92,8 @@ async fn learn_always(cluster: &Arc<ClusterShared>) {
 }
 
 impl ClusterShared {
-    /// What the Cluster looks like, from the first server that sees it whole and is not behind
-    /// `epoch`; otherwise from the one that knows best.
+    /// The view of the first server that sees the whole Cluster and is not behind `epoch`; otherwise
+    /// the view of the server that knows best.
     async fn learn(&self, epoch: u64) -> Result<ClusterView, NodeError> {
         let mut candidates = self.candidates().into_iter();
         let mut asking = JoinSet::new();
@@ -110,7 +110,7 @@ impl ClusterShared {
             } else {
                 match timeout(HEDGE, asking.join_next()).await {
                     Ok(answer) => answer,
-                    // It may still answer; meanwhile the next one is asked.
+                    // The server may still answer; meanwhile the next one is asked.
                     Err(_) => continue,
                 }
             };
@@ -125,7 +125,7 @@ impl ClusterShared {
                     }
                 }
                 Some(Ok(Err(error))) => reason = error,
-                // It panicked, or the runtime is going down.
+                // The task panicked, or the runtime is ending.
                 Some(Err(_)) => {}
                 None => break,
             }
@@ -139,7 +139,7 @@ impl ClusterShared {
         }
     }
 
-    /// Whom to ask, in this order: masters that answer, other servers that were ever heard of.
+    /// The servers to ask, in order: masters that answer, then all other known servers.
     fn candidates(&self) -> Vec<Server> {
         let map = self.map();
         let mut shuffled: Vec<&Arc<Shard>> = map.shards.iter().collect();
@@ -165,8 +165,8 @@ impl ClusterShared {
         candidates
     }
 
-    /// Puts a new map in the place of the old one: new masters get drivers, those that are none any
-    /// more are retired, and what they owe goes to whoever has the slot now.
+    /// Replaces the map: new masters get drivers, masters without slots are retired, and releases owed
+    /// to them go to the slots' present masters.
     pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
         let mut guests = self.state.lock().guests.clone();
@@ -191,7 +191,7 @@ impl ClusterShared {
         let replaced = replaced.filter(|shard| !stays(shard));
         let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
         {
-            // At once: whoever reads the sums finds each master in one of them.
+            // In one step: a reader of the sums finds each master in one of them.
             let mut state = self.state.lock();
             state.guests = staying;
             for shard in &gone {
@@ -203,7 +203,7 @@ impl ClusterShared {
         let map = self.map();
         for shard in gone {
             let detail = format!("{} is no master of the Cluster any more", shard.server);
-            // To its successor ahead of new acquisitions, which find that one not connected yet.
+            // To its successor before new acquisitions, as the successor is not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));
             self.deliver_all_owed(owed);
             log!(info, pool = %self.name, server = %shard.server, "no master any more");
@@ -217,7 +217,7 @@ impl ClusterShared {
         }
     }
 
-    /// Whether every slot has a master that votes.
+    /// True if every slot has a master that votes.
     fn is_whole(&self) -> bool {
         matches!(self.map().status(), NodeStatus::Voting)
     }
@@ -248,7 +248,7 @@ async fn ask(server: &Server) -> Result<ClusterView, NodeError> {
     let health = exchange(&mut *stream, &mut buffer, &info, text).await;
     let health = match health.map_err(named)? {
         Ok(health) => health,
-        // The ACL hides it: then the first server is believed.
+        // The ACL hides it: the first server is believed then.
         Err(error) if error.starts_with("NOPERM") => ClusterHealth {
             is_ok: true,
             epoch: 0,

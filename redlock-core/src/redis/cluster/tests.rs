@@ -1,4 +1,4 @@
-//! Masters that come and go, where nothing listens.
+//! Masters that come and go, at addresses without a server.
 
 use super::*;
 use crate::Node as _;
@@ -90,7 +90,7 @@ async fn no_counter_goes_down_when_a_master_goes() {
         ask(&shared);
     }
     assert_eq!(sums(&shared).0, 6);
-    // One that is sent to before it is on the map.
+    // A master that gets an operation before it is in the map.
     let guest = shared.shard_at(&server(3)).expect("there is room");
     guest.link.inbox.metrics.failed(NodeErrorKind::Server, 1);
     assert_eq!(sums(&shared).0, 7);

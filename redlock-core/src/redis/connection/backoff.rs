@@ -12,7 +12,7 @@ pub(in crate::redis) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The client notices within this time that a server is back.
 pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Whether the node was dropped.
+/// True if the node was dropped.
 #[derive(Clone, Copy)]
 pub(in crate::redis) struct HasEnded(pub(in crate::redis) bool);
 

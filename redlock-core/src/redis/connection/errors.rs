@@ -1,4 +1,4 @@
-//! Why there is no connection any more, or none yet, in words for the log and for callers.
+//! The reasons why there is no connection, as text for the log and for callers.
 
 use std::io;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
     not_connected(describe(error))
 }
 
-/// An error for operations that may have been sent, on a connection that is over.
+/// An error for operations that may have been sent, on a closed connection.
 pub(in crate::redis) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
 }
 
-/// The same if the oldest answer has been out for `waited`, which is too long.
+/// The same if the oldest answer has been missing for `waited`, which is too long.
 pub(in crate::redis) fn overdue(waited: Duration) -> NodeError {
     lost(format!("no answer for {}", Brief(waited)))
 }

@@ -1,4 +1,4 @@
-//! Making a connection that may vote.
+//! Makes a connection that may vote.
 
 use std::io;
 use std::sync::Arc;
@@ -17,27 +17,27 @@ use super::socket::{Reader, Socket, Stream};
 use super::vetting::Facts;
 use super::writer::Writer;
 
-/// A connection that is logged in and understood.
+/// A connection after login, with the server's facts.
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) reader: Reader,
     pub(in crate::redis) writer: Arc<dyn Writer>,
     pub(in crate::redis) dialect: Dialect,
-    /// What the server is like, where anybody wanted to know.
+    /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
 }
 
-/// What to ask a server about itself.
+/// The questions to a server about itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum InfoLevel {
     None,
     /// `INFO`.
     Info,
-    /// `INFO`, and how it keeps its append-only file.
+    /// `INFO`, and the settings of its append-only file.
     Persistence,
 }
 
-/// Connects, logs in and learns the server's version. A server that `is_known` has been connected
-/// to before in this way.
+/// Connects, logs in and reads the server's version. `is_known` says that a connection to the server
+/// was made in this way before.
 ///
 /// Dropping the future closes the socket.
 pub(in crate::redis) async fn connect(
@@ -58,14 +58,14 @@ pub(in crate::redis) async fn connect(
     })
 }
 
-/// A socket to the server, before anything was said.
+/// A socket to the server, before the first command.
 ///
-/// Dropping it closes it.
+/// Dropping it closes the socket.
 pub(in crate::redis) async fn dial(server: &Server) -> Result<Box<dyn Stream>, NodeError> {
     Ok(Socket::open(server).await?.into_stream())
 }
 
-/// Before the node may vote: credentials, database, version, and what it is like.
+/// The steps before the node may vote: credentials, database, version, and the questions of `info_level`.
 async fn handshake(
     stream: &mut dyn Stream,
     server: &Server,
@@ -113,7 +113,7 @@ async fn handshake(
     Ok((dialect, facts))
 }
 
-/// Logs in, and learns what a server tells of itself unasked.
+/// Logs in, and reads what a server tells of itself in its greeting.
 pub(in crate::redis) async fn greet(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
@@ -144,7 +144,7 @@ pub(in crate::redis) async fn greet(
     }
 }
 
-/// Asks the server about itself. What its ACL hides is left open.
+/// Asks the server about itself. Facts that its ACL hides stay unknown.
 async fn inquire(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
@@ -167,7 +167,7 @@ async fn inquire(
     if info_level == InfoLevel::Persistence {
         for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
             let get = pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter());
-            // Hidden by the ACL, or renamed by a managed service: the same, nobody can see it.
+            // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
             if let Ok(settings) = exchange(stream, buffer, &get, pairs).await? {
                 for (name, value) in &settings {
                     facts.read_config(name, value);
@@ -178,7 +178,7 @@ async fn inquire(
     Ok(facts)
 }
 
-/// The names and values of a flat list of them.
+/// The names and values of a flat list.
 pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let Value::Array(words) = value else {
         return Vec::new();
@@ -190,10 +190,10 @@ pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     words.chunks(2).filter_map(pair).collect()
 }
 
-/// What the reply to HELLO says: a flat list of names and values.
+/// The reply to HELLO: a flat list of names and values.
 #[derive(Default)]
 pub(in crate::redis) struct Hello {
-    /// The major one.
+    /// The major version.
     version: u32,
     is_replica: bool,
 }
@@ -218,7 +218,7 @@ fn major(version: &[u8]) -> u32 {
     major.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// Sends one command and reads its reply: what `read` makes of it, or the server's error text.
+/// Sends one command and reads its reply. Returns the result of `read`, or the server's error text.
 pub(in crate::redis) async fn exchange<T>(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
@@ -226,7 +226,7 @@ pub(in crate::redis) async fn exchange<T>(
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
     if let Err(error) = send(stream, command).await {
-        // Why the server hung up may be there to read: TLS servers say so first.
+        // The reason for a closed connection may be readable: TLS servers send it first.
         return Err(match stream.read_buf(buffer).await {
             Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
             _ => broken(&error),
@@ -258,14 +258,14 @@ pub(in crate::redis) async fn send(stream: &mut dyn Stream, command: &[u8]) -> i
 }
 
 fn not_redis(answer: &[u8]) -> NodeError {
-    // How an alert begins.
+    // The beginning of a TLS alert.
     if answer.starts_with(b"\x15\x03") {
         return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
     }
     not_connected(GARBLED)
 }
 
-/// Of a server that hung up at the first word.
+/// Adds a hint to the error of a server that closed the connection at the first word.
 fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
     let reset = io::ErrorKind::ConnectionReset.to_string();
     let detail = error.to_string();

@@ -1,5 +1,5 @@
-//! A connection to a server: its socket, the handshakes, and the judgement whether a lock may
-//! rely on the server.
+//! A connection to a server: its socket, the handshakes, and the checks whether a lock may rely on the
+//! server.
 
 pub(super) mod backoff;
 pub(super) mod errors;

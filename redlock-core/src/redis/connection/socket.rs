@@ -19,14 +19,14 @@ use super::errors::not_connected;
 use super::tls::{TlsWriter, shake_hands};
 use super::writer::Writer;
 
-/// A connection before anybody shares it.
+/// A connection before it is split.
 pub(in crate::redis) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// The half of a connection that the driver reads.
 pub(in crate::redis) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
-/// Nothing was said yet. Dropping it closes it.
+/// A socket before the first byte. Dropping it closes it.
 pub(super) enum Socket {
     Tcp(TcpStream),
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Making a TLS connection, and writing to it.
+//! Makes a TLS connection, and writes to it.
 
 use std::io;
 use std::pin::Pin;
@@ -49,9 +49,9 @@ pub(super) async fn shake_hands(
     })
 }
 
-/// The half of a TLS connection that the driver writes to. A caller does not write to it: bytes
-/// that are encrypted and that the socket did not take have to be sent later, and a caller does not
-/// stay for that. After a panic under the lock the driver gives the connection up.
+/// The half of a TLS connection to which the driver writes. A caller does not write to it: encrypted
+/// bytes that the socket did not take have to be sent later, and a caller does not stay for that. After
+/// a panic under the mutex the driver gives the connection up.
 pub(super) struct TlsWriter(Mutex<WriteHalf<TlsStream<TcpStream>>>);
 
 impl TlsWriter {

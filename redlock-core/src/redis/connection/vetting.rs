@@ -1,4 +1,4 @@
-//! What a server tells of itself, and whether a lock may rely on such a one.
+//! What a server tells of itself, and whether a lock may rely on it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use std::time::Duration;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::options::Vetting;
 
-/// What is known of the server at the other end of a connection, as far as its ACL lets it tell.
+/// The facts about the server of a connection that its ACL shows.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "answers to as many questions"
 )]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::redis) struct Facts {
-    /// Which process it is.
+    /// The id of the server's process.
     pub(in crate::redis) run_id: Option<String>,
     /// How long that has been up.
     pub(in crate::redis) uptime: Option<Duration>,
     is_replica: bool,
     master: Option<String>,
     replicas: u32,
-    /// It takes no write while its replicas are gone (`min-replicas-to-write`).
+    /// True if it refuses writes while its replicas are gone (`min-replicas-to-write`).
     needs_replicas: bool,
     max_memory: u64,
     max_memory_policy: Option<String>,
-    /// It belongs to a Redis Cluster.
+    /// True if it belongs to a Redis Cluster.
     is_clustered: bool,
-    /// It answered to `INFO`.
+    /// True if it answered `INFO`.
     is_open: bool,
-    /// What `CONFIG GET` says, where the server is to be trusted with its append-only file.
+    /// The answers to `CONFIG GET`, if the server's append-only file is to be trusted.
     persistence: Option<Persistence>,
 }
 
@@ -48,7 +48,7 @@ impl Facts {
         }
     }
 
-    /// Takes in the answer to `INFO`.
+    /// Reads the answer to `INFO`.
     pub(in crate::redis) fn read_info(&mut self, text: &str) {
         self.is_open = true;
         let mut master_host = None;
@@ -64,7 +64,7 @@ impl Facts {
                 "master_host" => master_host = Some(value),
                 "master_port" => master_port = Some(value),
                 "connected_slaves" => self.replicas = value.parse().unwrap_or(0),
-                // There only where they are counted.
+                // The line exists only if the server counts them.
                 "min_slaves_good_slaves" => self.needs_replicas = true,
                 "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
                 "cluster_enabled" => self.is_clustered = value == "1",
@@ -77,7 +77,7 @@ impl Facts {
         }
     }
 
-    /// Takes in names and values of the configuration.
+    /// Reads one setting of the configuration.
     pub(super) fn read_config(&mut self, name: &[u8], value: &[u8]) {
         let persistence = self.persistence.get_or_insert_default();
         let value = Some(String::from_utf8_lossy(value).into_owned());
@@ -93,12 +93,12 @@ impl Facts {
         self.is_replica
     }
 
-    /// Whether the server answered to `INFO`.
+    /// True if the server answered `INFO`.
     pub(in crate::redis) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// What speaks against the server under the name `pool`, and what had better be otherwise.
+    /// The faults and warnings for the server of the pool `pool`.
     pub(in crate::redis) fn judge(&self, pool: &str, trusts_aof: bool) -> Judgement {
         let mut judgement = Judgement::default();
         if self.is_replica {
@@ -108,7 +108,7 @@ impl Facts {
             ));
         }
         if self.is_clustered {
-            // Beside a pool that is the Cluster it would be a second vote of the same server.
+            // Beside a pool that is the Cluster, it would be a second vote of the same server.
             judgement.unusable.push(format!(
                 "`{pool}` is one server of a Redis Cluster, which has only a part of the keys; write \
                  redis+cluster:// in its URL",
@@ -139,8 +139,8 @@ impl Facts {
         judgement
     }
 
-    /// The same of a master that a replica may replace. Where the restart check is on, it has to be
-    /// told from its replicas.
+    /// The same for a master that a replica may replace. With the restart check on, the master must be
+    /// distinguishable from its replicas.
     pub(in crate::redis) fn judge_replaceable(&self, pool: &str, is_checked: bool) -> Judgement {
         let mut judgement = Judgement::default();
         judgement.faults.extend(self.eviction(pool));
@@ -171,7 +171,7 @@ impl Facts {
         }
     }
 
-    /// Why locks may be dropped before their time.
+    /// The reason why the server may drop locks early, if there is one.
     pub(in crate::redis) fn eviction(&self, pool: &str) -> Option<String> {
         let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
         (self.max_memory > 0 && policy != "noeviction").then(|| {
@@ -213,7 +213,7 @@ impl Facts {
 /// See [`Facts::judge`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::redis) struct Judgement {
-    /// Reasons that no [`Vetting`] passes over.
+    /// Reasons that no [`Vetting`] ignores.
     pub(super) unusable: Vec<String>,
     /// Reasons not to rely on the server.
     pub(super) faults: Vec<String>,
@@ -221,7 +221,7 @@ pub(in crate::redis) struct Judgement {
 }
 
 impl Judgement {
-    /// What to warn of, or why the server must not vote.
+    /// The warnings, or the error why the server must not vote.
     pub(in crate::redis) fn under(mut self, vetting: Vetting) -> Result<Vec<String>, NodeError> {
         if !self.unusable.is_empty() {
             return Err(refused(self.unusable.join("; ")));

@@ -19,14 +19,14 @@ pub(in crate::redis) trait Writer: Send + Sync {
     /// when it may take some.
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 
-    /// Sends the bytes that were taken and not yet sent. If the socket does not take all of them, the
-    /// driver is woken when it may.
+    /// Sends the bytes that were accepted and not sent yet. If the socket does not take all of them,
+    /// the driver is woken when it may.
     fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }
 
-/// As the driver writes. It never shuts a connection down, but drops it.
+/// The driver's way to write. It never shuts a connection down, but drops it.
 impl AsyncWrite for &(dyn Writer + '_) {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -79,7 +79,7 @@ impl Writer for unix::OwnedWriteHalf {
     }
 }
 
-/// The halves that callers share with the driver lend no `&mut`.
+/// The halves that callers share with the driver have no `&mut`.
 fn poll_write(
     context: &mut Context<'_>,
     poll_ready: impl Fn(&mut Context<'_>) -> Poll<io::Result<()>>,

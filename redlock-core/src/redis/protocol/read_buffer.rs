@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 
-/// The most bytes that one read takes.
+/// The most bytes of one read.
 const READ_AT_ONCE: usize = 16 * 1024;
 
 /// Makes room for the next read. It allocates and moves nothing if half of the room is left, or if

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use super::wire::pack;
 
-/// A constant text; everything that varies reaches it through KEYS and ARGV.
+/// A constant text. All variable parts reach it through KEYS and ARGV.
 pub(super) struct Script {
     pub(super) text: &'static str,
-    /// What EVALSHA calls it.
+    /// Its name for EVALSHA.
     pub(super) sha: String,
 }
 
@@ -33,13 +33,13 @@ pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The same, and moves the fencing counters, which follow the locks in KEYS, on to one number. Where
-/// the hint is the nodes' time, a node whose own clock is too far from it refuses; else the hint is held
-/// to the node's own clock. Numbers are written out whole: Lua's are doubles. What is no number that a
-/// double can count on from is none. A counter that is ahead of the clock does not expire before the
-/// clock has passed it: the next one would be lower.
-/// Where a marker comes last, it has to be there, and its quarantine over: what was flushed grants
-/// nothing, however recently.
+/// The same for a fenced lock. It also raises the fencing counters, which follow the locks in KEYS, to
+/// one number. If the hint is the nodes' time, a node whose own clock is too far from it refuses;
+/// otherwise the hint is limited to the window around the node's own clock. Numbers are written out in
+/// full, as Lua's numbers are doubles. A value that is no number, or too large for a double to count
+/// on, counts as missing. A counter that is ahead of the clock does not expire before the clock has
+/// passed it, as the next one would be lower. If the last key is a marker, it must exist and its
+/// quarantine must be over: a node that was flushed a moment ago grants nothing.
 pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local locks = math.floor(#KEYS / 2) \
@@ -75,7 +75,8 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: all ours, and the counters stand at the token at least; 0: another's; -1: one is gone.
+/// 1: all keys are ours, and the counters are at the token at least; 0: another holder's; -1: one is
+/// missing.
 pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local locks, gone = #KEYS / 2, false \
@@ -103,7 +104,7 @@ pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: all ours now; 0: another's.
+/// 1: all keys are ours now; 0: another holder's.
 pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "for i = 1, #KEYS do \
@@ -115,7 +116,7 @@ pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: all ours, and they live at least so long; 0: another's; -1: one is gone.
+/// 1: all keys are ours, and live for at least the ttl; 0: another holder's; -1: one is missing.
 pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local gone = false \
@@ -133,7 +134,7 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: ours, and gone now; 0: another's; -1: nothing there.
+/// 1: the keys were ours, and are deleted; 0: another holder's; -1: none exists.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local answer = -1 \
@@ -146,7 +147,7 @@ pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: ours, and lives no longer than so long; 0: another's; -1: nothing there.
+/// 1: the keys are ours, and live for at most the ttl; 0: another holder's; -1: none exists.
 pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local answer = -1 \
@@ -163,11 +164,11 @@ pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Which commands the user may not run, asked on a key that is never there, behind the prefix in ARGV
-/// (a key in KEYS would have to be in a Cluster node's slots). Only what a lock does
-/// shows it otherwise: without DEL, all goes well until a release leaves the key where it is. That
-/// the user may not touch this key is no answer, and neither is an error of another kind. Redis up to
-/// 7.0 says it in other words than later ones and Valkey.
+/// The commands that the user may not run, tested on a key that never exists, under the prefix in ARGV
+/// (a key in KEYS would have to be in a slot of the Cluster node). Without this test only a lock would
+/// show it: without DEL, all works until a release leaves the key. An error that the user may not touch
+/// this key is no answer, nor is an error of another kind. Redis up to 7.0 words the error differently
+/// from later versions and Valkey.
 static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local key, missing = ARGV[1] .. 'redlock:permissions', '' \
@@ -187,10 +188,9 @@ static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Makes the server remember every script, without a key and so without any effect. Otherwise
-/// the first release would be answered with NOSCRIPT, and where that answer gets lost, the SET
-/// before it would not be undone. It also shows whether the server's ACL allows scripts, and what
-/// is in them.
+/// Makes the server remember every script, without a key and so without an effect. Otherwise the first
+/// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
+/// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
 pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let scripts = [
         &ACQUIRE_ALL,
@@ -201,7 +201,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &SHORTEN,
         &RELEASE,
     ];
-    // Arguments that any of them can read as its own.
+    // Arguments that each script can read as its own.
     let run = |command: &[u8], script: &str| {
         let words: [&[u8]; 8] = [
             command,
@@ -222,7 +222,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
     [asked].into_iter().chain(known).chain([called])
 }
 
-/// Their names and texts, for a simulated server.
+/// The names and texts of the scripts, for a simulated server.
 #[cfg(feature = "simulation")]
 pub fn all() -> [(&'static str, &'static str); 7] {
     [

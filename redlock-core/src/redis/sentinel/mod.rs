@@ -25,16 +25,16 @@ use super::connection::handshake::{dial, exchange, greet, pairs, send};
 use super::connection::socket::Stream;
 use super::protocol::wire::{Value, decode, pack};
 
-/// What sentinels say of a master.
+/// A sentinel's answer about a master.
 #[derive(Clone)]
 pub(super) struct Named {
     pub(super) endpoint: Endpoint,
-    /// Of which failover it is the outcome, as far as the sentinel's ACL lets it tell.
+    /// The number of the failover that made it master, if the sentinel's ACL shows it.
     pub(super) epoch: Option<u64>,
 }
 
-/// Asks all sentinels, and goes by the newest answer once a majority of them has named a master, or
-/// all have said what they can, or the time is over.
+/// Asks all sentinels. Takes the newest answer once a majority of them has named a master, all have
+/// answered, or the time is over.
 ///
 /// Dropping the future closes the connections.
 pub(super) async fn ask(of: &Sentinel, within: Duration) -> Result<Named, NodeError> {
@@ -71,30 +71,30 @@ fn named(answers: &Answers) -> impl DoubleEndedIterator<Item = &Named> {
     answers.iter().flatten().flatten()
 }
 
-/// A failover takes a majority of the sentinels, so one of any majority knows of it soon.
+/// A failover needs a majority of the sentinels, so every majority contains a sentinel that knows of
+/// it.
 fn is_decided(answers: &Answers) -> bool {
     named(answers).count() >= majority(answers.len())
 }
 
-/// Of equals the first, so that sentinels which spell one server differently do not make a client
-/// go to and fro.
+/// Of equal answers the first, so that a client does not switch between two spellings of one server.
 fn newest(answers: &Answers) -> Option<Named> {
     let newest = named(answers).rev().max_by_key(|named| named.epoch);
     newest.cloned()
 }
 
-/// Tells `doubts` that the master may have moved, whenever a sentinel says so.
+/// Notifies `doubts` when a sentinel says that the master may have moved.
 ///
-/// An orderly failover leaves the old master one for seconds (Sentinel demotes it when it has told of
-/// the new one long enough), and nothing else tells its clients. It is a hint: whoever is told asks.
-/// One that is missed costs time. Dropping it closes the connections.
+/// After an orderly failover the old master stays one for seconds (Sentinel demotes it some time after
+/// it has told of the new one), and nothing else tells its clients. The notification is a hint: the
+/// receiver asks the sentinels. A missed hint only costs time. Dropping it closes the connections.
 pub(super) struct Listening {
     _tasks: JoinSet<()>,
 }
 
 impl Listening {
-    /// A connection that could not be made within `pause`, or that broke, is made again after about as
-    /// long. One that is silent for so long is asked for a sign of life.
+    /// A connection that broke, or that could not be made within `pause`, is made again after about
+    /// `pause`. A connection that is silent for this time is tested.
     pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
         let mut tasks = JoinSet::new();
         for sentinel in &of.sentinels {
@@ -130,7 +130,7 @@ async fn listen(
     doubts: &Notify,
     pause: Duration,
 ) -> Result<(), NodeError> {
-    // It may have moved before anybody listened.
+    // The master may have moved before the subscription.
     doubts.notify_one();
     let mut is_asked = false;
     loop {
@@ -144,10 +144,10 @@ async fn listen(
         match timeout(pause, stream.read_buf(&mut buffer)).await {
             Ok(Ok(0) | Err(_)) => return Ok(()),
             Ok(Ok(_)) => is_asked = false,
-            // It has died in silence.
+            // The connection died in silence.
             Err(_) if is_asked => return Ok(()),
             Err(_) => {
-                // Once more changes nothing, and takes no other permission.
+                // A second subscription has no effect, and needs no other permission.
                 let sent = send(&mut *stream, &subscription()).await;
                 sent.map_err(|error| broken(&error))?;
                 is_asked = true;
@@ -156,7 +156,7 @@ async fn listen(
     }
 }
 
-/// The channel of completed failovers. A message is the master's name, and where it was and is.
+/// The channel of completed failovers. A message has the master's name, its old and its new address.
 const SWITCH: &[u8] = b"+switch-master";
 
 fn subscription() -> Vec<u8> {
@@ -180,8 +180,8 @@ async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
     let mut stream = dial(sentinel).await?;
     let mut buffer = BytesMut::new();
     greet(&mut *stream, &mut buffer, &sentinel.login).await?;
-    // The epoch first: if the master moves in between, the new place has the old number, and loses
-    // against whoever knows better. The other way round the old place would win.
+    // The epoch is asked first: if the master moves in between, the new address has the old epoch, and
+    // loses against a sentinel that knows better. In the other order the old address would win.
     let question = |what: &'static str| {
         let words = [b"SENTINEL".as_slice(), what.as_bytes(), master.as_bytes()];
         pack(words.into_iter())

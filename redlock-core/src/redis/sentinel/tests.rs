@@ -115,12 +115,12 @@ async fn a_subscription_that_died_in_silence_is_made_anew() {
             let (mut stream, _) = listener.accept().await.unwrap();
             let greeted = b"*0\r\n*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n";
             stream.write_all(greeted).await.unwrap();
-            // It stays open.
+            // The connection stays open.
             silent.push(stream);
         }
     };
     let twice = async {
-        // Each time that it is subscribed.
+        // At each subscription.
         doubts.notified().await;
         doubts.notified().await;
     };

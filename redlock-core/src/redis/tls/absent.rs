@@ -4,7 +4,7 @@ use crate::model::invalid::Invalid;
 
 use super::options::TlsOptions;
 
-/// There is none.
+/// A build without TLS has no value of this type.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::redis) enum Tls {}
 

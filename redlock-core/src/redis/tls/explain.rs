@@ -6,10 +6,10 @@ use tokio_rustls::rustls::{AlertDescription, CertificateError, Error, PeerIncomp
 
 use crate::model::resource::Shown;
 
-/// So many names of a certificate are enough to see whose it is.
+/// This number of a certificate's names identifies it for readers.
 const MOST_NAMES: usize = 4;
 
-/// `None` where it has nothing to do with TLS.
+/// `None` if the error has nothing to do with TLS.
 pub(in crate::redis) fn explain(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
@@ -52,14 +52,14 @@ fn certificate(reason: &CertificateError) -> String {
         CertificateError::NotValidForName => {
             format!("{server} is for another host; see `tls_server_name`")
         }
-        // Not since when: the log says once what stays the same.
+        // Without the time: the log omits a line that is the same as the last one.
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             format!("{server}, or that of its issuer, has expired")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             format!("{server} is not valid yet; is this host's clock right?")
         }
-        // The usual outcome of one `openssl req -x509`.
+        // The usual result of `openssl req -x509`.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
             format!("{server} is that of a CA itself; give the server one that the CA issued")
         }
@@ -67,7 +67,7 @@ fn certificate(reason: &CertificateError) -> String {
     }
 }
 
-/// `DnsName("host")` is `host`. The server chose it, so it may be anything.
+/// `DnsName("host")` becomes `host`. The server chose the text, so it may contain anything.
 fn bare(name: &str) -> String {
     let inner = name
         .split_once('(')
@@ -80,7 +80,7 @@ fn refusal(alert: AlertDescription) -> String {
         AlertDescription::CertificateRequired => {
             "the server wants a client certificate; give `tls_cert` and `tls_key`".to_owned()
         }
-        // What a server that speaks TLS 1.2 says of a missing certificate.
+        // The alert of a TLS 1.2 server if the client's certificate is missing.
         AlertDescription::HandshakeFailure => {
             "the server refused the TLS handshake: it may want a client certificate, which \
              `tls_cert` and `tls_key` give, or no cipher is common"

@@ -1,4 +1,4 @@
-//! From PEM files to what rustls wants. No error shows what is in a file.
+//! Reads PEM files for rustls. No error shows a file's content.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,10 +13,10 @@ use crate::model::invalid::Invalid;
 
 use super::options::TlsOptions;
 
-/// The CAs of all the world are a quarter of this.
+/// The bundle of all public CAs has a quarter of this size.
 const LARGEST: u64 = 1 << 20;
 
-/// What is in the files.
+/// The content of the files.
 #[derive(PartialEq, Eq)]
 pub(super) struct Files {
     ca: Option<Vec<u8>>,
@@ -47,7 +47,7 @@ impl Files {
             .with_safe_default_protocol_versions()
             .map_err(|error| Invalid::new(format!("TLS cannot be used: {error}")))?
             .with_root_certificates(roots);
-        // Early data stays off, as it is by default: it can be replayed, and no `SET` may be.
+        // Early data stays off, which is the default: it can be replayed, and a `SET` must not be.
         let (Some(certificate), Some(key)) = (&options.certificate, &options.key) else {
             return Ok(builder.with_no_client_auth());
         };
@@ -72,7 +72,7 @@ impl Files {
 fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     let shown = path.to_string_lossy();
     if shown.contains(char::is_control) || shown.contains("-----") || shown.contains("://") {
-        // Not to be shown: it may well be the key, or a URL with a password.
+        // The text is not shown: it may be the key, or a URL with a password.
         return Err(Invalid::new(format!(
             "`{setting}` is the name of a file, and not what is in it; write its path"
         )));
@@ -84,7 +84,7 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
         ))
     };
     let failed = |error: std::io::Error| wrong(error.kind().to_string());
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would wait for a writer.
     if !path.metadata().map_err(failed)?.is_file() {
         return Err(wrong("it is no file".into()));
     }
@@ -128,7 +128,7 @@ fn roots_of(setting: &str, path: &Path, pem: &[u8]) -> Result<RootCertStore, Inv
 
 fn roots_of_the_system() -> Result<RootCertStore, Invalid> {
     let mut roots = RootCertStore::empty();
-    // A few that make no sense are in many systems.
+    // Many systems have a few CAs that cannot be parsed.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         return Err(Invalid::new(

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Whom a TLS connection trusts, and what it shows. The default trusts the CAs of the system, and
-/// shows nothing.
+/// The CAs that a TLS connection trusts, and the certificate that it shows. The default trusts the CAs
+/// of the system, and shows none.
 ///
 /// The files are PEM. They are read again at each connection, so a certificate that was replaced
 /// counts from the next connection on. If the new files make no sense, the ones before stay in use,

@@ -1,4 +1,4 @@
-//! The certificates that TLS connections trust and show, as the files are at the moment.
+//! The certificates that TLS connections trust and show, by the present files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +13,25 @@ use crate::model::invalid::Invalid;
 use super::files::Files;
 use super::options::TlsOptions;
 
-/// How the connections to a node's servers are made.
+/// The TLS settings of the connections to a node's servers.
 pub(in crate::redis) struct Tls {
     options: TlsOptions,
     /// `Trust::last` is replaced as a whole: a panic of rustls under the lock leaves it as it was.
     trust: Mutex<Trust>,
-    /// A handshake began and came to no end: the server may not speak TLS, and wait for more.
+    /// True if a handshake began and did not end: the server may not support TLS, and wait for more.
     is_unanswered: AtomicBool,
 }
 
-/// What the files say.
+/// The content of the files.
 #[derive(Default)]
 struct Trust {
     last: Option<(Files, Arc<ClientConfig>)>,
-    /// What was wrong with the files that came after that, as the log had it last.
+    /// The last logged fault of newer files.
     logged: String,
 }
 
 impl Tls {
-    /// Verified against the system's CAs, which are read at the first connection.
+    /// Verification by the system's CAs, which are read at the first connection.
     #[allow(clippy::unnecessary_wraps, reason = "as in a build without TLS")]
     pub(in crate::redis) fn system() -> Result<Self, Invalid> {
         Ok(Self::with(TlsOptions::default()))
@@ -64,7 +64,7 @@ impl Tls {
         }
     }
 
-    /// Whether the last handshake got no answer.
+    /// True if the last handshake got no answer.
     pub(in crate::redis) fn is_unanswered(&self) -> bool {
         self.is_unanswered.load(Ordering::Relaxed)
     }
@@ -74,13 +74,13 @@ impl Tls {
         self.is_unanswered.store(is_unanswered, Ordering::Relaxed);
     }
 
-    /// The name that the certificate of a server at `host` has to be for.
+    /// The name that the certificate of a server at `host` needs.
     pub(in crate::redis) fn name_at(&self, host: &str) -> Result<ServerName<'static>, Invalid> {
         check_name(self.options.server_name.as_deref().unwrap_or(host))
     }
 
-    /// The files as they are now. Where they cannot be used any more, as they were: a certificate
-    /// that is just being replaced must not take a node away.
+    /// The present files. If they cannot be used, the last usable ones: a certificate that is being
+    /// replaced must not take a node away.
     pub(in crate::redis) fn trusted(&self) -> Result<Arc<ClientConfig>, Invalid> {
         let read = Files::read(&self.options);
         let mut trust = self.trust.lock();
@@ -111,7 +111,7 @@ impl Tls {
     }
 }
 
-/// Those that are made alike are the same.
+/// Two values with the same options are equal.
 impl PartialEq for Tls {
     fn eq(&self, other: &Self) -> bool {
         self.options == other.options
@@ -122,7 +122,7 @@ impl Eq for Tls {}
 
 fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
     ServerName::try_from(name.to_owned()).map_err(|_| {
-        // Not shown: it may be a URL in the wrong place.
+        // The text is not shown: it may be a URL in the wrong place.
         Invalid::new(
             "`tls_server_name`, or the host, is no name that a certificate can be for; give a host \
              name or an IP address",

@@ -1,4 +1,4 @@
-//! What a server says of its Cluster: `CLUSTER INFO` and `CLUSTER SLOTS`.
+//! A server's view of its Cluster: `CLUSTER INFO` and `CLUSTER SLOTS`.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::redis::protocol::wire::Value;
 
 use super::super::address::{Server, server_at};
 
-/// More masters than a Cluster can well have ("up to 1000 nodes", says the specification): each is
-/// given a driver. Replicas beyond as many are not remembered.
+/// More masters than a Cluster has in practice (the specification says "up to 1000 nodes"). Each master
+/// gets a driver. Further masters make the answer invalid; further replicas are ignored.
 const MOST_MASTERS: usize = 1024;
 
 /// The masters and their slots.
@@ -19,27 +19,28 @@ pub(super) struct Layout {
     pub(super) replicas: Vec<Server>,
 }
 
-/// Slots that belong together, both ends included.
+/// Neighbouring slots, both ends included.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) master: Server,
-    /// The Cluster's own name of the master, which it keeps whatever its address.
+    /// The Cluster's own name of the master, which does not depend on its address.
     pub(super) id: Option<String>,
 }
 
-/// How the Cluster is.
+/// The state of the Cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClusterHealth {
     /// The server sees a majority of the masters, and they have all slots.
     pub(super) is_ok: bool,
-    /// Goes up with each failover: of two who differ, the one with the higher epoch knows better.
+    /// Increases with each failover. Of two servers that disagree, the one with the higher epoch is
+    /// right.
     pub(super) epoch: u64,
 }
 
 impl ClusterHealth {
-    /// From the text of `CLUSTER INFO`.
+    /// Reads the text of `CLUSTER INFO`.
     pub(super) fn read(text: &str) -> Self {
         let mut health = Self::default();
         for line in text.lines() {
@@ -56,7 +57,7 @@ impl ClusterHealth {
 }
 
 impl Layout {
-    /// From the answer to `CLUSTER SLOTS` of the server `asked`; `None` where it is none.
+    /// Reads the answer of the server `asked` to `CLUSTER SLOTS`; `None` if it is not valid.
     pub(super) fn read(value: &Value<'_>, asked: &Server) -> Option<Self> {
         let Value::Array(entries) = value else {
             return None;
@@ -80,7 +81,7 @@ impl Layout {
             if first > last {
                 return None;
             }
-            // One without a name that anybody can reach does not hide the others.
+            // A master without a reachable address does not hide the others.
             let Some(master_at) = server(master, asked) else {
                 continue;
             };
@@ -122,7 +123,7 @@ fn slot(number: i64) -> Option<u16> {
     u16::try_from(number).ok().filter(|slot| *slot < SLOTS)
 }
 
-/// `[host, port, id, [name, value, …]]`; login and TLS are those of the server that was asked.
+/// `[host, port, id, [name, value, …]]`. Login and TLS are those of the server that was asked.
 fn server(words: &[Value<'_>], asked: &Server) -> Option<Server> {
     let (host, port) = match words {
         [Value::Bulk(host), Value::Int(port), ..] => (*host, port),
@@ -131,7 +132,7 @@ fn server(words: &[Value<'_>], asked: &Server) -> Option<Server> {
     };
     let port = u16::try_from(*port).ok()?;
     let host = match host {
-        // The host name that it is to be known by is not known to the server that was asked.
+        // The server that was asked does not know the host name that clients should use.
         b"?" => match words.get(3)? {
             Value::Array(more) => more.chunks(2).find_map(|pair| match pair {
                 [Value::Bulk(b"ip"), Value::Bulk(ip)] => Some(*ip),

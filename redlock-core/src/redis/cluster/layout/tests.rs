@@ -92,7 +92,7 @@ fn health_is_read_from_the_info() {
     );
 }
 
-/// `n` masters with a slot each, as `host` gives their names.
+/// `n` masters with one slot each, with the addresses of `host`.
 fn masters(n: usize, host: impl Fn(usize) -> String) -> Option<Layout> {
     let entries = (0..n).map(|slot| {
         let host = host(slot);
@@ -137,7 +137,7 @@ fn a_name_that_is_none_does_not_get_into_the_log() {
     }
 }
 
-/// Any reply, such as one that nearly makes sense.
+/// Any reply, also one that is nearly valid.
 fn reply() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![-2..3_i64, 16_380..16_390_i64, any::<i64>()];
     let word =

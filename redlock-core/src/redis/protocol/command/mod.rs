@@ -1,4 +1,4 @@
-//! Which command or script serves an operation, and what its reply means.
+//! The command or script for an operation, and the meaning of its reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use crate::quorum::fencing::clock_outlier;
 use super::scripts::{ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RELEASE, RESTORE, SHORTEN};
 use super::wire::{Digits, Value, pack};
 
-/// What the server at the other end understands.
+/// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::redis) enum Dialect {
-    /// Before Redis 7.0: a refused SET NX does not tell who holds the key.
+    /// Before Redis 7.0: the refusal of a SET NX does not name the holder.
     Plain,
-    /// `SET … NX … GET` answers a refusal with the holder's value, at the same cost.
+    /// `SET … NX … GET` returns the holder's value with a refusal, at the same cost.
     NamesHolder,
 }
 
-/// What decides how an operation is put, besides itself.
+/// The settings that decide how an operation is encoded.
 #[derive(Clone)]
 pub(in crate::redis) struct Encoding {
     pub(in crate::redis) dialect: Dialect,
-    /// The key of the node's marker, where a fenced acquisition has to look at it. All nodes of one
-    /// client have the same one.
+    /// The key of the node's marker, if a fenced acquisition has to check it. It is the same for all
+    /// nodes of one client.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
 }
 
-/// Asks a connection for a sign of life. Any command that every user may run would do; this one is
-/// needed anyway.
+/// A test of a connection. Any command that every user may run would do; the library needs this one
+/// anyway.
 pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
-/// The bytes of `operation`, encoded once for all nodes that understand the same.
+/// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
     // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
     let (is_fenced, is_marked) = (operation.counters().is_some(), encoding.marker.is_some());
@@ -64,7 +64,7 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
     }
 }
 
-/// Whether an acquisition takes a script: `SET NX` looks at one key, and counts nothing.
+/// True if an acquisition needs a script: `SET NX` handles one key, and no counter.
 fn is_script(acquisition: &Operation) -> bool {
     acquisition.keys().names().len() > 1 || acquisition.counters().is_some()
 }
@@ -78,8 +78,7 @@ fn millis(ttl: Duration) -> Digits {
     Digits::of(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The script call that the server asked for with NOSCRIPT: with the whole text, which also makes
-/// the server remember it.
+/// The script call after a NOSCRIPT reply: with the whole text, which the server then remembers.
 pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
     script_call(operation, encoding, true)
 }
@@ -126,25 +125,23 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
     pack(words.chain(numbers.iter().map(Digits::as_bytes)))
 }
 
-/// Whether the server does not know the script: it was restarted, or its scripts were flushed.
+/// True if the server does not know the script: it was restarted, or its scripts were flushed.
 pub(in crate::redis) fn is_noscript(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOSCRIPT"))
 }
 
-/// Whether a fenced acquisition granted nothing because the node's marker is gone, or tells of a
-/// quarantine.
+/// True if a fenced acquisition set nothing because the node's marker is gone, or shows a quarantine.
 pub(in crate::redis) fn is_marker_gone(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
 }
 
-/// Whether a fenced acquisition was granted nothing because the node's clock is too far from the
-/// nodes' time.
+/// True if a fenced acquisition set nothing because the node's clock is too far from the nodes' time.
 pub(in crate::redis) fn is_clock_outlier(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
 }
 
-/// Whether the server answered that it is a replica: nothing was written. A script's error had its
-/// cause inside before 7.0.
+/// True if the server answered that it is a replica, and wrote nothing. Before 7.0 the error of a
+/// script contains the cause.
 pub(in crate::redis) fn is_of_replica(value: &Value<'_>) -> bool {
     let Value::Error(text) = value else {
         return false;
@@ -155,7 +152,7 @@ pub(in crate::redis) fn is_of_replica(value: &Value<'_>) -> bool {
         || text.windows(inside.len()).any(|part| part == inside)
 }
 
-/// What `value` means as the answer to `operation`, of a node in `epoch`.
+/// The meaning of `value` as the answer to `operation`, from a node in `epoch`.
 pub(in crate::redis) fn interpret(
     operation: &Operation,
     dialect: Dialect,
@@ -192,7 +189,7 @@ pub(in crate::redis) fn interpret(
         (Want::Acquire { .. }, Value::Int(1)) if is_script => granted(None),
         (Want::Acquire { .. }, Value::Simple(b"OK")) if !is_script => granted(None),
         (Want::Acquire { .. }, Value::Nil) if !is_script => match dialect {
-            // With GET, nil says that nothing was there before: granted.
+            // With GET, nil means that the key did not exist: granted.
             Dialect::NamesHolder => granted(None),
             Dialect::Plain => Answer::Held(Holding::default()),
         },
@@ -203,7 +200,7 @@ pub(in crate::redis) fn interpret(
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
-        // What is left are scripts, which answer alike.
+        // The other operations are scripts, with the same replies.
         (_, Value::Int(1)) => granted(None),
         (_, Value::Int(0)) => Answer::Held(Holding::default()),
         (_, Value::Int(-1)) => Answer::Absent,
@@ -211,8 +208,8 @@ pub(in crate::redis) fn interpret(
     }
 }
 
-/// Whether an error's first word says that the server did not run a command: `OOM`, `NOPERM`,
-/// `NOREPLICAS` and the like. Behind `ERR` there may be anything, also a proxy's loss of its server.
+/// True if the error's first word says that the server did not run the command: `OOM`, `NOPERM`,
+/// `NOREPLICAS` and similar. `ERR` may precede any text, also a proxy's loss of its server.
 fn is_refusal(text: &[u8]) -> bool {
     let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)

@@ -115,7 +115,7 @@ fn what_a_script_that_acquires_answers() {
     assert_eq!(interpret(Value::Bulk(b"web/1/2")), held);
     let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(interpret(Value::Int(0)), no_lock);
-    // What `SET NX` would say.
+    // The reply of `SET NX`.
     for value in [Value::Nil, Value::Simple(b"OK"), Value::Int(2)] {
         assert!(matches!(interpret(value), Answer::Failed(_)));
     }

@@ -1,17 +1,17 @@
-//! RESP2: commands out, replies in; and of RESP3 what a connection needs on which a server speaks
-//! unasked.
+//! RESP2, commands and replies, and the part of RESP3 for a connection on which the server pushes
+//! messages.
 //!
-//! `redis` has a decoder, but the one that works on a growing buffer is hidden from its public
-//! API, and the public one copies each reply several times. This is the hot path of every lock,
-//! and the format has not changed since 2010.
+//! The crate `redis` has a decoder, but the one for a growing buffer is not public, and the public one
+//! copies each reply several times. This is the hot path of every lock, and the format has not changed
+//! since 2010.
 
 mod received;
 
 pub(in crate::redis) use received::Received;
 
-/// One command as the server reads it. The words are gone through twice, to allocate once.
+/// One command as the server reads it. It iterates over the words twice, to allocate once.
 pub(in crate::redis) fn pack<'a>(words: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-    // A word costs its bytes and at most 16 around them.
+    // A word takes its bytes and at most 16 more.
     let (count, bytes) = words.clone().fold((0, 0), |(count, bytes), word| {
         (count + 1, bytes + word.len())
     });
@@ -69,28 +69,28 @@ pub(in crate::redis) enum Value<'a> {
     Nil,
     /// `$3 foo`
     Bulk(&'a [u8]),
-    /// `*2 …`, and in RESP3 `%1 …`: names and values by turns, as RESP2 has them.
+    /// `*2 …`, and in RESP3 `%1 …` as a flat list of names and values, as in RESP2.
     Array(Vec<Self>),
-    /// RESP3's `>2 …`: what the server says unasked. It answers nothing.
+    /// RESP3's `>2 …`: a message of the server that answers no command.
     Push(Vec<Self>),
 }
 
-/// The bytes are not of the protocol: the connection cannot be understood any more.
+/// The bytes violate the protocol: the connection cannot be used any longer.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::redis) struct Malformed;
 
-/// What Redis itself allows a string to be.
+/// Redis's own limit of a string.
 const LONGEST_BULK: usize = 512 << 20;
-/// Far beyond the replies of anything that is asked here.
+/// Far beyond all replies to our commands.
 const DEEPEST: usize = 4;
 const MOST_ELEMENTS: usize = 4096;
 /// A Redis Cluster may list as many ranges of slots as it has slots.
 const LONGEST_ARRAY: usize = 16_384;
 
-/// Far beyond a number, or an error's text: what does not end is not waited for.
+/// Far beyond a number or an error's text. A longer line is malformed.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// The first reply in `bytes` and how many of them it takes; `None` while it is incomplete.
+/// The first reply in `bytes` and its length; `None` while it is incomplete.
 pub(in crate::redis) fn decode(bytes: &[u8]) -> Result<Option<(Value<'_>, usize)>, Malformed> {
     decode_as(Protocol::Resp2, bytes)
 }
@@ -102,7 +102,7 @@ pub(in crate::redis) fn decode_resp3(
     decode_as(Protocol::Resp3, bytes)
 }
 
-/// They are told apart because a push that was taken for an answer would shift all answers behind it.
+/// The two are distinguished because a push that is taken for an answer would shift all later answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Resp2,
@@ -127,7 +127,7 @@ struct Cursor<'a> {
     protocol: Protocol,
     bytes: &'a [u8],
     at: usize,
-    /// The length of the bulk string that begins at `at`, where it has not come in whole.
+    /// The length of the bulk string that begins at `at`, if it is incomplete.
     unfinished: Option<usize>,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
                 None => return Err(Stop::Malformed),
                 Some(pairs) => Value::Array(self.elements(pairs * 2, depth)?),
             },
-            // Never within anything else.
+            // Never inside of another value.
             b'>' if depth == DEEPEST => match length(rest, MOST_ELEMENTS)? {
                 None => return Err(Stop::Malformed),
                 Some(length) => Value::Push(self.elements(length, depth)?),

@@ -1,4 +1,4 @@
-//! What was read from a connection and not answered yet.
+//! Bytes that were read from a connection and not processed yet.
 
 use bytes::{Buf as _, BytesMut};
 
@@ -6,45 +6,45 @@ use crate::redis::protocol::read_buffer::make_room;
 
 use super::{Cursor, DEEPEST, Digits, Malformed, Protocol, Stop, Value, decode};
 
-/// So much is kept of a bulk string. Nobody needs more: the values are owner tokens and markers. What
-/// somebody else put under a lock's name may be as long as the server allows.
+/// The most bytes that are kept of a bulk string. Our values, owner tokens and markers, are shorter.
+/// Another client's value under a lock's name may be as long as the server allows.
 const MOST_KEPT: usize = 4096;
 
-/// Bytes in the order in which they came, without the rest of a bulk string that is longer than
-/// anybody needs.
+/// The received bytes in order. Of a bulk string that is longer than any of our values, only the
+/// beginning is kept.
 #[derive(Default)]
 pub(in crate::redis) struct Received {
     bytes: BytesMut,
-    /// How much of a bulk string that was cut is still to come.
+    /// The number of bytes still to come of a bulk string that was cut.
     to_skip: usize,
 }
 
 impl Received {
-    /// Where to read to. [`arrived`](Self::arrived) is told how much was read.
+    /// The buffer to read into. Call [`arrived`](Self::arrived) with the number of bytes.
     pub(in crate::redis) fn room(&mut self) -> &mut BytesMut {
         make_room(&mut self.bytes);
         &mut self.bytes
     }
 
-    /// So many bytes were read.
+    /// Records that `count` bytes were read.
     pub(in crate::redis) fn arrived(&mut self, count: usize) {
         let skipped = self.to_skip.min(count);
         self.to_skip -= skipped;
         self.remove(self.bytes.len() - count, skipped);
     }
 
-    /// The first reply and how long it is, if it is there. A bulk string in it may have been cut.
+    /// The first reply and its length, if it is complete. A bulk string in it may have been cut.
     pub(in crate::redis) fn reply(&self) -> Result<Option<(Value<'_>, usize)>, Malformed> {
         decode(&self.bytes)
     }
 
-    /// Drops the first reply, which was so long.
+    /// Removes the first reply, which has this length.
     pub(in crate::redis) fn advance(&mut self, length: usize) {
         self.bytes.advance(length);
     }
 
-    /// Cuts what is there of a reply that is not complete: the rest of a long bulk string is dropped,
-    /// and its length becomes what is kept.
+    /// Cuts an incomplete reply: the rest of a long bulk string is dropped, and its length field is set
+    /// to the kept length.
     pub(in crate::redis) fn cut(&mut self) {
         if self.bytes.len() <= MOST_KEPT {
             return;
@@ -59,7 +59,7 @@ impl Received {
         if is_here <= MOST_KEPT {
             return;
         }
-        // In as many digits as before.
+        // With the same number of digits.
         let digits = self.bytes[..begin - 2].iter_mut().rev();
         let mut kept = Digits::of(MOST_KEPT as u64)
             .as_bytes()
@@ -85,8 +85,8 @@ impl Received {
 mod tests {
     use super::*;
 
-    /// The replies in `stream`, which comes in pieces of `piece` bytes, and the most bytes that were
-    /// kept at a time.
+    /// The replies in `stream`, which arrives in pieces of `piece` bytes, and the largest number of
+    /// bytes kept at a time.
     fn replies(stream: &[u8], piece: usize) -> (Vec<String>, usize) {
         let (mut received, mut replies, mut most) = (Received::default(), Vec::new(), 0);
         for part in stream.chunks(piece) {
