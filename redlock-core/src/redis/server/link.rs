@@ -1,4 +1,4 @@
-//! The two connections to one server, and where callers leave what they want of it.
+//! The link to one server: its inbox, its driver and its key tracking.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use super::driver::Driver;
 use super::inbox::{Inbox, Part};
 use super::restart_check::ServerCheck;
 
-/// Dropping it ends the driver, once what was submitted has been sent.
+/// Dropping it ends the driver, once all submitted operations have been sent.
 pub(in crate::redis) struct Link {
     pub(in crate::redis) inbox: Arc<Inbox>,
     pub(in crate::redis) tracking: Arc<KeyTracking>,
     clock: Arc<dyn Clock>,
-    /// Checks read the server's clock.
+    /// True if checks read the server's clock.
     is_compared: bool,
 }
 
@@ -37,7 +37,8 @@ impl Link {
             options.max_in_flight,
             part,
         ));
-        // Here and not in its task: the set is whole once all its nodes are started.
+        // Made here and not in the driver's task, so that the checked set is complete once all its
+        // nodes are started.
         let clock = io.environment().clock;
         let server_check = options.checked_set.as_ref().map(|checked_set| {
             ServerCheck::new(name, checked_set, options.trust_aof, Arc::clone(&clock))
@@ -69,7 +70,7 @@ impl Link {
         }
     }
 
-    /// What the server's clock shows now, as far as checks tell.
+    /// The present time of the server's clock, as estimated from the checks.
     pub(in crate::redis) fn time(&self) -> NodeTime {
         if !self.is_compared {
             return NodeTime::Uncompared;
@@ -86,7 +87,7 @@ impl Link {
         })
     }
 
-    /// Without the address.
+    /// The health of the server, without its address.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
         let mut health = self.inbox.health();
         health.is_watched = self.tracking.is_running();

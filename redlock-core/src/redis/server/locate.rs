@@ -1,4 +1,4 @@
-//! Which server a node's address means right now.
+//! The server that a node's address means at present.
 
 use std::future::pending;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::redis::sentinel::{Listening, Named, ask};
 
 use super::inbox::Inbox;
 
-/// A server, and by whose word it is the one.
+/// A server, and the sentinels' answer that named it.
 pub(super) struct Located {
     pub(super) server: Server,
-    /// What the sentinels said, where they were asked.
+    /// The sentinels' answer, if sentinels were asked.
     named: Option<Named>,
 }
 
 impl Located {
-    /// The same error, with the server that the address alone does not tell.
+    /// Adds the server to `error`, if the node's address alone does not name it.
     pub(super) fn blame(&self, error: NodeError) -> NodeError {
         match &self.named {
             None => error,
@@ -31,9 +31,9 @@ impl Located {
     }
 }
 
-/// The server to connect to, found within about half of the time that there is for connecting.
+/// Returns the server to connect to. Asking sentinels takes half of `connect_timeout` at most.
 ///
-/// Dropping the future leaves nothing behind.
+/// Dropping the future closes the connections to sentinels.
 pub(super) async fn locate(
     address: &RedisAddress,
     connect_timeout: Duration,
@@ -54,16 +54,17 @@ pub(super) async fn locate(
                 named: Some(named),
             })
         }
-        // It is no one server: its masters are each located by themselves.
+        // A Cluster is not one server: each of its masters has a link of its own.
         Target::Cluster(_) => Err(not_connected("no single server")),
     }
 }
 
-/// Completes when a newer failover has made another server the master. Asks when a sentinel tells of
-/// one, when answers of the present master are overdue, for as long as they are, and with each
-/// heartbeat: a master that was cut off from its sentinels may go on answering this client.
+/// Completes when a newer failover has made another server the master. Asks the sentinels when one of
+/// them tells of a failover, repeatedly while an answer of the present master is overdue, and with each
+/// heartbeat. The heartbeat is needed because a master that was cut off from its sentinels may still
+/// answer this client.
 ///
-/// Without sentinels, or where they do not tell of which failover they speak, it never completes.
+/// Never completes without sentinels, or if the sentinels do not tell the number of the failover.
 pub(super) async fn moved(
     address: &RedisAddress,
     from: &Located,
@@ -75,14 +76,14 @@ pub(super) async fn moved(
     };
     let _listening = Listening::to(sentinel, inbox.doubts(), options.heartbeat);
     loop {
-        // Whichever comes first.
+        // Waits for the heartbeat or a notification, whichever is first.
         let _ = timeout(jittered(options.heartbeat), inbox.doubts().notified()).await;
         match ask(sentinel, options.connect_timeout / 2).await {
             Ok(now) if now.endpoint != from.endpoint && now.epoch > from.epoch => {
                 let detail = format!("the sentinels name another master, {}", now.endpoint);
                 return lost(detail);
             }
-            // What is there goes on, be the sentinels as they may.
+            // Otherwise the connection stays, also if no sentinel answers.
             _ => {}
         }
     }

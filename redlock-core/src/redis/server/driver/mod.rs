@@ -28,19 +28,19 @@ pub(super) struct Driver {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
-    /// Told where the node is, and that it leaves a server which may still tell of keys.
+    /// Is told the node's address, and when the node leaves a server that may still tell of keys.
     pub(super) tracking: Arc<KeyTracking>,
     pub(super) options: RedisOptions,
-    /// The node's restart check, where it belongs to a checked set.
+    /// The node's restart check, if the node belongs to a checked set.
     pub(super) server_check: Option<ServerCheck>,
-    /// Where the last handshake succeeded.
+    /// The address of the last successful handshake.
     pub(super) greeted: Option<Endpoint>,
     pub(super) _io: IoThread,
 }
 
 impl Driver {
-    /// Serves the node until it is dropped. Where that panics, it begins anew behind a pause: the
-    /// connection is gone, and what was under way on it is answered and owed.
+    /// Serves the node until it is dropped. After a panic it starts again with a pause: the connection
+    /// is gone, the operations in flight are answered, and their releases are owed.
     pub(super) async fn run(mut self) {
         while unless_it_panics("a node's driver", self.drive())
             .await
@@ -61,8 +61,8 @@ impl Driver {
     /// Connects, serves, and connects again, until the node is dropped.
     async fn drive(&mut self) {
         let mut pause = FIRST_PAUSE;
-        // Why there is no connection, as the log had it last: a server that is down for a night
-        // is worth one line, not one a second.
+        // The last logged reason for having no connection: a server that is down for a night gets one
+        // line in the log, not one a second.
         let mut logged = String::new();
         loop {
             match self.connect().await {
@@ -87,7 +87,7 @@ impl Driver {
                     }
                     self.unreachable();
                     if self.inbox.metrics.answers() != answers {
-                        // It was of use, for however long.
+                        // The connection was of use, however short it was.
                         pause = FIRST_PAUSE;
                     }
                 }
@@ -104,7 +104,7 @@ impl Driver {
         }
     }
 
-    /// Serves the connection for as long as it lasts, and is one to the server that is meant.
+    /// Serves the connection until it ends, or until sentinels name another server.
     async fn serve(&mut self, located: &Located, connected: Connected) -> ConnectionEnd {
         let server_check = self.server_check.as_mut();
         let mut serve = Serve::new(connected, &self.inbox, &self.options, server_check);
@@ -140,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Connects to a server that may vote, for all that it says of itself.
+    /// Connects to a server that may vote, by all that it tells of itself.
     async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
         let part = self.inbox.part();
@@ -166,7 +166,7 @@ impl Driver {
         let connected = connected.map_err(|error| located.blame(error))?;
         let facts = &connected.facts;
         if self.address.fails_over() && facts.is_replica() {
-            // Not refused: it is being promoted, or somebody else is.
+            // Not refused: this server is being promoted, or another one is.
             let detail = format!("the sentinels name {}, which is a replica", located.server);
             return Err(not_connected(detail));
         }
@@ -198,8 +198,8 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// However the driver ends, be it with its runtime: nobody must go on waiting for it, and the node has
-    /// to say that it does not vote.
+    /// However the driver ends, also with its runtime: no caller may keep waiting for it, and the node
+    /// must report that it does not vote.
     fn drop(&mut self) {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);

@@ -1,4 +1,4 @@
-//! A driver that connects to a server that the test plays, on a clock that the test moves.
+//! A driver that connects to a server played by the test, on a clock that the test moves.
 
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::restart_check::{CheckedSet, RestartCheck};
 
 const STEP: Duration = Duration::from_millis(5);
 
-/// A server on a unix socket: whoever connects there can be accepted at once.
+/// A server on a unix socket. The test accepts its connections.
 struct Server {
     listener: UnixListener,
     path: std::path::PathBuf,
@@ -44,7 +44,7 @@ impl Server {
         }
     }
 
-    /// A driver that connects here, and its inbox.
+    /// A driver for this server, and its inbox.
     fn driver(&self, io: &IoThread) -> (Driver, Arc<Inbox>) {
         let url = format!("redis+unix://{}", self.path.display());
         let address = Arc::new(RedisAddress::parse(&url).unwrap());
@@ -98,7 +98,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// The next command, a word behind the other.
+    /// The next command, its words separated by spaces.
     async fn command(&mut self) -> String {
         loop {
             if let Some((Value::Array(words), length)) = decode(&self.input).unwrap() {
@@ -118,7 +118,7 @@ impl Peer {
         self.stream.write_all(reply.as_bytes()).await.unwrap();
     }
 
-    /// Answers the greeting and the scripts. The last command calls one that is known.
+    /// Answers the greeting and the scripts. The last command calls a script that is known by then.
     async fn shake_hands(&mut self) {
         loop {
             let command = self.command().await;
@@ -142,7 +142,7 @@ fn release(io: &IoThread) -> Arc<Operation> {
     Arc::new(Operation::new(Resource::from("r"), token, want))
 }
 
-/// Waits until the node votes, or does not; why not.
+/// Waits until the node votes (`votes`) or does not. Returns the reason why it does not.
 async fn until(inbox: &Inbox, votes: bool) -> String {
     loop {
         match inbox.status() {
@@ -175,7 +175,7 @@ async fn a_connection_that_was_of_use_is_made_anew_without_a_longer_pause() {
         let pause = closed.elapsed();
         assert!(pause <= FIRST_PAUSE + STEP, "{pause:?}");
     }
-    // Without an answer behind the handshake the pause grows.
+    // Without an answer after the handshake the pause grows.
     let mut pause = Duration::ZERO;
     for _ in 0..10 {
         peer.shake_hands().await;
@@ -214,7 +214,7 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     driver.abort();
 }
 
-/// A clock that panics when it is told to, once.
+/// A clock that panics once, when the test says so.
 struct Moody {
     clock: Arc<dyn Clock>,
     panics: AtomicBool,

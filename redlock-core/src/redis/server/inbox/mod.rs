@@ -1,4 +1,4 @@
-//! Where operations wait for the driver.
+//! The inbox, in which operations wait for the driver.
 
 mod owed;
 mod part;
@@ -30,16 +30,16 @@ pub(in crate::redis) use submission::{Owed, Route, Submission};
 
 use super::metrics::NodeMetrics;
 
-/// The way from the callers to the driver. Everything here returns at once.
+/// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
     /// The pool's name, for the log.
     pub(in crate::redis) name: Arc<str>,
-    /// It is held longest while a lone caller writes to the socket.
+    /// Locked longest while a lone caller writes to the socket.
     state: Mutex<InboxState>,
-    /// Tells `settled` that the first attempt to connect is over.
+    /// Wakes `settled`: the first attempt to connect may be over.
     settled: Notify,
-    /// Told when an answer is overdue, again and again while it is, and by whoever else has a
-    /// reason to ask whether the server is the one that is meant.
+    /// Notified again and again while an answer is overdue, and by sentinels' messages: the server may
+    /// no longer be the node's server.
     doubts: Arc<Notify>,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
@@ -51,7 +51,7 @@ pub(in crate::redis) struct Inbox {
 }
 
 impl Inbox {
-    /// Of a server by itself.
+    /// The inbox of a server outside of a Cluster.
     #[cfg(test)]
     pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
         Self::of_part(name, max_in_flight, None)
@@ -87,11 +87,11 @@ impl Inbox {
     }
 
     pub(in crate::redis) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        // Only a part of a Cluster is retired, and nobody but the Cluster submits to it.
+        // Only a Cluster's part is retired, and the Cluster calls `deliver`.
         let _ = self.deliver(Submission::new(operation, reply, Route::default()));
     }
 
-    /// Gives the submission back where the server is no part of its Cluster any more.
+    /// Returns the submission if the server is retired from its Cluster.
     pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
         let (operation, route) = (&submission.operation, submission.route);
         let is_release = matches!(operation.want(), Want::Release { .. });
@@ -99,7 +99,8 @@ impl Inbox {
         if state.is_retired() {
             return Err(submission);
         }
-        // Under the lock: a release that is submitted behind this check is queued behind it, too.
+        // Checked under the mutex: a release that is submitted after this check is also queued after
+        // the operation.
         let is_late = route.hops > 0
             && matches!(operation.want(), Want::Acquire { .. })
             && submission.reply.is_retracted();
@@ -134,7 +135,7 @@ impl Inbox {
                     state.written.push(submission);
                     state.driver.take()
                 }
-                // The driver hears of it when the answer comes.
+                // The driver learns of the operation when the answer comes.
                 Written::All => {
                     state.written.push(submission);
                     None
@@ -156,7 +157,7 @@ impl Inbox {
         self.listeners.lock().push(listener);
     }
 
-    /// No more operations will come; the driver sends what is queued and ends.
+    /// Ends the inbox: no other operations come. The driver sends the queue and ends.
     pub(in crate::redis) fn end(&self) {
         let driver = {
             let mut state = self.state.lock();
@@ -168,10 +169,10 @@ impl Inbox {
         }
     }
 
-    // What follows is the driver's side.
+    // The driver's side.
 
-    /// A connection is there: from here on it votes, unless it is in `quarantine`. Returns what is
-    /// owed from before, to be sent ahead of everything else.
+    /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`.
+    /// Returns the releases that were owed before, which must be sent ahead of everything else.
     pub(super) fn open(
         &self,
         writer: &Arc<dyn Writer>,
@@ -183,7 +184,7 @@ impl Inbox {
         let owed = {
             let mut state = self.state.lock();
             state.is_connected = true;
-            // Whoever waits for it to settle wants to hear how the quarantine turns out.
+            // In quarantine the node settles later: `settled` waits for the result of the check.
             state.is_settled |= quarantine.is_none();
             // A server that was refused stays refused until the restart check says otherwise.
             state.quarantine = quarantine.map(|looked_at| match &state.gate {
@@ -203,7 +204,7 @@ impl Inbox {
         owed.into_iter().filter(|owed| owed.until > now).collect()
     }
 
-    /// An answer is overdue.
+    /// Makes the node suspect: an answer is overdue.
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
@@ -219,20 +220,20 @@ impl Inbox {
         self.alarm();
     }
 
-    /// See the field. For one task to wait on.
+    /// See the field. Only one task may wait on it.
     pub(super) fn doubts(&self) -> &Arc<Notify> {
         &self.doubts
     }
 
-    /// The overdue answer came.
+    /// Ends the suspicion: the overdue answer came.
     pub(in crate::redis) fn trust(&self) {
         let mut state = self.state.lock();
         state.suspicion = None;
         state.set_gate();
     }
 
-    /// The node votes no for this reason, or for none any more. `is_settled` as in
-    /// [`Action::Hold`](crate::restart_check::Action::Hold).
+    /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
+    /// of [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         {
             let mut state = self.state.lock();
@@ -245,8 +246,8 @@ impl Inbox {
         }
     }
 
-    /// What the node granted before counts no more. To be called while it is in quarantine, so that
-    /// nothing is granted meanwhile.
+    /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
+    /// quarantine, so that the node grants nothing meanwhile.
     pub(super) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
@@ -255,7 +256,8 @@ impl Inbox {
         }
     }
 
-    /// There is no connection, for this reason. What is queued was never sent.
+    /// Closes the gate: there is no connection, for the reason `error`. `owed` are releases from the
+    /// connection that ended. The operations in the queue were never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         self.metrics.disconnected(error);
         let (written, queue) = {
@@ -283,9 +285,10 @@ impl Inbox {
         self.settled.notify_waiters();
         self.metrics
             .failed(error.kind(), written.len() + queue.len());
-        // Ahead of the answers: whoever hears one may ask the successor next.
+        // Before the answers: a caller that gets an answer may send to the successor next.
         self.hand_over_owed();
-        // What a caller wrote by itself may have been served, and is to be undone.
+        // An operation that a caller wrote may have been served. The error says so, and the caller
+        // undoes the operation.
         let sent = error.clone().into_sent();
         for submission in written {
             submission.reply.answer(Answer::Failed(sent.clone()));
@@ -296,11 +299,12 @@ impl Inbox {
         self.alarm();
     }
 
-    /// Moves what is queued into `taken`, which is empty, and forgets `answered` operations.
-    /// Leaves the waker where there is nothing, and lets a caller write where it `is_calm`.
+    /// Moves the queue into `taken`, which is empty, and subtracts `answered` from the outstanding
+    /// operations. If the queue is empty, stores the waker, and lets a caller write if the driver
+    /// `is_calm`.
     ///
-    /// To be called when nothing is [`written`](Self::take_written) that the driver has not heard
-    /// of; otherwise the order would be lost, and so it takes nothing then.
+    /// Takes nothing while callers' writes wait for [`take_written`](Self::take_written): the driver
+    /// must record them first, to keep the order of the answers.
     pub(in crate::redis) fn take(
         &self,
         taken: &mut Vec<Submission>,
@@ -333,9 +337,9 @@ impl Inbox {
         }
     }
 
-    /// Moves what callers wrote by themselves into `taken`, which is empty, and what of it the
-    /// socket did not take to the end of `output`. From here on callers leave the writing to the
-    /// driver, until it says that it is calm again.
+    /// Moves the operations that callers wrote into `taken`, which is empty, and the bytes that the
+    /// socket did not accept to the end of `output`. From then on callers leave the writing to the
+    /// driver, until the driver is calm again.
     pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
         let mut state = self.state.lock();
         if let Some(direct) = &mut state.direct {
@@ -346,7 +350,7 @@ impl Inbox {
         state.unwritten.clear();
     }
 
-    /// Whether the node was dropped; otherwise leaves the waker.
+    /// Stores the waker. True if the node was dropped, or the server retired.
     pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.state.lock();
         state.driver = Some(context.waker().clone());
@@ -354,17 +358,17 @@ impl Inbox {
     }
 }
 
-/// What [`Inbox::take`] found.
+/// The result of [`Inbox::take`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum Taken {
-    /// Something to send.
+    /// There are operations to send.
     Some,
     Nothing,
-    /// Nothing, and nothing will come any more.
+    /// There is no operation, and none will come.
     Ended,
-    /// Something was written that the driver has to hear of first.
+    /// A caller wrote an operation, which the driver must record first.
     Overtaken,
-    /// The server is no part of its Cluster any more.
+    /// The server is no longer a part of its Cluster.
     Retired,
 }
 

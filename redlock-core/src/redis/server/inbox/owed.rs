@@ -1,21 +1,22 @@
-//! Releases that the server did not serve, as long as it is connected.
+//! Releases that a connected server did not serve.
 
 use tokio::time::Instant;
 
 use super::{Inbox, Owed};
 
 impl Inbox {
-    /// The server answered this release with an error.
+    /// Keeps a release that the server answered with an error.
     pub(in crate::redis) fn owe(&self, owed: Owed) {
         self.state.lock().owe(owed);
     }
 
-    /// Whether a release is owed that is of any use yet.
+    /// True if a release is owed that has not passed its ttl.
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|owed| owed.until > now)
     }
 
-    /// Takes out at most `most` of the releases that are owed, the oldest first.
+    /// Takes out at most `most` owed releases, the oldest first. Drops releases that have passed their
+    /// ttl.
     pub(in crate::redis) fn take_owed_batch(&self, most: usize, now: Instant) -> Vec<Owed> {
         let mut state = self.state.lock();
         let most = most.min(state.owed.len());

@@ -1,4 +1,4 @@
-//! A server as a part of a Redis Cluster: what its driver asks of the whole.
+//! A server as a part of a Redis Cluster: the calls of its driver to the whole Cluster.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -12,18 +12,18 @@ use crate::redis::protocol::wire::Value;
 
 use super::submission::{Owed, Route, Submission};
 
-/// The Cluster, as the driver of one of its servers needs it. Every call returns at once.
+/// The Cluster, as used by the driver of one of its servers. Every call returns at once.
 pub(in crate::redis) trait WholeCluster: Send + Sync {
     /// The map of slots may be out of date.
     fn alarm(&self);
 
-    /// Whether a lock may rely on `server`, which a driver has just connected to.
+    /// Checks whether a lock may rely on `server`, to which a driver has just connected.
     fn vet(&self, server: &Server, facts: &Facts, vetting: Vetting) -> Result<(), NodeError>;
 
     /// Takes over releases that the driver of a server did not deliver.
     fn adopt(&self, owed: Vec<Owed>);
 
-    /// Sends an operation on to the server that `way` names, or answers it with `error`.
+    /// Sends an operation to the server that `way` names, or answers the operation with `error`.
     fn follow(self: Arc<Self>, submission: Submission, way: &Way, error: NodeError);
 }
 
@@ -34,19 +34,19 @@ pub(in crate::redis) struct Part {
     server: Server,
 }
 
-/// An operation that its server did not run, and why.
+/// An operation that its server did not run, and the reason.
 pub(in crate::redis) struct Redirected<'a> {
     part: &'a Part,
     way: Way,
     error: NodeError,
 }
 
-/// Where an operation belongs, by the error of a server that did not run it.
+/// The right place for an operation, by the error of a server that did not run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::redis) enum Way {
-    /// The slot is another master's.
+    /// The slot belongs to another master.
     Moved(Server),
-    /// The slot is just being given to another master, which has this key already.
+    /// The slot is moving to another master, which already has this key.
     Ask(Server),
     /// No server can run it at present.
     Nowhere,
@@ -93,7 +93,7 @@ impl Part {
 }
 
 impl Redirected<'_> {
-    /// Follows the redirection with a release from before the connection.
+    /// Follows the redirection of an owed release.
     pub(in crate::redis) fn owed(self, owed: Owed) {
         let route = Route {
             owed_until: Some(owed.until),
@@ -102,14 +102,14 @@ impl Redirected<'_> {
         self.operation(owed.operation, Reply::to_nobody(), route);
     }
 
-    /// Follows the redirection with an operation that a caller waits for.
+    /// Follows the redirection of a caller's operation.
     pub(in crate::redis) fn operation(
         self,
         operation: SharedOperation,
         reply: Reply,
         route: Route,
     ) {
-        // Without a Cluster the node was dropped, and no caller waits any more.
+        // Without the Cluster, the node was dropped, and no caller waits.
         if let Some(cluster) = self.part.cluster.upgrade() {
             let submission = Submission::new(operation, reply, route);
             cluster.follow(submission, &self.way, self.error);
@@ -117,7 +117,7 @@ impl Redirected<'_> {
     }
 }
 
-/// Where an operation belongs, by the error `text` of the server `from`.
+/// Reads the right place for an operation from the error `text` of the server `from`.
 fn way(text: &[u8], from: &Server) -> Option<Way> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = text.split(' ');
@@ -132,7 +132,7 @@ fn way(text: &[u8], from: &Server) -> Option<Way> {
     Some(to.map_or(Way::Nowhere, way))
 }
 
-/// An error for an operation that certainly was not run.
+/// An error for an operation that was certainly not run.
 fn not_run(detail: String) -> NodeError {
     NodeError::unsent(NodeErrorKind::Server, detail)
 }

@@ -1,4 +1,4 @@
-//! The inbox of a server that belongs to a Redis Cluster, until it does no more.
+//! The inbox of a server that belongs to a Redis Cluster, and its retirement.
 
 use crate::node::NodeError;
 use crate::node::operation::Operation;
@@ -13,9 +13,9 @@ impl Inbox {
         self.part.as_ref()
     }
 
-    /// The server is no part of its Cluster any more, for this reason: what is queued or under way is
-    /// given up, and nothing is taken any more. Returns what is owed; what the driver leaves goes to the
-    /// Cluster when it closes.
+    /// Retires the server, which is no longer a part of its Cluster, for the reason `error`. The inbox
+    /// accepts nothing from now on, and the driver gives up the queued and unanswered operations.
+    /// Returns the owed releases. Those that the driver still has go to the Cluster in `close`.
     pub(in crate::redis) fn retire(&self, error: NodeError) -> Vec<Owed> {
         let (driver, owed) = {
             let mut state = self.state.lock();
@@ -31,19 +31,19 @@ impl Inbox {
         owed.into()
     }
 
-    /// Whether [`retire`](Self::retire) was called.
+    /// True if [`retire`](Self::retire) was called.
     pub(in crate::redis) fn is_retired(&self) -> bool {
-        // Without the lock for all servers that are no such part.
+        // Servers outside of a Cluster do not need the mutex.
         self.part.is_some() && self.state.lock().is_retired()
     }
 
-    /// Whether nothing is under way, and nothing owed.
+    /// True if no operation is unanswered and no release is owed.
     pub(in crate::redis) fn is_idle(&self) -> bool {
         let state = self.state.lock();
         state.outstanding == 0 && state.owed.is_empty()
     }
 
-    /// What is owed and does not belong here.
+    /// Takes out the owed releases that belong to another server.
     pub(in crate::redis) fn take_owed(
         &self,
         is_misplaced: impl Fn(&Operation) -> bool,
@@ -56,7 +56,7 @@ impl Inbox {
         misplaced
     }
 
-    /// What a server that was replaced is owed goes to its successor.
+    /// Hands the owed releases of a retired server to the Cluster, for its successor.
     pub(super) fn hand_over_owed(&self) {
         if self.is_retired()
             && let Some(part) = &self.part
@@ -65,7 +65,7 @@ impl Inbox {
         }
     }
 
-    /// The Cluster may have put another server in the place of this one.
+    /// Tells the Cluster that another server may have replaced this one.
     pub(super) fn alarm(&self) {
         if let Some(part) = &self.part {
             part.alarm();

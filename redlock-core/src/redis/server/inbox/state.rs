@@ -1,4 +1,4 @@
-//! What an inbox holds, and its gate.
+//! The content of an inbox, and its gate.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use crate::redis::protocol::command::{Encoding, encoded};
 
 use super::{Owed, Submission};
 
-/// How many releases are remembered for a server that cannot be reached. Beyond that the oldest
-/// are forgotten, and their keys go away at the ttl.
+/// The most releases that are kept while the server does not take them. Beyond it the oldest are
+/// dropped, and their keys expire at the ttl.
 const MOST_OWED: usize = 65_536;
 
 pub(super) struct InboxState {
     pub(super) gate: Gate,
-    /// What the gate is made of, while there is a connection.
+    /// While this is true, `quarantine` and `suspicion` decide the gate.
     pub(super) is_connected: bool,
     pub(super) quarantine: Option<NodeError>,
     pub(super) suspicion: Option<NodeError>,
     pub(super) queue: Vec<Submission>,
-    /// The connection, for a caller to write to by itself while the driver has nothing to do: one
-    /// thread less to wake on the way to the server.
+    /// The connection. A caller writes to it by itself while the driver has nothing to do. This saves
+    /// waking one thread on the way to the server.
     pub(super) direct: Option<Direct>,
-    /// What callers wrote by themselves, which the driver has not yet heard of.
+    /// Operations that callers wrote by themselves and the driver does not know of yet.
     pub(super) written: Vec<Submission>,
-    /// The end of what a caller wrote, where the socket took only a part.
+    /// The rest of a caller's write that the socket accepted only in part.
     pub(super) unwritten: Vec<u8>,
-    /// Releases that could not be delivered, whose answer got lost, or was an error.
+    /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Owed>,
-    /// Submitted and not answered.
+    /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
@@ -38,23 +38,23 @@ pub(super) struct InboxState {
     pub(super) end: Option<InboxEnd>,
 }
 
-/// Why there will be no other connection.
+/// The reason why there will be no other connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InboxEnd {
-    /// The node was dropped; what was submitted is still sent.
+    /// The node was dropped. Submitted operations are still sent.
     Dropped,
-    /// The server is no part of its Cluster any more. The gate stays closed.
+    /// The server is no longer a part of its Cluster. The gate stays closed.
     Retired,
 }
 
 pub(super) enum Gate {
     /// Connected.
     Open,
-    /// Connected, but an answer is overdue: votes no, except that releases go out behind what
-    /// they undo.
+    /// Connected, but an answer is overdue. The node votes no. Releases are still sent, after the
+    /// operations that they undo.
     Suspect(NodeError),
-    /// Connected, but the node may have forgotten locks, or has not been looked at yet: votes no,
-    /// except that releases go out.
+    /// Connected, but the node may have forgotten locks, or was not checked yet. The node votes no.
+    /// Releases are still sent.
     Quarantined(NodeError),
     /// Not connected.
     Closed(NodeError),
@@ -64,12 +64,12 @@ pub(super) enum Gate {
 pub(super) struct Direct {
     pub(super) writer: Arc<dyn Writer>,
     pub(super) encoding: Encoding,
-    /// The driver has written everything, hardly waits for an answer, and looks after overdue ones
-    /// soon.
+    /// True if the driver has written everything, waits for few answers, and its watchdog fires in time
+    /// for an overdue one.
     pub(super) is_calm: bool,
 }
 
-/// What became of a caller's own write.
+/// The result of a caller's own write.
 pub(super) enum Written {
     Nothing,
     Part,
@@ -81,7 +81,8 @@ impl InboxState {
         self.end == Some(InboxEnd::Retired)
     }
 
-    /// A quarantine outlasts a suspicion: what is suspect now may vote in a moment.
+    /// Sets the gate of a connected node. A quarantine precedes a suspicion, because a suspect node may
+    /// vote again in a moment.
     pub(super) fn set_gate(&mut self) {
         if !self.is_connected || self.is_retired() {
             return;
@@ -93,8 +94,8 @@ impl InboxState {
         };
     }
 
-    /// Writes an operation to the connection at once, where the driver has nothing to do. With
-    /// more than one operation under way the driver's batches are cheaper, and it keeps the order.
+    /// Writes an operation to the connection at once, if the driver is calm. With more than one
+    /// operation in flight the driver's batches are cheaper, and the driver keeps the order.
     pub(super) fn write(&mut self, submission: &Submission) -> Written {
         let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
             return Written::Nothing;

@@ -8,7 +8,8 @@ use super::Inbox;
 use super::state::Gate;
 
 impl Inbox {
-    /// Whether it would vote: neither kept from it here, nor known to answer with errors.
+    /// The status of the node: it votes if the gate is open and the server is not known to answer with
+    /// errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
         match &self.state.lock().gate {
             Gate::Open => match self.metrics.refusals.reason(Instant::now()) {
@@ -21,7 +22,7 @@ impl Inbox {
         }
     }
 
-    /// What is known here of how the node has been doing.
+    /// The figures of the node, with the operations in flight.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
         let mut health = self.metrics.health();
         health.in_flight = self.state.lock().outstanding;

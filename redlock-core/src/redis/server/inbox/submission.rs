@@ -1,4 +1,4 @@
-//! What callers leave in an inbox, and what of it outlives a connection.
+//! The entries of an inbox, and the releases that outlive a connection.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use crate::node::Reply;
 use crate::node::operation::{SharedOperation, Want};
 
 pub(in crate::redis) struct Submission {
-    /// When it was submitted: an answer is overdue counting from here.
+    /// The moment of submission, from which the wait for the answer is measured.
     pub(in crate::redis) since: Instant,
     pub(in crate::redis) operation: SharedOperation,
     pub(in crate::redis) reply: Reply,
     pub(in crate::redis) route: Route,
 }
 
-/// How an operation got here, where that is not from its caller on the usual way.
+/// The way of an operation to this inbox. The default is the usual one, straight from its caller.
 #[derive(Clone, Copy, Default)]
 pub(in crate::redis) struct Route {
-    /// How many servers of a Cluster have sent it on.
+    /// The number of servers of a Cluster that redirected the operation.
     pub(in crate::redis) hops: u8,
-    /// The last of them is just giving the keys' slot to this one.
+    /// True if the last of these servers is moving the keys' slot to this one.
     pub(in crate::redis) is_asking: bool,
-    /// See [`Submission::barrier`]. It is for this very connection.
+    /// See [`Submission::barrier`]. A barrier is for the present connection only.
     pub(in crate::redis) is_barrier: bool,
-    /// A release that was owed elsewhere, and until when.
+    /// The deadline of a release that was already owed to another server.
     pub(in crate::redis) owed_until: Option<Instant>,
 }
 
@@ -38,7 +38,7 @@ impl Submission {
         }
     }
 
-    /// Its answer says whether everything before it was served.
+    /// A submission whose answer says whether everything before it was served.
     pub(in crate::redis) fn barrier(operation: SharedOperation, reply: Reply) -> Self {
         let route = Route {
             is_barrier: true,
@@ -48,23 +48,23 @@ impl Submission {
     }
 }
 
-/// A release that is still to be delivered, until the key is gone by itself.
+/// A release that is still to be delivered. After `until`, the key is gone by itself.
 pub(in crate::redis) struct Owed {
     pub(in crate::redis) operation: SharedOperation,
     pub(in crate::redis) until: Instant,
 }
 
 impl Owed {
-    /// `None` where `operation` is no release, and nothing is owed.
+    /// `None` if `operation` is not a release: then nothing is owed.
     pub(in crate::redis) fn for_release(operation: &SharedOperation, route: Route) -> Option<Self> {
         let Want::Release { ttl } = operation.want() else {
             return None;
         };
         if route.is_barrier {
-            // Anywhere else it has no meaning.
+            // On another connection a barrier has no meaning.
             return None;
         }
-        // The ttl is below a year, but the sum is the library's to check.
+        // The ttl is below a year, but this library checks its sums of times itself.
         let until = match route.owed_until {
             Some(until) => until,
             None => Instant::now().checked_add(ttl)?,

@@ -1,4 +1,4 @@
-//! A lone caller's own writes.
+//! A lone caller's own writes, the gate, and retired servers.
 
 use std::io;
 use std::task::{Poll, Waker};
@@ -10,7 +10,7 @@ use crate::node::NodeStatus;
 use crate::quorum::round::{Goal, Round};
 use crate::redis::protocol::command::{Dialect, encoded};
 
-/// Takes so many bytes a write, and keeps them.
+/// Accepts `takes` bytes per write, and keeps them.
 struct Socket {
     takes: io::Result<usize>,
     taken: Mutex<Vec<u8>>,
@@ -42,7 +42,7 @@ fn writer(socket: &Arc<Socket>) -> Arc<dyn Writer> {
     Arc::clone(socket) as Arc<dyn Writer>
 }
 
-/// An inbox with a calm driver on a socket that takes so many bytes a write.
+/// An inbox with a calm driver, on a socket that accepts `takes` bytes per write.
 fn calm(takes: io::Result<usize>) -> (Inbox, Arc<Socket>) {
     let inbox = Inbox::new("a".into(), 100);
     let socket = Arc::new(Socket {
@@ -86,7 +86,7 @@ fn what_a_lone_caller_wrote_is_heard_of_before_anything_else_is_taken() {
     let bytes = encoded(&operation, &ENCODING);
     assert_eq!(*socket.taken.lock(), bytes);
 
-    // One write between two looks: the next one is the driver's.
+    // Between two looks of the driver a caller writes once. The next operation is the driver's.
     submit(&inbox, &operation);
     assert_eq!(socket.taken.lock().len(), bytes.len());
     assert!(look(&inbox, true) == (Taken::Overtaken, 0));
@@ -147,7 +147,7 @@ fn what_was_written_into_a_breaking_connection_may_have_been_served() {
     let written = submit(&inbox, &release());
     assert!(!socket.taken.lock().is_empty(), "it was written");
     let queued = submit(&inbox, &release());
-    // As the driver says it that ends before it heard of either.
+    // The error of a driver that ends before it knows of either operation.
     let error = NodeError::unsent(NodeErrorKind::NotConnected, "the driver has ended");
     inbox.close(&error, Vec::new());
     assert_eq!(written.seats().reached & 1, 1);
@@ -255,7 +255,7 @@ fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
     let submission = Submission::new(release(), reply, Route::default());
     assert!(inbox.deliver(submission).is_err());
 
-    // What the driver leaves at its end can still be fetched.
+    // Releases that the driver leaves at its end can still be taken out.
     inbox.close(
         &error(),
         vec![Owed::for_release(&release(), Route::default()).unwrap()],
