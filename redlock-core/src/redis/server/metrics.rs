@@ -1,7 +1,7 @@
-//! The figures of one node, kept by the way.
+//! The figures of one node.
 //!
-//! An answer costs a few plain stores, and no clock is read for it; only what goes wrong takes a
-//! lock.
+//! An answer costs a few plain stores and reads no clock. Errors, checks and changes of the connection
+//! take a mutex.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,28 +13,28 @@ use super::refusals::Refusals;
 use crate::node::NodeHealth;
 use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeErrorKind};
 
-/// The longest answer is told of a window of this length and of the one before.
+/// The length of a window. The longest latency is that of the present window and the one before.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// A reading that took longer is not taken in the place of a better one.
+/// A reading of the clock that is less exact than this does not replace an earlier one.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// No clock is so far behind.
+/// Stands for no reading. No clock is off by this much.
 const UNREAD: i64 = i64::MIN;
 
-/// Lives as long as the node, over all its connections.
+/// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
     began: Instant,
     latency: Latencies,
     /// In the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(super) refusals: Refusals,
-    /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] where there is no reading.
+    /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] without a reading.
     clock_ahead_us: AtomicI64,
     state: Mutex<ConnectionState>,
 }
 
-/// In ns. Only the driver writes them, so each is stored as if it were alone.
+/// In ns. Only the driver writes them, so a load and a store make an update.
 #[derive(Default)]
 struct Latencies {
     answers: AtomicU64,
@@ -43,7 +43,7 @@ struct Latencies {
     total: AtomicU64,
     longest: AtomicU64,
     longest_before: AtomicU64,
-    /// When the present window began, since the node did.
+    /// The beginning of the present window, counted from the node's.
     window: AtomicU64,
 }
 
@@ -55,11 +55,11 @@ struct ConnectionState {
     clock: Option<ClockReading>,
 }
 
-/// The node's clock against this host's, as a check found it.
+/// The node's clock compared with this host's, by one check.
 #[derive(Clone, Copy)]
 pub(super) struct ClockReading {
     pub(super) ahead_us: i64,
-    /// By how much it is ahead of the monotonic clock, which does not jump.
+    /// The node's lead over this host's monotonic clock, which does not jump.
     pub(super) ahead_of_ours_us: i64,
     pub(super) is_outlier: bool,
     pub(super) within: Duration,
@@ -91,12 +91,12 @@ impl NodeMetrics {
         state.is_connected = true;
         state.since = now;
         state.connections += 1;
-        // It may be another server.
+        // It may be another server, with another clock.
         state.clock = None;
         self.clock_ahead_us.store(UNREAD, Relaxed);
     }
 
-    /// There is no connection, for this reason.
+    /// Records that there is no connection, for the reason `error`.
     pub(super) fn disconnected(&self, error: &NodeError) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -108,17 +108,17 @@ impl NodeMetrics {
         state.last_error = Some((error.clone(), now));
     }
 
-    /// Something is wrong with the connection or on the server.
+    /// Records a fault of the connection or of the server.
     pub(in crate::redis) fn record_error(&self, error: &NodeError) {
         self.state.lock().last_error = Some((error.clone(), Instant::now()));
     }
 
-    /// So many operations were not served.
+    /// Counts operations that were not served.
     pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
         self.errors[kind as usize].fetch_add(operations as u64, Relaxed);
     }
 
-    /// Answers have come. To be called before they are counted.
+    /// Moves the window on. Call it when answers have come, before they are counted.
     pub(in crate::redis) fn heard(&self, now: Instant) {
         let (it, now) = (&self.latency, self.nanos(now));
         let age = now.saturating_sub(it.window.load(Relaxed));
@@ -134,17 +134,17 @@ impl NodeMetrics {
         }
     }
 
-    /// How many answers have come.
+    /// The number of answers.
     pub(in crate::redis) fn answers(&self) -> u64 {
         self.latency.answers.load(Relaxed)
     }
 
-    /// An answer has come, after so long.
+    /// Counts an answer that took the time `after`.
     pub(in crate::redis) fn answered(&self, after: Duration) {
         let (it, after) = (&self.latency, nanos(after));
         let answers = it.answers.load(Relaxed);
         let smoothed = it.smoothed.load(Relaxed);
-        // As TCP smooths its round trips (RFC 6298).
+        // Smoothed like the round trips of TCP (RFC 6298).
         let smoothed = match answers {
             0 => after,
             _ => smoothed - smoothed / 8 + after / 8,
@@ -158,7 +158,8 @@ impl NodeMetrics {
         it.answers.store(answers + 1, Relaxed);
     }
 
-    /// Adds the sums of a server that is none of the node's any more. Not beside answers of its own.
+    /// Adds the sums of a server that is no longer a part of the node. Not for a node that counts
+    /// answers of its own: updates would get lost.
     pub(in crate::redis) fn add_retired(&self, gone: NodeHealth) {
         for (kind, count) in gone.errors.iter() {
             self.errors[kind as usize].fetch_add(count, Relaxed);
@@ -184,19 +185,19 @@ impl NodeMetrics {
         self.state.lock().clock = Some(reading);
     }
 
-    /// By how much the node's clock is ahead of this host's monotonic one, in µs.
+    /// The lead of the node's clock over this host's monotonic clock, in µs; `None` without a reading.
     pub(super) fn clock_ahead_us(&self) -> Option<i64> {
         let ahead = self.clock_ahead_us.load(Relaxed);
         (ahead != UNREAD).then_some(ahead)
     }
 
-    /// Whether it is known that the node's clock is apart from the others'.
+    /// True if the last check found the node's clock apart from the other nodes' clocks.
     pub(super) fn is_clock_outlier(&self) -> bool {
         let clock = self.state.lock().clock;
         clock.is_some_and(|reading| reading.is_outlier)
     }
 
-    /// What is known by now; what only others know is left blank.
+    /// The figures known here. The other fields keep their defaults.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
         let now = Instant::now();
         let answers = self.answers();
@@ -246,7 +247,7 @@ impl NodeMetrics {
     }
 }
 
-/// As a word; 584 years are enough.
+/// As a `u64`, which is enough for 584 years.
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

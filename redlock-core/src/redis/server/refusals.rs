@@ -1,6 +1,7 @@
-//! Whether a server that is connected answers acquisitions with errors, one after the other.
+//! Recognizes a connected server that answers acquisitions with errors, one after the other.
 //!
-//! No vote depends on it: each acquisition is sent all the same. It shows whether the node votes.
+//! No vote depends on it: each acquisition is still sent. It decides whether the node is shown as
+//! voting.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
@@ -10,11 +11,11 @@ use tokio::time::Instant;
 
 use crate::node::NodeError;
 
-/// So many errors without a vote in between are no accident.
+/// The number of errors without a vote in between that is no accident.
 const IN_A_ROW: u32 = 3;
 
-/// What a server answered longer ago says nothing of it any more. It is asked
-/// [more often](super::serve) than that, where its user may be.
+/// The time for which an error counts. A server that refuses is asked [more often](super::serve) than
+/// that, if its user has the permission.
 const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// The errors of one server since its last vote.
@@ -25,8 +26,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// An error was the answer to what should have been a vote. Whether the server refuses from here
-    /// on.
+    /// Records an error in the place of a vote. True if the server counts as refusing from now on.
     pub(super) fn refused(&self, error: &NodeError, now: Instant) -> bool {
         let mut last = self.last.lock();
         let in_a_row = match &*last {
@@ -38,9 +38,9 @@ impl Refusals {
         in_a_row + 1 == IN_A_ROW
     }
 
-    /// It votes. Whether it refused before.
+    /// Records a vote. True if the server counted as refusing before.
     pub(super) fn voted(&self) -> bool {
-        // Nearly always there is nothing to forget.
+        // Usually there is nothing to reset.
         let in_a_row = self.in_a_row.load(Relaxed);
         if in_a_row > 0 {
             self.in_a_row.store(0, Relaxed);
@@ -49,7 +49,7 @@ impl Refusals {
         in_a_row >= IN_A_ROW
     }
 
-    /// Why it does not vote, if it is known not to.
+    /// The reason why the server does not vote, if it counts as refusing.
     pub(super) fn reason(&self, now: Instant) -> Option<NodeError> {
         if self.in_a_row.load(Relaxed) < IN_A_ROW {
             return None;

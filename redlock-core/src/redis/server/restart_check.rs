@@ -1,4 +1,4 @@
-//! A node's restart check as its driver has it: the question on the wire, and what it came to.
+//! A node's restart check in its driver: the question on the wire, the result, and the log.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -17,14 +17,15 @@ use crate::restart_check::{
 
 use super::metrics::ClockReading;
 
-/// When to look again at a node that did not take its marker: another process may have been faster, or
-/// the write too late.
+/// The time until the next check of a node that did not take its marker. Another process may have been
+/// faster, or the write was too late.
 const NOT_TAKEN: Duration = Duration::from_millis(250);
 
-/// Sets the marker where it is what it should be, and it is not too late; answers the time and the
-/// marker. `-` stands for a marker that is missing, `=` comes before one that is there. The marker's
-/// second version is the second line of its text, and has a key of its own: who knows the first one
-/// only takes any other text for garbage. A user who may not touch that key does without.
+/// Sets the marker if it has the expected value and it is not too late. Returns the time and the
+/// marker. `-` stands for a missing marker, `=` precedes the value of an existing one. The marker's
+/// second version is the second line of its text, and has a key of its own: a process that knows only
+/// the first version takes any other text for garbage. A user without access to that key does without
+/// the second version.
 const CHECK: &str = "\
     local time = redis.call('TIME') \
     local second = KEYS[1] .. ':2' \
@@ -42,40 +43,40 @@ const CHECK: &str = "\
     end \
     return {time[1], time[2], marker}";
 
-/// Lives as long as the node, over all its connections.
+/// The restart check of one node, over all its connections.
 pub(super) struct ServerCheck {
     pool: Arc<str>,
     peers: Arc<CheckedSet>,
     node_check: NodeCheck,
     clock: Arc<dyn Clock>,
-    /// Of the server at the other end of the present connection.
+    /// The id of the server of the present connection.
     run_id: Option<String>,
     /// How long it had been up, and when it said so.
     uptime: Option<(Duration, Moment)>,
-    /// What the next check is to write.
+    /// The write of the next question.
     write: Option<Write>,
-    /// What the last question came with.
+    /// The write of the last question.
     written: Option<Write>,
-    /// The checked set's doubts as of the last question.
+    /// The checked set's doubts at the last question.
     doubts: u64,
-    /// When the check that is out was sent.
+    /// The moment of the last question.
     asked: Moment,
     is_voting: bool,
-    /// The reason for not voting as the log had it last, without figures.
+    /// The last logged reason for not voting, without figures. Empty while the node votes.
     logged: String,
     warned: Vec<String>,
     waker: Option<Waker>,
     logged_clock: LoggedClock,
-    /// Other processes have other settings, and the log says so.
+    /// The last logged disagreement with the settings of other processes.
     disagreement: Option<String>,
 }
 
-/// What the log says of the server's clock.
+/// The state of the server's clock as it was logged last.
 #[derive(Default)]
 struct LoggedClock {
-    /// It is not this host's.
+    /// True if it differs from this host's clock.
     is_off: bool,
-    /// It is not the other nodes'.
+    /// True if it differs from the other nodes' clocks.
     is_outlier: bool,
 }
 
@@ -85,15 +86,15 @@ struct Write {
     not_after: Duration,
 }
 
-/// What a check came to, for the connection.
+/// The result of a check, for the connection.
 pub(super) struct CheckOutcome {
-    /// The connection is to end for this reason.
+    /// The error with which the connection must end.
     pub(super) refusal: Option<NodeError>,
-    /// Why the node must not vote; `None`: it may.
+    /// The reason why the node must not vote; `None` if it may.
     pub(super) quarantine: Option<NodeError>,
     pub(super) is_settled: bool,
     pub(super) is_new_epoch: bool,
-    /// When to check again.
+    /// The time until the next check; `None` for a heartbeat.
     pub(super) look_again: Option<Duration>,
     pub(super) clock: ClockReading,
 }
@@ -126,17 +127,17 @@ impl ServerCheck {
         }
     }
 
-    /// Whether anything is done about a node that may have forgotten locks.
+    /// True unless the restart check is off.
     pub(super) fn is_on(&self) -> bool {
         self.peers.restart_check() != RestartCheck::Off
     }
 
-    /// The marker's key, where the node has one.
+    /// The marker's key, if the node has a marker.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
         self.is_on().then(|| self.peers.marker_key().into())
     }
 
-    /// A connection is there, to a server like that.
+    /// Records the server of a new connection, and logs its new warnings.
     pub(super) fn connected(&mut self, facts: Facts, warnings: Vec<String>) {
         self.run_id = facts.run_id;
         self.uptime = facts.uptime.map(|uptime| (uptime, self.clock.now()));
@@ -149,18 +150,19 @@ impl ServerCheck {
         self.warned = warnings;
     }
 
-    /// There is no connection.
+    /// Records that there is no connection.
     pub(super) fn unreachable(&mut self) {
         self.node_check.unreachable();
         self.is_voting = false;
     }
 
-    /// Another node's check raised a question that wants this one to be asked too.
+    /// True if another node's check wants this node to be asked too.
     pub(super) fn is_wanted(&self) -> bool {
         self.peers.doubts() != self.doubts
     }
 
-    /// The task that asks, which is to be woken where another node's check wants this one to be asked.
+    /// Sets the waker of the driver, for the moment when another node's check wants this node to be
+    /// asked.
     pub(super) fn wake(&mut self, waker: &Waker) {
         if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
             self.waker = Some(waker.clone());
@@ -168,12 +170,12 @@ impl ServerCheck {
         }
     }
 
-    /// The bytes of the next check.
+    /// The bytes of the next question.
     pub(super) fn question(&mut self) -> Vec<u8> {
         self.doubts = self.peers.doubts();
         self.asked = self.clock.now();
         if !self.is_on() {
-            // No marker, and nobody who needs to be allowed to look for one.
+            // There is no marker, so the user needs no permission for its key.
             return pack([&b"TIME"[..]].into_iter());
         }
         let key = self.peers.marker_key();
@@ -192,13 +194,13 @@ impl ServerCheck {
         pack(head.into_iter().chain(tail))
     }
 
-    /// Whether the marker still is what the last question was to replace.
+    /// True if the marker still is the one that the last question should have replaced.
     fn has_left(&self, marker: Option<&[u8]>) -> bool {
         let written = self.written.as_ref();
         written.is_some_and(|write| write.expected.as_deref() == marker)
     }
 
-    /// What the answer to the last question comes to. An error ends the connection.
+    /// Evaluates the answer to the last question. An error ends the connection.
     pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<CheckOutcome, NodeError> {
         let (time, marker) = self.read(value)?;
         let answered = self.clock.now();
@@ -216,7 +218,7 @@ impl ServerCheck {
             asked: self.asked,
             answered,
         });
-        // It goes along with the next question.
+        // The next question carries this write.
         self.write = verdict.settings_write.map(|settings_write| Write {
             expected: Some(settings_write.expected),
             new: settings_write.new,
@@ -228,7 +230,8 @@ impl ServerCheck {
             }
             self.disagreement = verdict.disagreement;
         }
-        // The others are to be asked, and this node when its verdict says.
+        // Doubts that this check raised concern the other nodes. This node is asked when its verdict
+        // says.
         self.doubts += self.peers.doubts() - doubts;
         clock.is_outlier = self.compare_with_others(verdict.outlier_ms);
         if let Some(ms) = verdict.stepped_ms {
@@ -264,7 +267,7 @@ impl ServerCheck {
             Action::Write {
                 expected, reason, ..
             } if self.has_left(expected.as_deref()) => {
-                // Asked first: what is written then is held against what is there then.
+                // The next question writes nothing: a later write is based on the marker that it finds.
                 let reason = format!("it does not take its marker; {reason}");
                 self.log_hold(&reason);
                 outcome.quarantine = quarantined(reason);
@@ -333,7 +336,7 @@ impl ServerCheck {
         Ok((time, marker))
     }
 
-    /// Warns where the node's clock is not that of this host, once until that changes.
+    /// Warns if the node's clock differs from this host's, once until that changes.
     fn compare_with_wall(&mut self, theirs: Duration, round_trip: Duration) -> ClockReading {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
@@ -360,7 +363,8 @@ impl ServerCheck {
         }
     }
 
-    /// Warns where the node's clock is not that of the other nodes, once until that changes.
+    /// Warns if the node's clock differs from the other nodes', once until that changes. True if it
+    /// differs.
     fn compare_with_others(&mut self, outlier_ms: Option<i64>) -> bool {
         if let Some(by_ms) = outlier_ms.filter(|_| !self.logged_clock.is_outlier) {
             let direction = if by_ms > 0 { "ahead of" } else { "behind" };
@@ -387,7 +391,7 @@ impl ServerCheck {
 
     fn log_hold(&mut self, reason: &str) {
         self.is_voting = false;
-        // How much longer it takes is no other reason.
+        // The text after `;` is the remaining time, which makes no new reason.
         let kind = reason.split(';').next().unwrap_or(reason);
         if self.logged != kind {
             log!(warn, pool = %self.pool, reason, "node in quarantine; it votes no until then");

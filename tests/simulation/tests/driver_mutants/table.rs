@@ -139,7 +139,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-callers-write-is-heard-of-behind-its-answer",
         patches: &[Patch {
             file: ANSWERS,
-            find: "            // An answer may be to what a caller wrote by itself.
+            find: "            // A reply may belong to an operation that a caller wrote.
             self.hear_of_written();
             self.answer_all()?;
 ",

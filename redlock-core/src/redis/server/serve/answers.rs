@@ -1,4 +1,4 @@
-//! What the server says.
+//! The server's replies.
 
 use std::task::Context;
 
@@ -18,13 +18,13 @@ use super::overtaken::Overtaken;
 use super::{InFlight, Purpose, Serve};
 
 impl Serve<'_> {
-    /// Reads and answers until nothing more is there.
+    /// Reads and answers until no more bytes are there.
     pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         while let Some(count) = transfer::read(&mut self.reader, self.input.room(), context)? {
             self.input.arrived(count);
             self.heard = Instant::now();
             self.inbox.metrics.heard(self.heard);
-            // An answer may be to what a caller wrote by itself.
+            // A reply may belong to an operation that a caller wrote.
             self.hear_of_written();
             self.answer_all()?;
         }
@@ -49,7 +49,8 @@ impl Serve<'_> {
 
     fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
         if self.leaves_a_replica && is_of_replica(value) {
-            // Nobody served it. If it is a release, it is owed to the next master.
+            // The server did not serve the operation. If it is a release, it is owed to the next
+            // master.
             self.in_flight.push_front(in_flight);
             return Err(lost("the server is a replica now"));
         }
@@ -71,14 +72,14 @@ impl Serve<'_> {
                 return Ok(());
             }
             Purpose::Check => {
-                // A refusal ends the connection, and is no answer to count on.
+                // A refusal ends the connection, and does not count as an answer.
                 self.checked(value)?;
                 self.count(&in_flight);
                 return Ok(());
             }
         };
         if is_noscript(value) && !self.is_overtaken(operation) {
-            // Nothing was run, so asking again with the text is the first time that it is.
+            // The script was not run, so sending it again with its text runs it for the first time.
             if let Purpose::Operation { route, .. } = &in_flight.purpose
                 && route.is_asking
             {
@@ -104,7 +105,7 @@ impl Serve<'_> {
         Ok(())
     }
 
-    /// Tells whoever waits what the server made of it.
+    /// Delivers the answer to the caller. The answer to an owed release goes to the retries.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
         let dialect = self.encoding.dialect;
         match purpose {
@@ -154,7 +155,8 @@ impl Serve<'_> {
         }
     }
 
-    /// How long the answer took, by when the bytes were read: no clock is asked for each.
+    /// Counts the answer. Its latency ends when its bytes were read, so no clock is read for each
+    /// answer.
     fn count(&self, in_flight: &InFlight) {
         let after = self.heard.saturating_duration_since(in_flight.since);
         self.inbox.metrics.answered(after);

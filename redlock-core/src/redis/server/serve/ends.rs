@@ -1,4 +1,4 @@
-//! What becomes of operations whose answer does not come, or says that they did not run.
+//! Operations whose answer does not come, or says that they did not run.
 
 use crate::node::operation::{SharedOperation, Want};
 use crate::node::{Answer, NodeError};
@@ -24,7 +24,8 @@ impl Serve<'_> {
         overtaken.contains(operation.token())
     }
 
-    /// The connection is gone. Callers hear that nobody knows; releases are owed.
+    /// Closes the inbox: the connection is gone. Callers hear that the outcome is unknown, and releases
+    /// are owed.
     pub(super) fn give_up(&mut self, error: &NodeError) {
         self.is_over = true;
         self.hear_of_written();
@@ -49,7 +50,7 @@ impl Serve<'_> {
             }
         }
         self.inbox.close(error, owed);
-        // Whatever ends the connection: these may have been served, and have to be undone.
+        // Whatever ended the connection: these operations may have been served, and must be undone.
         let unknown = error.clone().into_sent();
         self.inbox.metrics.failed(error.kind(), replies.len());
         for reply in replies {

@@ -1,4 +1,4 @@
-//! Whether a server begins to evict keys under a live connection.
+//! Notices if a server begins to evict keys under a live connection.
 
 use tokio::time::Instant;
 
@@ -10,14 +10,14 @@ use crate::redis::protocol::wire::Value;
 
 use super::{Purpose, Serve};
 
-/// What the server tells of its memory.
+/// The facts about the server's memory, and the moment of the last question.
 pub(super) struct Memory {
     facts: Facts,
     asked: Instant,
 }
 
 impl Memory {
-    /// Of a server that told when it was connected; another one would not tell now either.
+    /// `None` if the server did not tell them at the handshake: it would not tell them now either.
     pub(super) fn of(facts: Facts) -> Option<Self> {
         let asked = Instant::now();
         facts.is_open().then_some(Self { facts, asked })
@@ -25,7 +25,7 @@ impl Memory {
 }
 
 impl Serve<'_> {
-    /// Asks again once a heartbeat. The watchdog looks about as often, so this has no timer.
+    /// Asks again once a heartbeat. The watchdog fires about as often, so the question has no timer.
     pub(super) fn ask_for_memory(&mut self, now: Instant) {
         let heartbeat = self.options.heartbeat;
         let is_due = |memory: &&mut Memory| now.duration_since(memory.asked) >= heartbeat;
@@ -38,7 +38,7 @@ impl Serve<'_> {
         self.push(now, Purpose::Memory);
     }
 
-    /// What would have the server refused, or warned of, when it is connected does so now.
+    /// Judges the server's memory as at the handshake: refuses the server, or warns of a new fault.
     pub(super) fn vet_memory(&mut self, value: &Value<'_>) -> Result<(), NodeError> {
         let (Some(memory), Value::Bulk(info)) = (&mut self.memory, value) else {
             return Ok(());

@@ -36,57 +36,57 @@ use owed::OwedRetries;
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::restart_check::ServerCheck;
 
-/// So much under way is hardly anything: a caller that goes on at a majority leaves the slowest
-/// node an operation or two behind.
+/// The most operations in flight that count as quiet. A caller that continues at a majority leaves an
+/// operation or two unanswered on the slowest node.
 const QUIET: usize = 2;
-/// Number of quiet looks after which callers are taken to come one at a time. A pause between two bursts is
-/// shorter; batches serve bursts better than a system call each.
+/// The number of quiet looks after which callers are taken to come one at a time. A pause between two
+/// bursts is shorter; batches serve bursts better than a system call for each operation.
 const CALM: u32 = 8;
 
-/// Serves a connection until it breaks, or until the node was dropped and everything is answered.
-/// One task, no lock across an await, no task or channel an operation.
+/// Serves a connection until it breaks, or until the node was dropped and everything is answered. It is
+/// one task, holds no mutex across an await, and needs no task or channel for an operation.
 pub(super) struct Serve<'a> {
     reader: Reader,
     writer: Arc<dyn Writer>,
     encoding: Encoding,
-    /// Of the node, as of what is being answered.
+    /// The node's epoch, which the answers get.
     epoch: u32,
     inbox: &'a Inbox,
     options: &'a RedisOptions,
-    /// The node's restart check, where it has one.
+    /// The node's restart check, if it has one.
     server_check: Option<&'a mut ServerCheck>,
-    /// Why the node must not vote: what it grants meanwhile counts as not granted.
+    /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
-    /// When the restart check looks at the node again; `None` while its question is out, or without one.
+    /// The moment of the next check; `None` while a check is unanswered, or without a restart check.
     check_at: Option<Instant>,
-    /// What the server says of its memory, where it does.
+    /// The facts about the server's memory, if the server tells them.
     memory: Option<Memory>,
     /// Encoded, not yet written.
     output: BytesMut,
     /// Read, not yet a whole reply.
     input: Received,
-    /// In the order in which the server answers.
+    /// Unanswered operations, in the order in which the server answers.
     in_flight: VecDeque<InFlight>,
-    /// What of that is undone by what is behind it, while scripts are found to be forgotten.
+    /// The tokens that the operations in flight undo. Kept while scripts are missing on the server.
     overtaken: Option<Overtaken>,
     owed_retries: OwedRetries,
-    /// When a server that refuses is asked whether it would vote again.
+    /// The moment of the next probe of a server that refuses.
     probe_at: Option<Instant>,
-    /// Reused from one round to the next.
+    /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
-    /// Answered since the inbox was last told.
+    /// The number of operations answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
-    /// Everything is answered, or given up.
+    /// True if all operations are answered or given up.
     is_over: bool,
     /// See [`leave_a_replica`](Self::leave_a_replica).
     leaves_a_replica: bool,
-    /// For how many looks into the inbox in a row there was hardly anything to do.
+    /// The number of looks into the inbox in a row that were quiet.
     quiet_takes: u32,
-    /// When the server was last heard of.
+    /// The moment of the last bytes from the server.
     heard: Instant,
-    /// Fires when the oldest answer may be overdue, or the connection idle. Set anew only when it
-    /// fires, or would fire too late: not once an operation.
+    /// Fires when the oldest answer may be overdue, or the connection idle. It is reset only when it
+    /// fires, or would fire too late, and not for each operation.
     watchdog: Pin<Box<Sleep>>,
 }
 
@@ -96,23 +96,23 @@ struct InFlight {
 }
 
 enum Purpose {
-    /// A caller waits for it.
+    /// A caller waits for the answer.
     Operation {
         operation: SharedOperation,
         reply: Reply,
         route: Route,
     },
-    /// A release that is owed: from before the connection, or answered with an error.
+    /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
-    /// What goes ahead of an operation on a slot that the server is just being given.
+    /// `ASKING`, which precedes an operation on a slot that is moving to this server.
     Asking,
     /// The restart check's question.
     Check,
-    /// Whether it would set a key.
+    /// The question whether the server would set a key.
     Probe,
-    /// What is said of the server's memory.
+    /// The question about the server's memory.
     Memory,
 }
 
@@ -123,8 +123,8 @@ pub(super) enum ConnectionEnd {
 }
 
 impl<'a> Serve<'a> {
-    /// Opens the inbox, and puts the restart check's question and then what is owed ahead of everything
-    /// else.
+    /// Opens the inbox. The restart check's question goes first, then the owed releases, then
+    /// everything else.
     pub(super) fn new(
         connected: Connected,
         inbox: &'a Inbox,
@@ -173,8 +173,7 @@ impl<'a> Serve<'a> {
         serve
     }
 
-    /// From here on, a server that answers as a replica does is not the one that is meant any more,
-    /// and the connection to it ends.
+    /// From now on, a replica's answer ends the connection: the server is no longer the node's master.
     pub(super) fn leave_a_replica(&mut self) {
         self.leaves_a_replica = true;
     }
@@ -196,7 +195,7 @@ impl<'a> Serve<'a> {
         self.in_flight.push_back(InFlight { since, purpose });
     }
 
-    /// Puts what callers wrote by themselves where it belongs: ahead of all that is to be sent.
+    /// Records the operations that callers wrote, ahead of everything that is still to be sent.
     fn hear_of_written(&mut self) {
         let mut taken = std::mem::take(&mut self.taken);
         self.inbox.take_written(&mut taken, &mut self.output);
@@ -217,11 +216,11 @@ impl<'a> Serve<'a> {
         self.taken = taken;
     }
 
-    /// Encodes what callers submitted.
+    /// Encodes the operations that callers submitted.
     fn take(&mut self, context: &Context<'_>) -> Taken {
         let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
-        // What a caller writes by itself wakes nobody, so the watchdog has to look in time.
+        // A caller's own write does not wake the driver, so the watchdog must fire in time.
         let is_watched = self.watchdog.deadline() <= Instant::now() + self.options.suspect_after;
         let is_quiet = self.output.is_empty() && self.in_flight.len() <= QUIET;
         let is_calm = is_quiet && is_watched && self.quiet_takes >= CALM;
@@ -260,7 +259,7 @@ impl<'a> Serve<'a> {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             if self.inbox.is_retired() {
-                // Before reading: what it says now, it says as a master that was replaced.
+                // Before the reading: later answers come from a master that was replaced.
                 return Err(slots::replaced());
             }
             self.read(context)?;
@@ -300,8 +299,8 @@ impl Future for Serve<'_> {
 }
 
 impl Drop for Serve<'_> {
-    /// Also where it panicked: what is under way may have been served, and nothing goes on on this
-    /// connection, on which answers could meet the wrong operations.
+    /// Gives up what is in flight, also after a panic: the operations may have been served. The
+    /// connection is not used again, as answers could meet the wrong operations.
     fn drop(&mut self) {
         if !self.is_over {
             self.give_up(&lost("the node's driver has ended"));

@@ -1,4 +1,4 @@
-//! Which keys are undone by what is under way.
+//! The tokens that the operations in flight undo.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ impl Overtaken {
         overtaken
     }
 
-    /// Something more is under way.
+    /// Adds an operation that is sent.
     pub(super) fn sent(&mut self, purpose: &Purpose) {
         let (Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. })) =
             purpose
@@ -38,7 +38,7 @@ impl Overtaken {
         }
     }
 
-    /// To be called behind each answer: whether it is time to look anew.
+    /// Call it after each answer. True if the set is to be dropped, and made again when it is needed.
     pub(super) fn is_spent(&mut self) -> bool {
         let left = self.answers_left.checked_sub(1);
         self.answers_left = left.unwrap_or(0);

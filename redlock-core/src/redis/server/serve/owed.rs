@@ -1,4 +1,4 @@
-//! Releases that the server answered with an error: it is owed them until their ttl.
+//! Releases that the server answered with an error. They are owed until their ttl.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::redis::protocol::command::encoded;
 use super::super::inbox::Owed;
 use super::{Purpose, Serve};
 
-/// So many are tried at once, to see whether the server takes them by now.
+/// The most releases that are tried at once, to see whether the server takes them again.
 const BATCH: usize = 128;
 
-/// When the server is tried again. One moment and one pause for all that it is owed: where it takes no
-/// release, it is asked about a batch of them once a pause, however many there are.
+/// When the server is tried again. All owed releases share one moment and one pause: a server that
+/// takes no release gets one batch a pause, however many are owed.
 pub(super) struct OwedRetries {
-    /// When the next batch goes out; `None` where one is under way, or nothing is owed.
+    /// The moment of the next batch; `None` while a batch is in flight, or if nothing is owed.
     pub(super) retry_at: Option<Instant>,
     /// Doubles with each batch if the server served none of its releases.
     pause: Duration,
-    /// Owed, and sent.
+    /// The number of owed releases in flight.
     under_way: usize,
-    /// Something of what was sent last was served.
+    /// True if the server served a release of the present batch.
     is_any_served: bool,
-    /// Why the server takes no releases, as the log had it last.
+    /// The kind of the last logged error of a release.
     logged: String,
 }
 
@@ -43,7 +43,7 @@ impl OwedRetries {
 }
 
 impl Serve<'_> {
-    /// Sends releases that are owed.
+    /// Sends owed releases.
     pub(super) fn send_owed(&mut self, owed: Vec<Owed>) {
         self.owed_retries.retry_at = None;
         for owed in owed {
@@ -54,7 +54,7 @@ impl Serve<'_> {
         }
     }
 
-    /// Sends the next of them. Where all have passed their ttl, there is nothing more to do.
+    /// Sends the next batch. If all owed releases have passed their ttl, nothing is left to do.
     pub(super) fn send_some_owed(&mut self, now: Instant) {
         loop {
             let owed = self.inbox.take_owed_batch(BATCH, now);
@@ -67,13 +67,13 @@ impl Serve<'_> {
         }
     }
 
-    /// Sends all of them, ahead of a barrier that is to say whether any is left.
+    /// Sends all owed releases, ahead of a barrier that says whether one is left.
     pub(super) fn send_all_owed(&mut self) {
         let owed = self.inbox.take_owed_batch(usize::MAX, Instant::now());
         self.send_owed(owed);
     }
 
-    /// The server answered a release with an error.
+    /// Keeps a release that the server answered with an error.
     pub(super) fn owe(&mut self, owed: Owed, error: &NodeError) {
         self.inbox.owe(owed);
         let reason = error.to_string();
@@ -91,7 +91,8 @@ impl Serve<'_> {
         }
     }
 
-    /// A release that was owed is answered, and owed again unless it was served.
+    /// Records the answer to an owed release. After the last answer of a batch, tries what is still
+    /// owed: at once if the server served a release, else after a pause.
     pub(super) fn tried(&mut self, is_served: bool) {
         self.owed_retries.is_any_served |= is_served;
         self.owed_retries.under_way = self.owed_retries.under_way.saturating_sub(1);
@@ -110,7 +111,7 @@ impl Serve<'_> {
         }
     }
 
-    /// What a barrier says: whether everything before it was served.
+    /// The answer to a barrier: an error if a release is still owed.
     pub(super) fn is_all_served(&self) -> Result<(), NodeError> {
         if self.inbox.owes(Instant::now()) {
             let detail = "it answered releases with errors, and they are tried again";
@@ -119,7 +120,7 @@ impl Serve<'_> {
         Ok(())
     }
 
-    /// Nothing is owed any more.
+    /// Ends the retries: nothing is owed.
     fn settle(&mut self) {
         self.owed_retries.retry_at = None;
         self.owed_retries.pause = FIRST_PAUSE;

@@ -1,4 +1,4 @@
-//! Whether a server that answers with errors would vote again.
+//! Asks a server that answers with errors whether it would vote again.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::redis::protocol::wire::{Value, pack};
 
 use super::{Purpose, Serve};
 
-/// While a server refuses, it is asked so often.
+/// The interval of the probes while a server refuses.
 const EVERY: Duration = Duration::from_secs(1);
 
 impl Serve<'_> {
-    /// Keeps in mind whether the server answers what should be a vote with an error.
+    /// Records a vote, or an error in the place of a vote.
     pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
         match (answer, operation.want()) {
             (Answer::Failed(error), Want::Acquire { .. } | Want::Extend { .. })
@@ -23,13 +23,13 @@ impl Serve<'_> {
             {
                 self.refused(error);
             }
-            // A server that is out of memory extends all the same.
+            // Only for an acquisition: a server that is out of memory still extends.
             (Answer::Granted { .. } | Answer::Held(_), Want::Acquire { .. }) => self.voted(),
             _ => {}
         }
     }
 
-    /// Asks whether the server would set a key, on one that is never there.
+    /// Asks whether the server would set a key, with a key that never exists.
     pub(super) fn probe(&mut self, now: Instant) {
         self.probe_at = None;
         if self.inbox.metrics.refusals.reason(now).is_none() {
@@ -49,7 +49,7 @@ impl Serve<'_> {
             .part()
             .is_some_and(|part| part.reads(value).is_some());
         match value {
-            // The user may not use that key, or the server does not have it: that says nothing.
+            // The user may not use that key, or another server has its slot. The answer says nothing.
             Value::Error(text) if is_elsewhere || text.starts_with(b"NOPERM") => {
                 self.probe_at(Instant::now() + EVERY);
             }

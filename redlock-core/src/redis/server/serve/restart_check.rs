@@ -19,7 +19,7 @@ impl Serve<'_> {
         self.push(Instant::now(), Purpose::Check);
     }
 
-    /// Does what the restart check makes of the answer to its question.
+    /// Applies the result of a check to the connection and the inbox.
     pub(super) fn checked(&mut self, value: &Value<'_>) -> Result<(), NodeError> {
         let Some(server_check) = &mut self.server_check else {
             return Ok(());
@@ -28,8 +28,8 @@ impl Serve<'_> {
         self.inbox.metrics.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {
-            // Closed first, and told with nothing locked: who rechecks a lease then finds a node
-            // that grants nothing.
+            // The gate is closed first, and listeners are told with no mutex held. A caller that
+            // rechecks a lease then finds a node that grants nothing.
             let closed = outcome.quarantine.clone().unwrap_or_else(in_doubt);
             self.inbox.quarantine(Some(closed), false);
             self.inbox.begin_epoch();
@@ -50,23 +50,23 @@ impl Serve<'_> {
         Ok(())
     }
 
-    /// Asks where another node's check wants that, unless a question is out.
+    /// Asks if another node's check wants it, unless a question is unanswered.
     pub(super) fn ask_if_wanted(&mut self) {
         let is_wanted = self
             .server_check
             .as_ref()
             .is_some_and(|server_check| server_check.is_wanted());
         if is_wanted && self.check_at.is_some() {
-            // In the order in which it was written.
+            // Callers' writes are recorded first: they were sent before the question.
             self.hear_of_written();
             self.ask();
         }
     }
 
-    /// The node may have lost its marker: it votes no until it was looked at, which is now.
+    /// Asks at once: the node may have lost its marker. Until the answer the node votes no.
     pub(super) fn doubt(&mut self) {
         if self.server_check.is_none() || self.check_at.is_none() {
-            // A question is out already.
+            // There is no restart check, or a question is already sent.
             return;
         }
         if self.quarantine.is_none() {
@@ -76,16 +76,16 @@ impl Serve<'_> {
         self.ask();
     }
 
-    /// The node's clock is not where this client took it to be. Unless that is known, one of the two
-    /// has stepped since the last check.
+    /// Asks, because the node's clock is not where this client assumed it. Unless the clock is a known
+    /// outlier, one of the two has stepped since the last check.
     pub(super) fn look_at_clock(&mut self) {
         if self.check_at.is_some() && !self.inbox.metrics.is_clock_outlier() {
             self.ask();
         }
     }
 
-    /// What a node in quarantine grants is no vote: it may have granted the same to another, and
-    /// forgotten that. The release undoes it all the same.
+    /// Turns the grant of a node in quarantine into an error: the node may have granted the same to
+    /// another caller and forgotten it. The release still undoes the grant.
     pub(super) fn as_far_as_it_counts(&self, operation: &Operation, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Granted { .. })

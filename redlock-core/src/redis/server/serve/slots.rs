@@ -9,13 +9,13 @@ use super::super::inbox::Redirected;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
-    /// The next operation is on a slot that the server is just being given.
+    /// Sends `ASKING`: the slot of the next operation is moving to this server.
     pub(super) fn ask_for_slot(&mut self, since: Instant) {
         self.output.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
         self.push(since, Purpose::Asking);
     }
 
-    /// Takes what the server did not run to where it belongs.
+    /// Passes an operation that the server did not run to its right place.
     pub(super) fn hand_on(&mut self, purpose: Purpose, redirected: Redirected<'_>) {
         self.answered += usize::from(matches!(purpose, Purpose::Operation { .. }));
         match purpose {

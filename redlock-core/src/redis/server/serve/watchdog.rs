@@ -1,4 +1,5 @@
-//! Looking after answers that are overdue, idle connections, and what the restart check wants to know.
+//! The watchdog of a connection: overdue answers, idleness, and the moments of checks, retries and
+//! probes.
 
 use std::future::Future as _;
 use std::task::Context;
@@ -15,7 +16,7 @@ use crate::redis::protocol::command::HEARTBEAT;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
-    /// True where something is to be written.
+    /// True if there is something to write.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
         let mut has_work = false;
         if let Some(server_check) = &mut self.server_check {
@@ -86,14 +87,14 @@ impl Serve<'_> {
         self.inbox.trust();
     }
 
-    /// How long the oldest answer has been out.
+    /// The age of the oldest unanswered operation.
     fn waited(&self, now: Instant) -> Option<Duration> {
         let oldest = self.in_flight.front()?;
         Some(now.duration_since(oldest.since))
     }
 
-    /// When to look again at a connection on which no answer is out; `None` where it was idle for
-    /// so long that it is asked for a sign of life. The restart check's questions are such signs.
+    /// The time until the next look at a connection on which all is answered. `None` if it was idle for
+    /// a heartbeat, and a heartbeat was sent. The restart check's questions serve as heartbeats.
     fn idle(&mut self, now: Instant) -> Option<Duration> {
         let idle = now.duration_since(self.heard);
         if idle < self.options.suspect_after {

@@ -1,4 +1,4 @@
-//! A checked connection to a server that a test plays.
+//! A checked connection to a server played by the test.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::redis::connection::vetting::Facts;
 use crate::redis::protocol::command::Dialect;
 use crate::restart_check::{CheckedSet, RestartCheck};
 
-/// Takes everything.
+/// Accepts every write.
 #[derive(Default)]
 struct Socket(Mutex<Vec<u8>>);
 
@@ -42,7 +42,7 @@ impl Socket {
     }
 }
 
-/// What a server answers to a check at a moment of its clock.
+/// A server's answer to a check when its clock shows `ms`.
 fn checked(ms: u64, marker: Option<&str>) -> String {
     let marker = marker.map_or("$-1\r\n".to_owned(), bulk);
     let (seconds, micros) = ((ms / 1000).to_string(), (ms % 1000 * 1000).to_string());
@@ -79,7 +79,7 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
     let checked_set = Arc::new(CheckedSet::new(RestartCheck::Standard, ttl, 1));
-    // The test says what the server's time is. To a clock that goes on by itself it would step
+    // The test sets the server's time. Compared with a running clock, that time would seem to step
     // whenever the machine is slow.
     let (_, clock) = still_clock();
     let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
@@ -118,7 +118,8 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     answer(&mut serve, &mut server, &marked).await;
     assert!(is_voting());
 
-    // The next question is out when a caller acquires, and finds that the node was flushed.
+    // A caller acquires while the next question is unanswered. The answer shows that the node was
+    // flushed.
     tokio::time::advance(options.heartbeat).await;
     look(&mut serve);
     assert!(socket.take().contains("redlock:marker"));
@@ -181,7 +182,7 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     }
 }
 
-/// As TLS does: takes everything, and gets it out when it is flushed and the socket takes it.
+/// Accepts every write, as TLS does, and sends the bytes on a flush if the socket takes them.
 #[derive(Default)]
 struct Secured {
     socket: Socket,
@@ -223,7 +224,7 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
         facts: Facts::of_role(false),
     };
     let mut serve = Serve::new(connected, &inbox, &options, None);
-    // Long enough for a driver that has nothing to do to let callers write by themselves.
+    // Enough rounds for an idle driver to let callers write by themselves.
     for _ in 0..2 * CALM {
         look(&mut serve);
         let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
@@ -238,7 +239,7 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     }
 }
 
-/// Counts the reads that bring something.
+/// Counts the reads that return bytes.
 struct Counted {
     reader: DuplexStream,
     reads: Arc<AtomicUsize>,

@@ -22,7 +22,7 @@ fn releases(sent: &str) -> usize {
     sent.matches("EVALSHA").count()
 }
 
-/// Moves the clock until something is sent; what, and after how long.
+/// Moves the clock until releases are sent. Returns the bytes, and the time that passed.
 async fn sent_next(serve: &mut Serve<'_>, socket: &Socket) -> (String, Duration) {
     let before = Instant::now();
     loop {
@@ -67,13 +67,13 @@ async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_ser
     look(&mut serve);
     assert!(socket.take().is_empty());
 
-    // The next one is tried again soon.
+    // The next release is tried again after a short pause.
     submit_operation(&inbox, release(&io));
     look(&mut serve);
     socket.take();
     answer(&mut serve, &mut server, REFUSED).await;
     assert!(sent_next(&mut serve, &socket).await.1.as_millis() <= 25);
-    // Past the ttl there is nothing to release.
+    // After the ttl there is nothing to release.
     answer(&mut serve, &mut server, REFUSED).await;
     tokio::time::advance(TTL).await;
     look(&mut serve);
@@ -100,7 +100,7 @@ async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() 
         assert!(releases(&sent) <= 128);
         answer(&mut serve, &mut server, &REFUSED.repeat(releases(&sent))).await;
     }
-    // One is refused for good; the others are served without another pause.
+    // One release is refused each time; the others are served without another pause.
     sent_next(&mut serve, &socket).await;
     let recovered = Instant::now();
     answer(

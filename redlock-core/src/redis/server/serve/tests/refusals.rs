@@ -47,7 +47,7 @@ impl<'a> Scene<'a> {
         self.ask(Want::Acquire { ttl: TTL, hint: 0 }, reply).await;
     }
 
-    /// The next probe, answered.
+    /// Waits for the next probe, and answers it.
     async fn probe(&mut self, reply: &str) {
         tokio::time::advance(Duration::from_secs(1)).await;
         look(&mut self.serve);
@@ -100,7 +100,7 @@ async fn a_server_that_nobody_asks_any_more_is_asked_until_it_would_vote_again()
         "nobody doubts it"
     );
 
-    // Where its user may not be asked so, what it said is forgotten.
+    // If the user may not use the probe's key, the errors are forgotten after a while.
     for _ in 0..3 {
         scene.acquire(REFUSED).await;
     }

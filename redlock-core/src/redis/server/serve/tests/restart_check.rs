@@ -1,4 +1,4 @@
-//! What the restart check makes of a server's answers.
+//! The restart check's verdicts on a server's answers.
 
 use std::task::Wake;
 
