@@ -1,4 +1,4 @@
-//! Who waits for which keys, and what is known of these.
+//! The keys that callers wait for, and the server's last answers about them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,36 +9,35 @@ use crate::model::resource::Resource;
 use crate::node::Remaining;
 use crate::node::watch::{KeyReport, Watch};
 
-/// So many watches come at least before all keys are gone through for those that nobody waits for
-/// any more.
+/// The least number of new watches between two sweeps, which forget the keys without a waiting caller.
 const SWEEP_AFTER: usize = 64;
 
-/// Several watches of a key share an entry.
+/// The keys that callers wait for. Several watches of a key share an entry.
 pub(super) struct TrackedKeys {
     clock: Arc<dyn Clock>,
     keys: BTreeMap<Arc<[u8]>, TrackedKey>,
-    /// Keys that the server is to be asked for.
+    /// Keys to ask the server about.
     questions: Vec<Arc<[u8]>>,
     /// Keys that the server answered with an error: it tells of no change of these.
     refused: Vec<Arc<[u8]>>,
-    /// How many watches may come until the next sweep.
+    /// The number of watches until the next sweep.
     sweep_in: usize,
 }
 
 struct TrackedKey {
     seen: Seen,
-    /// Questions that are to be sent, or answered.
+    /// The number of questions that are still to be sent or answered.
     asked: usize,
     watches: Vec<Arc<Watch>>,
 }
 
-/// What the server last said of a key.
+/// The server's last answer about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Unknown,
     Gone,
     Until(Moment),
-    /// There is no expiry.
+    /// The key has no expiry.
     Stays,
 }
 
@@ -53,9 +52,9 @@ impl TrackedKeys {
         }
     }
 
-    /// Asks for the keys of `watch`, also for those that are known: what was seen before the caller
-    /// was refused tells it nothing. A caller that comes again and again also finds out that way that
-    /// a connection died in silence.
+    /// Asks about the keys of `watch`, also about known keys: a state from before the caller's refusal
+    /// tells the caller nothing. A caller that comes again and again also finds out in this way that a
+    /// connection died in silence.
     pub(super) fn add(&mut self, watch: Watch) {
         match self.sweep_in.checked_sub(1) {
             Some(left) => self.sweep_in = left,
@@ -82,19 +81,19 @@ impl TrackedKeys {
         }
     }
 
-    /// The keys to ask for now.
+    /// Takes the keys to ask about now.
     pub(super) fn take_questions(&mut self) -> Vec<Arc<[u8]>> {
         std::mem::take(&mut self.questions)
     }
 
-    /// What a server says of a key that goes in `left`, now. It counts in whole milliseconds, and
-    /// deletes the key when the last one of them is over.
+    /// The state of a key that the server deletes in `left`, counted from now. The server counts in
+    /// whole milliseconds, and deletes the key when the last millisecond is over.
     pub(super) fn until(&self, left: Duration) -> Seen {
         let left = left.saturating_add(Duration::from_millis(1));
         Seen::Until(self.clock.now().saturating_add(left))
     }
 
-    /// The answer to a question.
+    /// Records the server's answer about a key, and reports to the key's watches.
     pub(super) fn answered(&mut self, key: &[u8], seen: Seen) {
         if self.record(key, seen) {
             let now = self.clock.now();
@@ -133,8 +132,8 @@ impl TrackedKeys {
         true
     }
 
-    /// The server said that a key has changed, and will not say so again until it is asked. If a
-    /// question is out, its answer is later than that.
+    /// Asks about a key that changed, if a caller waits for it: the server does not report another
+    /// change until it is asked. If a question is in flight, its answer is later than the change.
     pub(super) fn changed(&mut self, key: &[u8]) {
         let Some((key, _)) = self.keys.get_key_value(key) else {
             return;
@@ -151,7 +150,7 @@ impl TrackedKeys {
         }
     }
 
-    /// The server forgot all keys.
+    /// Asks about all keys: the server dropped all of them.
     pub(super) fn all_changed(&mut self) {
         let keys: Vec<_> = self.keys.keys().cloned().collect();
         for key in keys {
@@ -159,7 +158,7 @@ impl TrackedKeys {
         }
     }
 
-    /// The connection is gone. On the next one everything is asked for again.
+    /// Forgets the answers: the connection is gone. On the next connection everything is asked again.
     pub(super) fn forget_answers(&mut self) {
         self.sweep();
         self.refused.clear();
@@ -173,14 +172,14 @@ impl TrackedKeys {
         self.questions = self.keys.keys().cloned().collect();
     }
 
-    /// Whether anybody waits.
+    /// True if a caller waits.
     pub(super) fn is_wanted(&mut self) -> bool {
         self.sweep();
         !self.keys.is_empty()
     }
 
-    /// Forgets those who do not wait any more. The server goes on remembering the key, and says once
-    /// more that it changed.
+    /// Forgets watches without a waiting caller. The server still remembers the key, and reports one
+    /// more change.
     fn sweep(&mut self) {
         self.keys.retain(|_, entry| {
             entry.watches.retain(|watch| watch.is_wanted());
@@ -189,7 +188,7 @@ impl TrackedKeys {
         self.sweep_in = SWEEP_AFTER.max(self.keys.len());
     }
 
-    /// How many keys it remembers.
+    /// The number of keys.
     #[cfg(test)]
     pub(super) fn known(&self) -> usize {
         self.keys.len()
@@ -199,7 +198,7 @@ impl TrackedKeys {
         self.keys.get(key).map_or(&[], |entry| &entry.watches)
     }
 
-    /// `None` where one of the keys was not seen yet.
+    /// `None` if the state of one of the keys is unknown.
     fn key_report(&self, keys: &Resource, now: Moment) -> Option<KeyReport> {
         let (mut last, mut stays) = (None, false);
         for key in keys.names() {

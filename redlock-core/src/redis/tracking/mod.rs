@@ -1,4 +1,4 @@
-//! Knowing what becomes of keys that a caller waits for.
+//! Follows the keys that callers wait for.
 #![doc = include_str!("protocol.md")]
 
 mod connection;
@@ -29,22 +29,23 @@ use super::options::RedisOptions;
 use connection::{TrackingConnection, TrackingEnd};
 use keys::TrackedKeys;
 
-/// How many watches may wait to be looked at. One a lock and process is usual; beyond this the I/O
-/// thread is stuck, and blind.
+/// The most watches that wait for the task. One per lock and process is usual. If there are more, the
+/// I/O thread is stuck, and new watches are dropped.
 const MOST_NEW: usize = 16_384;
 
-/// Whoever never wants the connection closed must not make a sum of times overflow.
+/// The limit of `watch_idle`: a configuration that never closes the connection must not make a sum of
+/// times overflow.
 const LONGEST_IDLE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Where callers leave watches. The task that looks after them exists only while there are any, or
-/// were a short while ago.
+/// Takes watches from callers. The task that handles them exists while there are watches, and for a
+/// short time after.
 pub(super) struct KeyTracking {
     name: Arc<str>,
     address: Arc<RedisAddress>,
     times: TrackingTimes,
-    /// Where the task runs, and whose clock remaining times are counted on.
+    /// The thread of the task, and the clock for remaining times.
     io: IoThread,
-    /// The server that the connection is to may not be the one that is meant any more.
+    /// True if the connection may no longer be to the node's server.
     has_moved: AtomicBool,
     state: Mutex<TrackingState>,
 }
@@ -60,19 +61,19 @@ struct TrackingTimes {
 
 #[derive(Default)]
 struct TrackingState {
-    /// Watches that the task has not heard of yet.
+    /// Watches that the task does not know of yet.
     new: Vec<Watch>,
-    /// Whether there is a task.
+    /// True if there is a task.
     is_running: bool,
     /// The task's waker, while it has nothing to do.
     task: Option<Waker>,
-    /// The server refused, and is left alone until then.
+    /// The server refused, and is left alone until this moment.
     refused_until: Option<Instant>,
-    /// Why it refused, as the log had it last: it is worth one line.
+    /// The reason of the last logged refusal. Each reason gets one line.
     logged: String,
-    /// Where the node is, if that may change and while it is connected.
+    /// The node's server, while the node is connected and if its server may change.
     node_at: Option<Server>,
-    /// Where the task's connection goes, or went last.
+    /// The address of the task's present or last connection.
     goes_to: Option<Endpoint>,
     has_ended: bool,
 }
@@ -107,7 +108,7 @@ impl KeyTracking {
             let is_refused = state.refused_until.is_some_and(|until| now < until);
             if is_refused || state.has_ended || state.new.len() >= MOST_NEW {
                 drop(state);
-                // Which says so.
+                // The drop reports that nothing is known.
                 drop(watch);
                 return;
             }
@@ -126,12 +127,12 @@ impl KeyTracking {
         }
     }
 
-    /// Whether somebody waits, or did a short while ago, and the server is not known to refuse.
+    /// True if a caller waits, or did a short while ago, and the server is not known to refuse.
     pub(super) fn is_running(&self) -> bool {
         self.state.lock().is_running
     }
 
-    /// Nobody waits for this node any more.
+    /// Ends the task: the node is dropped.
     pub(super) fn end(&self) {
         let task = {
             let mut state = self.state.lock();
@@ -143,7 +144,7 @@ impl KeyTracking {
         }
     }
 
-    /// The node has left its server: a connection that tells of keys there is made anew.
+    /// Tells the task that the node has left its server: a connection to that server is made again.
     pub(super) fn node_has_left(&self) {
         let task = {
             let mut state = self.state.lock();
@@ -156,7 +157,8 @@ impl KeyTracking {
         }
     }
 
-    /// The node is connected to `server`: a connection that tells of keys elsewhere is made anew.
+    /// Tells the task that the node is connected to `server`: a connection to another server is made
+    /// again.
     pub(super) fn node_is_at(&self, server: &Server) {
         let task = {
             let mut state = self.state.lock();
@@ -172,9 +174,9 @@ impl KeyTracking {
         }
     }
 
-    // What follows is the task's side.
+    // The task's side.
 
-    /// Moves new watches into `taken`, which is empty. Leaves the waker.
+    /// Moves new watches into `taken`, which is empty. Stores the waker.
     fn take(&self, taken: &mut Vec<Watch>, context: &Context<'_>) -> HasEnded {
         let mut state = self.state.lock();
         std::mem::swap(&mut state.new, taken);
@@ -195,9 +197,9 @@ impl KeyTracking {
         Ok((stream, server.login))
     }
 
-    /// The server to connect to. Where the address does not name it, it is the one that the node is
-    /// connected to: whoever is told of a released lock by another server, or sooner than the node is
-    /// there, tries for it in vain.
+    /// The server to connect to. If the address does not name it, it is the server that the node is
+    /// connected to. A caller that heard of a released lock from another server, or before the node is
+    /// connected, would try in vain.
     fn aim(&self) -> Result<Server, NodeError> {
         let mut state = self.state.lock();
         self.has_moved.store(false, Ordering::Release);
@@ -209,8 +211,8 @@ impl KeyTracking {
         server.ok_or_else(|| not_connected("the node is not connected"))
     }
 
-    /// The server will not tell. Those who wait go by their own pauses, and so do those who come
-    /// within the next while.
+    /// Records that the server does not tell of keys. Waiting callers rely on their own pauses, and so
+    /// do callers that come within `watch_idle`.
     fn refuse(&self, reason: &str) {
         let is_news = {
             let mut state = self.state.lock();
@@ -229,16 +231,16 @@ impl KeyTracking {
     }
 }
 
-/// The task, while there is one. However it ends, the next watch finds that there is none.
+/// The task. However it ends, the next watch finds that there is none.
 struct TrackingTask {
     tracking: Arc<KeyTracking>,
-    /// Nobody waits, and whoever comes next starts another task.
+    /// True if the task has left because no caller waits. The next watch starts another task.
     has_left: bool,
 }
 
 impl TrackingTask {
-    /// Where it panics, those who wait hear that nothing is known, and the next one who comes a while
-    /// later starts another task.
+    /// Runs the task. After a panic, waiting callers hear that nothing is known, and the first watch
+    /// after [`LONGEST_PAUSE`] starts another task.
     async fn work(self) {
         let tracking = Arc::clone(&self.tracking);
         if unless_it_panics("the tracking of keys", self.run())
@@ -294,7 +296,7 @@ impl TrackingTask {
         }
     }
 
-    /// Whether nobody came meanwhile.
+    /// True if no watch has come meanwhile. The task must then end.
     fn may_leave(&mut self) -> bool {
         let mut state = self.tracking.state.lock();
         self.has_left = state.new.is_empty();
@@ -302,7 +304,8 @@ impl TrackingTask {
         self.has_left
     }
 
-    /// Takes new watches in while there is no connection. Returns early when there may be one.
+    /// Takes new watches while there is no connection. True if the node was dropped. Returns early if
+    /// the node has moved, as a connection may be possible then.
     async fn has_ended_within(&self, pause: Duration, tracked: &mut TrackedKeys) -> bool {
         let mut pause = pin!(tokio::time::sleep(pause));
         let mut taken = Vec::new();
@@ -333,7 +336,7 @@ impl Drop for TrackingTask {
             state.is_running = false;
             (std::mem::take(&mut state.new), state.task.take())
         };
-        // Outside of the lock: it wakes whoever waits.
+        // Outside of the mutex: the drop wakes waiting callers.
         drop(left);
     }
 }

@@ -1,4 +1,4 @@
-//! One connection on which a server tells of keys, from its first word to its end.
+//! One connection on which a server tells of keys, from its greeting to its end.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -28,8 +28,8 @@ use super::keys::{Seen, TrackedKeys};
 /// When a key is asked for again that the server answered with an error.
 const ASKS_AGAIN: Duration = Duration::from_secs(1);
 
-/// Serves those who wait until the connection breaks or is of no use any more. One task, like the
-/// node's driver, and like it without a lock across an await.
+/// Serves waiting callers until the connection breaks or is no longer needed. Like the node's driver,
+/// it is one task and holds no mutex across an await.
 pub(super) struct TrackingConnection<'a> {
     stream: Box<dyn Stream>,
     tracking: &'a KeyTracking,
@@ -38,17 +38,17 @@ pub(super) struct TrackingConnection<'a> {
     output: BytesMut,
     /// Read, not yet a whole reply.
     input: BytesMut,
-    /// In the order in which the server answers.
+    /// Unanswered questions, in the order in which the server answers.
     asked: VecDeque<Asked>,
-    /// Reused from one round to the next.
+    /// A buffer for new watches, reused.
     taken: Vec<Watch>,
-    /// Something behind the greeting was answered.
+    /// True if the server has answered more than the greeting.
     pub(super) has_answered: bool,
-    /// When the server was last heard of.
+    /// The moment of the last bytes from the server.
     heard: Instant,
-    /// When somebody was last seen to wait.
+    /// The moment when a caller was last known to wait.
     wanted: Instant,
-    /// When it is looked whether anybody still waits.
+    /// The moment of the next check whether a caller waits.
     look_at: Instant,
     /// When keys are asked for again that were refused, if there are any.
     again_at: Option<Instant>,
@@ -61,7 +61,7 @@ struct Asked {
 }
 
 enum Question {
-    /// A part of the greeting; an error is a refusal.
+    /// A part of the greeting. An error is a refusal.
     Greeting,
     Key(Arc<[u8]>),
     /// Any answer shows that the connection is alive.
@@ -71,9 +71,9 @@ enum Question {
 pub(super) enum TrackingEnd {
     /// The node was dropped.
     Dropped,
-    /// Nobody has waited for a while.
+    /// No caller has waited for `watch_idle`.
     Idle,
-    /// The server will not tell, for this reason.
+    /// The server does not tell of keys, for this reason.
     Refused(String),
     Broken(NodeError),
 }
@@ -120,7 +120,7 @@ impl<'a> TrackingConnection<'a> {
         self.asked.push_back(Asked { since, question });
     }
 
-    /// Reads until nothing more is there.
+    /// Reads until no more bytes are there.
     fn read(&mut self, context: &mut Context<'_>) -> Result<(), TrackingEnd> {
         make_room(&mut self.input);
         while transfer::read(&mut self.stream, &mut self.input, context)?.is_some() {
@@ -144,7 +144,7 @@ impl<'a> TrackingConnection<'a> {
         Ok(())
     }
 
-    /// What the server said unasked. There are other kinds, which concern nobody here.
+    /// Handles a message that the server sent unasked. Messages other than `invalidate` are ignored.
     fn told(&mut self, words: &[Value<'_>]) {
         match words {
             [Value::Bulk(b"invalidate"), Value::Array(keys)] => {
@@ -188,7 +188,7 @@ impl<'a> TrackingConnection<'a> {
         Ok(())
     }
 
-    /// Takes new watches, and puts the questions that they and the server's words led to.
+    /// Takes new watches, and sends the questions that they and the server's messages raised.
     fn take(&mut self, context: &Context<'_>) -> Result<(), TrackingEnd> {
         let mut taken = std::mem::take(&mut self.taken);
         let HasEnded(has_ended) = self.tracking.take(&mut taken, context);
@@ -212,8 +212,8 @@ impl<'a> TrackingConnection<'a> {
         Ok(())
     }
 
-    /// Looks after an overdue answer, a silent server, and whether anybody still waits. True where
-    /// something is to be written.
+    /// Checks for an overdue answer, a silent server, and waiting callers. True if there is something
+    /// to write.
     fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, TrackingEnd> {
         let times = &self.tracking.times;
         loop {
@@ -275,8 +275,8 @@ impl Future for TrackingConnection<'_> {
     }
 }
 
-/// The words that make a connection one that tells of keys. They all go out at once: where one is
-/// refused, so are the others.
+/// The commands that make a connection tell of keys. All are sent at once: if the server refuses one,
+/// it refuses the others too.
 fn greeting(login: &Login) -> Vec<Vec<u8>> {
     let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
     if let Some(password) = &login.password {
@@ -295,8 +295,8 @@ fn greeting(login: &Login) -> Vec<Vec<u8>> {
     greeting
 }
 
-/// How often it is looked whether anybody still waits, to close a connection about so long after
-/// nobody does.
+/// The interval of the checks whether a caller waits. It closes a connection about `idle` after the
+/// last caller has left.
 fn look_every(idle: Duration) -> Duration {
     (idle / 4).max(Duration::from_millis(1))
 }

@@ -1,4 +1,4 @@
-//! A connection to a server that a test plays, with tokio's clock and the client's in its hands.
+//! A connection to a server played by the test, which also moves tokio's clock and the client's.
 
 use std::pin::pin;
 use std::task::Waker;
@@ -16,7 +16,7 @@ use crate::redis::address::Target;
 use crate::redis::{RedisAddress, RedisOptions};
 use crate::waiting::wakeup::QuorumWatch;
 
-/// A node that does nothing but watch.
+/// A node that only watches.
 struct Spot(Arc<KeyTracking>);
 
 impl Node for Spot {
@@ -45,7 +45,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Key tracking whose task is the test.
+    /// Key tracking with the test in the place of its task.
     fn set(url: &str) -> Self {
         let io = IoThread::start().unwrap();
         let address = Arc::new(RedisAddress::parse(url).unwrap());
@@ -70,7 +70,7 @@ impl Scene {
     }
 }
 
-/// The connection, and the server's end of it.
+/// A connection, and the server's end of it.
 struct Line<'a> {
     connection: TrackingConnection<'a>,
     server: DuplexStream,
@@ -87,7 +87,7 @@ impl<'a> Line<'a> {
         Self { connection, server }
     }
 
-    /// A connection that was let in.
+    /// A connection that the server accepted.
     async fn open(scene: &'a Scene, tracked: &'a mut TrackedKeys) -> Self {
         let mut line = Self::new(scene, tracked);
         assert_eq!(line.sent(), "HELLO 3\nCLIENT TRACKING ON\n");
@@ -95,7 +95,7 @@ impl<'a> Line<'a> {
         line
     }
 
-    /// What the server is sent now, a command a line.
+    /// Polls the connection. Returns the commands that it sent, one a line.
     fn sent(&mut self) -> String {
         let ended = self.look();
         assert!(ended.is_none());
@@ -121,7 +121,7 @@ impl<'a> Line<'a> {
         lines
     }
 
-    /// Lets the server say something; what it is sent then.
+    /// Sends `bytes` as the server. Returns the commands that the connection sent then.
     async fn says(&mut self, bytes: &str) -> String {
         self.server.write_all(bytes.as_bytes()).await.unwrap();
         self.sent()
@@ -140,7 +140,7 @@ const INVALIDATE_R: &str = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n";
 const INVALIDATE_ALL: &str = ">2\r\n$10\r\ninvalidate\r\n_\r\n";
 const URL: &str = "redis://localhost";
 
-/// When a watch over one node is over, in ms on the client's clock.
+/// The moment at which a watch over one node is over, in ms on the client's clock.
 fn due(watch: &QuorumWatch) -> Option<u128> {
     watch.due().map(|due| due.since_origin().as_millis())
 }
@@ -192,7 +192,7 @@ async fn a_change_while_a_question_is_out_needs_no_other() {
     assert_eq!(line.says(INVALIDATE_R).await, "");
     assert_eq!(line.says(":-2\r\n").await, "");
     assert_eq!(due(&watch), Some(0));
-    // The answer that was out is used up: from here on a change is news again.
+    // The missing answer has come, so the next change raises a question again.
     assert_eq!(line.says(INVALIDATE_R).await, "PTTL r\n");
 }
 
@@ -204,7 +204,7 @@ async fn several_who_wait_for_a_key_share_what_is_known_of_it() {
     let one = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     line.says(":999\r\n").await;
-    // Who comes later has been refused later, and asks by itself.
+    // A later caller was refused later, so it asks for itself.
     let two = scene.watch("r");
     assert_eq!(line.sent(), "PTTL r\n");
     line.says(":1999\r\n").await;
@@ -299,7 +299,7 @@ async fn it_is_closed_a_while_after_nobody_waits_and_not_before() {
     line.says(":-1\r\n").await;
     for _ in 0..40 {
         tokio::time::advance(idle / 10).await;
-        // It gives a sign of life now and then.
+        // The connection sends a heartbeat now and then.
         if line.sent() == "TIME\n" {
             line.says("*0\r\n").await;
         }
@@ -375,7 +375,7 @@ async fn those_who_went_away_are_forgotten() {
         assert_eq!(line.sent(), format!("PTTL r{n}\n"));
         line.says(":9999\r\n").await;
         drop(watch);
-        // Otherwise tokio takes this for a task that hogs its thread.
+        // Without it, tokio takes the test for a task that occupies its thread.
         tokio::task::yield_now().await;
     }
     drop(line);
