@@ -11,7 +11,8 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::registry::limits::RegistryLimits;
 use crate::site::Site;
 
-/// A view of a lease, to be cloned and kept. It holds nothing: once the lease is over it is inert.
+/// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the
+/// lease it has no effect.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,7 +35,7 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
-    /// The annotated function that the lease was taken for; `None` for the object style.
+    /// The annotated function of the lease; `None` for the object style.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -64,7 +65,7 @@ impl LeaseHandle {
         self.core.resource()
     }
 
-    /// For how much longer the lock is ours for certain; zero once the lease is over.
+    /// The time for which the lock is certainly ours; zero after the end of the lease.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,7 +80,7 @@ impl LeaseHandle {
         self.core.validity()
     }
 
-    /// How long it has been since the winning attempt began.
+    /// The time since the winning attempt began.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -109,9 +110,9 @@ impl LeaseHandle {
         self.core.token_id()
     }
 
-    /// The fencing token that came with the lock, where `fencing` was asked for. Hand it to the
-    /// store with every write; a store that refuses tokens below the highest it has seen is safe
-    /// from a holder that was paused past the end of its lease. An extension does not change it.
+    /// The lock's fencing token, if `fencing` was set. Send it to the store with every write. A
+    /// store that refuses tokens below the highest it has seen is safe from a holder that was
+    /// paused past the end of its lease. An extension does not change the token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -143,8 +144,8 @@ impl LeaseHandle {
     /// ```
     ///
     /// # Errors
-    /// [`LockErrorKind::Lost`] where the lease is over; [`LockErrorKind::Unavailable`] where no
-    /// majority answered, and the old deadline still stands; [`LockErrorKind::Invalid`] for a ttl
+    /// [`LockErrorKind::Lost`] if the lease is over; [`LockErrorKind::Unavailable`] if no majority
+    /// answered, in which case the old deadline still holds; [`LockErrorKind::Invalid`] for a ttl
     /// outside the limits.
     ///
     /// # Cancellation
@@ -161,7 +162,7 @@ impl LeaseHandle {
             .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
     }
 
-    /// Waits until the lease is over, and says why.
+    /// Waits until the lease is over, and returns the reason.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -181,10 +182,9 @@ impl LeaseHandle {
         self.core.lost().await
     }
 
-    /// Waits until the lease is about to end, so that its holder can wind down: until less than a
-    /// third is left of the validity that was granted last, the lease is over, or this process
-    /// begins to shut down. Of a lease that is renewed, that is when it has its last validity, or
-    /// when renewals fail.
+    /// Waits until the lease is about to end, so that its holder can finish: less than a third of
+    /// the last granted validity is left, the lease is over, or this process begins to shut down.
+    /// For a renewed lease this is when the lease has its last validity, or when renewals fail.
     ///
     /// ```
     /// # async fn example(lease: &redlock_runtime::LeaseHandle, mut work: impl AsyncFnMut()) {
