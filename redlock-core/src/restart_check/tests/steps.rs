@@ -190,3 +190,17 @@ fn whose_clock_it_was_does_not_stay_undecided_for_ever() {
     assert!(matches!(nodes[0].settle(), Action::Hold { .. }));
     assert_eq!(nodes[0].left(), QUARANTINE);
 }
+
+/// The second quarantine would be written as the first one is, to the millisecond.
+#[test]
+fn a_clock_that_steps_back_twice_to_the_same_time_is_written_once() {
+    let mut a = Bench::voting();
+    a.pass(ms(900));
+    a.time -= ms(600);
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    let marker = a.marker.clone();
+    a.pass(ms(600));
+    a.time -= ms(600);
+    assert!(matches!(a.settle(), Action::Hold { .. }));
+    assert_eq!(a.marker, marker);
+}
