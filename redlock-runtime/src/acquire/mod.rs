@@ -39,8 +39,16 @@ pub(crate) struct Prepared {
     policies: Policies,
 }
 
+/// What becomes of a body whose lease is lost, and of a lock whose body is cut off.
 type Policies = (OnLost, OnCancel);
-type Decided = (Request, NodeSet, Option<Box<redlock_core::Lease>>, Policies);
+
+/// What is decided about an acquisition when its registry is known.
+struct Decided {
+    request: Request,
+    nodes: NodeSet,
+    above: Option<Box<redlock_core::Lease>>,
+    policies: Policies,
+}
 
 /// A lock and its entry in the table.
 type HeldLock = (redlock_core::Lease, HeldPlace);
@@ -73,13 +81,13 @@ impl Wanted {
             return Err(self.refused(None, error));
         };
         match self.decide(&registry) {
-            Ok((request, nodes, above, policies)) => Ok(Prepared {
+            Ok(decided) => Ok(Prepared {
                 registry,
                 holder: self.holder,
-                request,
-                nodes,
-                above,
-                policies,
+                request: decided.request,
+                nodes: decided.nodes,
+                above: decided.above,
+                policies: decided.policies,
             }),
             Err(kind) => {
                 let subject = Subject::Resource(self.resource.clone());
@@ -134,8 +142,12 @@ impl Wanted {
                     .and_then(|link| link.lease.join().map(Box::new))
             }
         };
-        let policies = (parameters.on_lost, parameters.on_cancel);
-        Ok((request, nodes, above, policies))
+        Ok(Decided {
+            request,
+            nodes,
+            above,
+            policies: (parameters.on_lost, parameters.on_cancel),
+        })
     }
 }
 
