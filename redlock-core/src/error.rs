@@ -1,11 +1,13 @@
-//! The errors, each kind by itself.
+//! Why a lock was not acquired ([`AcquireError`]) or not extended ([`ExtendError`]), and why a lease is
+//! over ([`LeaseEnd`]). The texts name the nodes, the holder and the fix; [`Brief`] writes the durations in
+//! them.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::brief::Brief;
-use crate::model::invalid::Invalid;
+pub use crate::model::brief::Brief;
+pub use crate::model::invalid::Invalid;
 use crate::node::{Answer, Holding, NodeError, Remaining};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.

@@ -21,7 +21,7 @@
 //! let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
 //! assert!(!lease.validity().is_zero());
 //! lease.release().await;
-//! # Ok::<_, redlock_core::AcquireError>(())
+//! # Ok::<_, redlock_core::error::AcquireError>(())
 //! # })?;
 //! # Ok(())
 //! # }
@@ -29,82 +29,76 @@
 //!
 //! # The path of a lock
 //! *request → waiting → attempt → lease → release*: a [`Client`] takes a [`Request`] to a [`NodeSet`] and
-//! comes back with a [`Lease`], or with an [`AcquireError`].
+//! comes back with a [`Lease`], or with an [`AcquireError`](error::AcquireError).
 //!
 //! * A [`Request`] has the [`Resource`] and everything else that one acquisition needs.
 //! * Callers of one process that want the same lock wait in line; only the first asks the nodes.
-//! * An attempt asks all nodes at once. [`majority`] says how many of them have to grant.
+//! * An attempt asks all nodes at once. [`majority`](quorum::majority) says how many of them have to grant.
 //! * A [`Lease`] is a claim that won. It is valid for the ttl less the time that the attempt took and an
 //!   allowance for drift. A [`LeaseHandle`] looks at it and extends it.
 //! * A release is sent to every node that may hold the key, also if the lease is dropped.
 //!
 //! # Nodes
 //! A [`Node`] is one vote. [`RedisNode`] is a server, a master under Sentinel or a Redis Cluster, by its
-//! [`RedisAddress`]; [`MemoryNode`] is in the process. [`restart_check`] decides when a node that may have
-//! forgotten locks may vote.
+//! [`RedisAddress`](redis::RedisAddress); [`MemoryNode`] is in the process. [`restart_check`] decides
+//! when a node that may have forgotten locks may vote.
 //!
 //! # The outside world
 //! A client takes time, randomness and background tasks from an [`Environment`]. [`IoThread`] has the
 //! system's, on a thread of its own, so that the crate needs no runtime of the caller's.
 //!
+//! # Modules
+//! The names at the root are what locking takes. Every other name is in one module:
+//! * [`request`]: how long a request tries and its lease is renewed; what a ttl and a name may be.
+//! * [`error`]: why a lock was not acquired, or not extended; why a lease is over.
+//! * [`lease`]: fencing tokens; how a body under a lease ended, and how its release went.
+//! * [`redis`]: the address and the options of a [`RedisNode`].
+//! * [`node`]: what a [`Node`] is asked and answers, for nodes of one's own; how it has been doing.
+//! * [`quorum`]: how many nodes are a majority.
+//! * [`waiting`]: for how long callers of one process may hand a lock over to each other.
+//! * [`restart_check`]: when a node that may have forgotten locks may vote, without I/O.
+//! * [`mod@env`]: what an [`Environment`] is made of: clock, randomness, background work.
+//!
 //! # Features
-//! No feature is on by default. `tls` adds `rediss://`. `simulation` is for this repository's tests, and no
-//! part of the interface.
+//! No feature is on by default. `tls` adds `rediss://`. `testing` is for `[dev-dependencies]`: it has what
+//! tests of nodes and of the holders of leases need, in the module `testing` and as methods. `simulation` is
+//! for this repository's tests, and no part of the interface.
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod context;
-mod env;
-mod error;
-mod lease;
+pub mod env;
+pub mod error;
+pub mod lease;
 mod memory;
 mod model;
-mod node;
-mod quorum;
-mod redis;
+pub mod node;
+pub mod quorum;
+pub mod redis;
 pub mod restart_check;
-#[doc(hidden)]
 #[cfg(feature = "simulation")]
 pub mod simulation;
-mod waiting;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod waiting;
 
-pub use client::{Client, DEFAULT_NODE_TIMEOUT, Settings};
-#[doc(hidden)]
-pub use env::caught::caught;
+pub use client::{Client, Settings};
+pub use env::environment::Environment;
 pub use env::io_thread::IoThread;
-pub use env::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
-pub use error::{
-    AcquireError, Contended, ExtendError, LeaseEnd, NodeOutcome, NodeReport, TooLate, Unavailable,
-};
-pub use lease::observe::ObserveExtensions;
-pub use lease::release::Released;
-pub use lease::run::{BodyOutcome, OnLost};
-pub use lease::{Lease, LeaseHandle};
+pub use lease::handle::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
-pub use model::brief::Brief;
-pub use model::invalid::Invalid;
-pub use model::request::{
-    MAX_TTL, MIN_TTL, Renewal, Request, Retry, RetryLimit, check_drift_factor, check_ttl,
-};
-pub use model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX, Resource};
-pub use model::token::OwnerToken;
-pub use node::observe::ObserveAnswers;
-pub use node::operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
-pub use node::watch::{KeyReport, Watch};
-pub use node::{
-    Answer, ClockOffset, EpochListener, ErrorCounts, Holding, LastError, Latency, Node, NodeError,
-    NodeErrorKind, NodeHealth, NodeSet, NodeStatus, NodeTime, Remaining, Reply, seat_of,
-};
-pub use quorum::fencing::FencingToken;
-pub use quorum::majority;
-pub use quorum::round::ask;
-/// The scripts that a driver may call: their names and texts.
-#[doc(hidden)]
-#[cfg(feature = "simulation")]
-pub use redis::scripts;
-pub use redis::{RedisAddress, RedisNode, RedisOptions, TlsOptions, Vetting};
-pub use waiting::handover::Handover;
-/// For tests on real nodes.
-#[doc(hidden)]
-pub use waiting::wakeup::QuorumWatch;
+pub use model::request::Request;
+pub use model::resource::Resource;
+pub use node::contract::{Node, NodeSet};
+pub use redis::node::RedisNode;
+
+pub mod request {
+    //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
+    //! what a ttl and the names of a [`Resource`](crate::Resource) may be.
+
+    pub use crate::model::request::{
+        MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_ttl,
+    };
+    pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
+}

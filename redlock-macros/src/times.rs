@@ -112,8 +112,8 @@ mod tests {
     /// Each limit has a ttl on either side.
     #[test]
     fn a_ttl_is_refused_here_if_core_refuses_it() {
-        assert_eq!(MIN_TTL, redlock_core::MIN_TTL);
-        assert_eq!(MAX_TTL, redlock_core::MAX_TTL);
+        assert_eq!(MIN_TTL, redlock_core::request::MIN_TTL);
+        assert_eq!(MAX_TTL, redlock_core::request::MAX_TTL);
         let ms = Duration::from_millis;
         let table = [
             (MIN_TTL.saturating_sub(ms(1)), None, true),
@@ -131,7 +131,7 @@ mod tests {
         let usual = Request::new("r").clock_drift_factor;
         assert!((DRIFT_FACTOR - usual).abs() < f64::EPSILON);
         for (ttl, factor, expected) in table {
-            let by_core = redlock_core::check_ttl(ttl, factor.unwrap_or(usual)).is_err();
+            let by_core = redlock_core::request::check_ttl(ttl, factor.unwrap_or(usual)).is_err();
             assert_eq!(by_core, expected, "core: {ttl:?}, {factor:?}");
             assert_eq!(is_refused(ttl, factor), expected, "{ttl:?}, {factor:?}");
         }

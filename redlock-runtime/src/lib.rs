@@ -116,7 +116,7 @@
 /// An event in the log: `log!(warn, field = 1, "text")`. What the subscriber does is its own affair.
 macro_rules! log {
     ($level:ident, $($event:tt)+) => {{
-        redlock_core::caught("a log subscriber", || tracing::$level!($($event)+));
+        redlock_core::env::caught("a log subscriber", || tracing::$level!($($event)+));
     }};
 }
 

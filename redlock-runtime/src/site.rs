@@ -41,6 +41,7 @@ pub struct Site {
 for_each_parameter!(const_setters!(Site));
 
 /// The attribute's side: made in a `static`, value by value.
+// Hidden: only the expansion of the attribute calls them.
 #[doc(hidden)]
 impl Site {
     #[must_use]
@@ -248,6 +249,7 @@ impl fmt::Debug for Site {
 }
 
 /// How a site gets into the list.
+// Hidden: only the expansion of the attribute names it.
 #[doc(hidden)]
 pub struct Registration(pub &'static Site);
 

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redlock_core::{
-    Answer, HINT_WINDOW, Holding, IoThread, MemoryNode, Node, Operation, OwnerToken, RedisAddress,
-    RedisNode, Remaining, Resource, Want, ask,
-};
+use redlock_core::node::{Answer, HINT_WINDOW, Holding, Operation, OwnerToken, Remaining, Want};
+use redlock_core::redis::RedisAddress;
+use redlock_core::testing::ask;
+use redlock_core::{IoThread, MemoryNode, Node, RedisNode, Resource};
 use redlock_simulation::random::{Random, SeededEntropy};
 use redlock_tests::{Pttl, RedisNode as Server};
 
@@ -62,7 +62,9 @@ impl Pair {
         redis.settled().await;
         let mut random = Random::new(seed);
         let entropy = SeededEntropy::new(random.fork());
-        let tokens = (0..4).map(|_| OwnerToken::draw(&entropy)).collect();
+        let tokens = (0..4)
+            .map(|_| OwnerToken::draw("test/1", &entropy))
+            .collect();
         Self {
             memory: MemoryNode::new("memory", io.environment().clock),
             redis,

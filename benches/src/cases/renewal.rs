@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::{Lease, Renewal, Request};
+use redlock_core::request::Renewal;
+use redlock_core::{Lease, Request};
 use redlock_tests::Nodes;
 
 use super::{Flavor, runtime};

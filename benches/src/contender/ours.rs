@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redlock_core::{
-    Client, IoThread, Lease, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions,
-    Released, Request, RetryLimit,
-};
+use redlock_core::lease::Released;
+use redlock_core::node::NodeStatus;
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
 
 use super::{TTL, Unlocked, held};
 

@@ -16,9 +16,6 @@ use crate::model::token::TokenSource;
 use crate::waiting::handover::Handover;
 use crate::waiting::{LineLimits, Lines};
 
-/// The default time for which an attempt without a majority waits for answers.
-pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
-
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
 ///
 /// It holds no lock across an await and no global state.
@@ -52,7 +49,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            node_timeout: DEFAULT_NODE_TIMEOUT,
+            node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
             handover: Handover::default(),
             max_waiters_per_lock: 10_000,
@@ -62,6 +59,9 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
+    pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
     /// The same with another node timeout.
     #[must_use]
     pub fn node_timeout(mut self, timeout: Duration) -> Self {

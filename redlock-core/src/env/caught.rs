@@ -7,7 +7,6 @@ use std::task::Poll;
 
 /// Runs foreign code: an observer, a recorder, a log subscriber. A panic in it is logged and ends
 /// nothing here.
-#[doc(hidden)]
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),

@@ -78,7 +78,6 @@ impl IoThread {
     }
 
     /// No thread, but the runtime of `handle`, with its own idea of time and chance.
-    #[doc(hidden)]
     #[cfg(feature = "simulation")]
     pub fn simulated(handle: Handle, environment: Environment) -> Self {
         let shared = Shared {

@@ -1,4 +1,6 @@
-//! The seams to the outside world: time, randomness, and where background work runs.
+//! The seams to the outside world, as an [`Environment`] has them: time ([`Clock`]), randomness
+//! ([`Entropy`]), and where background work runs ([`Spawn`]). And [`caught()`], which calls the code of
+//! others.
 //!
 //! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
 //! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
@@ -6,6 +8,7 @@
 //! client, and may skew each.
 
 pub(crate) mod caught;
+pub(crate) mod environment;
 pub(crate) mod io_thread;
 pub(crate) mod process;
 #[cfg(test)]
@@ -16,9 +19,11 @@ pub(crate) mod timers;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+
+pub use caught::caught;
+pub(crate) use environment::Environment;
 
 use io_thread::IoThread;
 use timers::Timer;
@@ -144,70 +149,4 @@ pub trait Entropy: Send + Sync + 'static {
 pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);
-}
-
-/// The parts of the outside world that a client needs.
-#[derive(Clone)]
-pub struct Environment {
-    /// The clock of deadlines, validity and waits.
-    pub clock: Arc<dyn Clock>,
-    /// The source of owner tokens and retry jitter.
-    pub entropy: Arc<dyn Entropy>,
-    /// Runs the tasks that follow stragglers and renewals.
-    pub spawner: Arc<dyn Spawn>,
-}
-
-impl Environment {
-    /// The current moment on this environment's clock.
-    pub(crate) fn now(&self) -> Moment {
-        self.clock.now()
-    }
-
-    /// A random duration in `[delay / 2, delay]`. Two clients that collided draw different ones, which
-    /// resolves an even split of the votes.
-    pub(crate) fn jittered(&self, delay: Duration) -> Duration {
-        let mut bytes = [0; 8];
-        self.entropy.fill(&mut bytes);
-        let half = delay / 2;
-        let spread = u64::try_from(delay.saturating_sub(half).as_nanos()).unwrap_or(u64::MAX);
-        // The modulo's bias is below 2^-20 for any delay under a week.
-        let extra = u64::from_le_bytes(bytes) % spread.saturating_add(1);
-        half + Duration::from_nanos(extra)
-    }
-}
-
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Environment").finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Fixed(u8);
-    impl Entropy for Fixed {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(self.0);
-        }
-    }
-
-    #[test]
-    fn jitter_stays_between_half_and_whole_and_survives_zero() {
-        let io = crate::IoThread::start().unwrap();
-        for byte in [0, 1, 0x7f, 0xff] {
-            let environment = Environment {
-                entropy: Arc::new(Fixed(byte)),
-                ..io.environment()
-            };
-            for delay in [0, 1, 3, 200, 60_000].map(Duration::from_millis) {
-                let drawn = environment.jittered(delay);
-                assert!(
-                    drawn >= delay / 2 && drawn <= delay,
-                    "{drawn:?} of {delay:?}"
-                );
-            }
-        }
-    }
 }

@@ -65,7 +65,8 @@ impl LeaseHandle {
 
     /// Ends the lease as an extension does that finds too many keys gone: `lost` says
     /// [`LeaseEnd::Taken`]. For tests of what holders do then.
-    #[doc(hidden)]
+    /// Needs the feature `testing`.
+    #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {
         self.lose(LeaseEnd::Taken);
     }

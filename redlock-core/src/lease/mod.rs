@@ -1,60 +1,40 @@
-//! A lease: the lock in its holder's hands.
-#![doc = include_str!("protocol.md")]
+//! What a [`Lease`] gives and tells: its [`FencingToken`], how a body under it ended
+//! ([`BodyOutcome`]), how its release went ([`Released`]), and each of its extensions
+//! ([`ObserveExtensions`]). A [`LeaseEnd`] says why it is over.
 
 pub(crate) mod events;
 mod extend;
+pub(crate) mod handle;
 mod join;
 pub(crate) mod observe;
 pub(crate) mod release;
 pub(crate) mod renew;
 pub(crate) mod run;
 
-use std::fmt;
-use std::ops::Deref;
+/// A lease: the lock in its holder's hands.
+#[doc = include_str!("protocol.md")]
+mod protocol {}
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+pub use crate::quorum::fencing::FencingToken;
+pub(crate) use handle::{Lease, LeaseHandle};
+pub use observe::ObserveExtensions;
+pub use release::Released;
+pub use run::{BodyOutcome, OnLost};
+
 use crate::context::Context;
 use crate::env::{Clock, Moment};
 use crate::error::LeaseEnd;
-use crate::model::request::Request;
 use crate::model::resource::Resource;
-use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::FencingToken;
-use crate::quorum::round::bit;
-use crate::quorum::terms::Terms;
-use crate::waiting::budget::RetryBudget;
 use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
-use events::third_left;
-use observe::ObserveExtensions;
-use renew::{Renewals, Renewed};
-
-/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
-/// until the next holder could win.
-///
-/// It dereferences to its [`LeaseHandle`], for code below the holder.
-pub struct Lease {
-    pub(crate) handle: LeaseHandle,
-    /// True after `release`: this holder has left.
-    pub(crate) has_left: bool,
-    /// The renewal that this holder asked for.
-    pub(crate) renewed: Option<Renewed>,
-}
-
-/// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
-/// it has no effect.
-#[derive(Clone)]
-pub struct LeaseHandle {
-    pub(crate) shared: Arc<LeaseShared>,
-    /// The generation of the lease to which this handle belongs. A release or a hand-over begins the
-    /// next generation, and handles of older generations have no effect.
-    pub(crate) generation: u64,
-}
+use renew::Renewals;
 
 /// The parts that all leases of a client share.
 pub(crate) struct Leases {
@@ -110,236 +90,6 @@ pub(crate) struct LeaseState {
     pub(crate) line_ticket: Option<TurnTicket>,
 }
 
-impl Lease {
-    pub(crate) fn new(
-        leases: &Arc<Leases>,
-        claim: Arc<Claim>,
-        request: &Request,
-        budget: &RetryBudget<'_>,
-        terms: Terms,
-        line_ticket: TurnTicket,
-    ) -> Self {
-        let shared = LeaseShared {
-            leases: Arc::clone(leases),
-            claim,
-            resource: request.resource.clone(),
-            ttl: request.ttl,
-            clock_drift_factor: request.clock_drift_factor,
-            acquired_at: terms.acquired_at,
-            waited: terms.granted_at.saturating_since(budget.began),
-            attempts: budget.attempts,
-            fencing_token: terms.fencing_token,
-            observer: OnceLock::new(),
-            joined: AtomicUsize::new(1),
-            is_left_to_expire: AtomicBool::new(false),
-            state: Mutex::new(LeaseState {
-                generation: 0,
-                deadline: terms.deadline,
-                expiring: terms.expiring,
-                is_shutdown_announced: false,
-                kept_until: terms.acquired_at.saturating_add(request.min_hold),
-                over: None,
-                extensions: 0,
-                line_ticket: Some(line_ticket),
-            }),
-            changed: Notify::new(),
-        };
-        let handle = LeaseHandle {
-            shared: Arc::new(shared),
-            generation: 0,
-        };
-        let mut lease = Self::of(handle);
-        lease.renew(request, terms.acquired_at);
-        lease
-    }
-
-    /// One more holder, which is counted already.
-    pub(crate) fn of(handle: LeaseHandle) -> Self {
-        Self {
-            handle,
-            has_left: false,
-            renewed: None,
-        }
-    }
-
-    /// A handle to keep or pass on.
-    pub fn handle(&self) -> LeaseHandle {
-        self.handle.clone()
-    }
-}
-
-impl Deref for Lease {
-    type Target = LeaseHandle;
-
-    fn deref(&self) -> &LeaseHandle {
-        &self.handle
-    }
-}
-
-impl LeaseHandle {
-    /// The locked resource, without the key prefix.
-    pub fn resource(&self) -> &Resource {
-        &self.shared.resource
-    }
-
-    /// The time for which the lock is certainly ours; zero after the end of the lease.
-    pub fn validity(&self) -> Duration {
-        let state = self.shared.state.lock();
-        match self.over_in(&state) {
-            Some(_) => Duration::ZERO,
-            None => state.deadline.saturating_since(self.shared.now()),
-        }
-    }
-
-    /// The time since the winning attempt began.
-    pub fn held_for(&self) -> Duration {
-        self.shared.now().saturating_since(self.shared.acquired_at)
-    }
-
-    /// The time at which the winning attempt began, by this host's present wall clock.
-    pub fn held_since(&self) -> SystemTime {
-        let since = self.shared.clock().wall().saturating_sub(self.held_for());
-        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
-    }
-
-    /// The ttl of the request. An extension may have used another one.
-    pub fn ttl(&self) -> Duration {
-        self.shared.ttl
-    }
-
-    /// The number of extensions, renewals included.
-    pub fn extensions(&self) -> u32 {
-        self.shared.state.lock().extensions
-    }
-
-    /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
-    /// Zero once all have left.
-    pub fn holders(&self) -> usize {
-        self.shared.joined.load(Ordering::Acquire)
-    }
-
-    /// The number of callers of this client that stand in line for the lock.
-    pub fn waiting(&self) -> usize {
-        self.shared.leases.lines.waiting_at(&self.shared.line_key())
-    }
-
-    /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
-    /// extension does not change it.
-    pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.shared.fencing_token
-    }
-
-    /// A few digits of the owner token, for logs.
-    pub fn token_id(&self) -> &str {
-        self.shared.claim.token.short_id()
-    }
-
-    /// The time that the acquiring caller waited, in line and for the nodes.
-    pub fn waited(&self) -> Duration {
-        self.shared.waited
-    }
-
-    /// The number of that caller's attempts; zero if the lock was handed over unchanged.
-    pub fn attempts(&self) -> u32 {
-        self.shared.attempts
-    }
-
-    /// The number of nodes that have granted the lock, stragglers included. Nodes that were given the
-    /// key back later do not count.
-    pub fn votes(&self) -> usize {
-        self.shared.claim.votes()
-    }
-
-    /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
-    /// second call does nothing.
-    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
-        let _ = self.shared.observer.set(observer);
-    }
-
-    /// The reason why the lease is over, or `None` while it is valid.
-    pub fn over(&self) -> Option<LeaseEnd> {
-        let state = self.shared.state.lock();
-        self.over_in(&state)
-            .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
-    }
-
-    /// The nodes of the lock. A majority of them granted it.
-    pub fn nodes(&self) -> &NodeSet {
-        &self.shared.claim.nodes
-    }
-
-    /// The names of the nodes on which the lock does not rest: they did not grant it, or may have
-    /// forgotten it since, and the last extension could not count them. If there are none, the lock
-    /// outlives the restart of any one of its nodes. The list is empty while answers may still arrive,
-    /// and after the end of the lease.
-    pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
-        let shared = &self.shared;
-        let timeout = shared.context().node_timeout.min(shared.ttl / 4);
-        let is_settled = self.over().is_none() && self.held_for() >= timeout;
-        let vouching = if is_settled {
-            shared.claim.vouching()
-        } else {
-            u64::MAX
-        };
-        let nodes = shared.claim.nodes.iter().enumerate();
-        nodes
-            .filter(move |(seat, _)| vouching & bit(*seat) == 0)
-            .map(|(_, node)| node.name())
-    }
-
-    /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
-    /// ask the nodes. A lease that is past its deadline has expired, whatever is found out later; it may
-    /// still be called back.
-    pub(crate) fn lose(&self, over: LeaseEnd) {
-        let _turn = {
-            let mut state = self.shared.state.lock();
-            let has_expired = over != LeaseEnd::Revoked && self.shared.now() >= state.deadline;
-            if has_expired || self.over_in(&state).is_some() {
-                return;
-            }
-            state.over = Some(over);
-            self.shared.turn(&mut state)
-        };
-        self.shared.changed.notify_waiters();
-    }
-
-    /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
-    /// was sent.
-    ///
-    /// # Errors
-    /// The reason, if the lease is over.
-    pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
-        {
-            let mut state = self.shared.state.lock();
-            if let Some(over) = self.over_in(&state) {
-                return Err(over);
-            }
-            if self.shared.now() >= state.deadline {
-                return Err(LeaseEnd::Expired);
-            }
-            state.extensions = state.extensions.saturating_add(1);
-            if deadline > state.deadline {
-                state.deadline = deadline;
-                state.expiring = third_left(started, deadline);
-                if let Some(line_ticket) = &state.line_ticket {
-                    let lines = &self.shared.leases.lines;
-                    lines.prolong(&self.shared.line_key(), line_ticket, deadline);
-                }
-            }
-        }
-        self.shared.changed.notify_waiters();
-        Ok(())
-    }
-
-    pub(crate) fn over_in(&self, state: &LeaseState) -> Option<LeaseEnd> {
-        if state.generation == self.generation {
-            state.over
-        } else {
-            Some(state.over.unwrap_or(LeaseEnd::Released))
-        }
-    }
-}
-
 impl LeaseShared {
     /// Counts one more holder, unless the last one has left.
     pub(crate) fn add_holder(&self) -> bool {
@@ -375,22 +125,5 @@ impl LeaseShared {
 
     pub(crate) fn deadline(&self) -> Moment {
         self.state.lock().deadline
-    }
-}
-
-impl fmt::Debug for LeaseHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LeaseHandle")
-            .field("resource", &self.shared.resource)
-            .field("token", &self.shared.claim.token)
-            .field("validity", &self.validity())
-            .field("over", &self.over())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
     }
 }

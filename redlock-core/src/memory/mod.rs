@@ -173,7 +173,8 @@ impl MemoryNode {
 
     /// Serves `operation` and returns the answer: what a simulation needs, which carries requests
     /// and answers by itself.
-    #[doc(hidden)]
+    /// Needs the feature `testing`.
+    #[cfg(feature = "testing")]
     pub fn serve(&self, operation: &Operation) -> Answer {
         let wall = self.shared.clock.wall();
         let answer = self.change(|store, now| store.serve(operation, now, wall));
@@ -181,7 +182,8 @@ impl MemoryNode {
     }
 
     /// Another node with what this one holds now: what a server finds that restarts from its disk.
-    #[doc(hidden)]
+    /// Needs the feature `testing`.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn fork(&self) -> Self {
         let copy = Self::new(

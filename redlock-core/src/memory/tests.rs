@@ -10,7 +10,8 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::operation::Want;
-use crate::quorum::round::{Goal, Round, ask};
+use crate::quorum::round::{Goal, Round};
+use crate::testing::ask;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -23,7 +24,11 @@ impl Entropy for Fixed {
 }
 
 fn operation(token: u8, want: Want) -> Operation {
-    Operation::new(Resource::from("r"), OwnerToken::draw(&Fixed(token)), want)
+    Operation::new(
+        Resource::from("r"),
+        OwnerToken::draw("other/1", &Fixed(token)),
+        want,
+    )
 }
 
 fn acquire(token: u8) -> Operation {
@@ -148,7 +153,7 @@ fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
     let want = Want::Acquire { ttl: TTL, hint: 0 };
     assert!(was_sent(Operation::new(
         both,
-        OwnerToken::draw(&Fixed(2)),
+        OwnerToken::draw("other/1", &Fixed(2)),
         want
     )));
 }

@@ -21,15 +21,10 @@ pub(crate) const LONGEST: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// A token of this process, for operations that a test puts to nodes by itself.
-    #[doc(hidden)]
-    pub fn draw(entropy: &dyn Entropy) -> Self {
-        TokenSource::new().fresh(entropy)
-    }
-
-    /// A token of somebody else, `host/pid`.
-    #[doc(hidden)]
-    pub fn draw_as(owner: &str, entropy: &dyn Entropy) -> Self {
+    /// A token of `owner`, `host/pid`, for operations that a test puts to nodes by itself.
+    /// Needs the feature `testing`.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let prefix = format!("{owner}/").into_bytes().into();
         TokenSource { prefix }.fresh(entropy)
     }

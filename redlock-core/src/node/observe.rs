@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Receives the time of each answer of a node. See
-/// [`RedisOptions::answers`](crate::RedisOptions::answers).
+/// [`RedisOptions::answers`](crate::redis::RedisOptions::answers).
 pub trait ObserveAnswers: fmt::Debug + Send + Sync {
     /// Receives the time from the submission of an operation, or of a check of the connection, to its
     /// answer. Called on the I/O thread for each answer, so it must not block.

@@ -1,6 +1,4 @@
-//! Counting votes, and the proofs that rest on the count: [`fencing`] says why fencing tokens have an
-//! order, [`extension_proof`] what an extension proves, [`claim`] what copies of a process can do.
-#![doc = include_str!("protocol.md")]
+//! How many nodes are a [`majority`], and how their votes are counted.
 
 pub(crate) mod claim;
 pub(crate) mod extension_proof;
@@ -8,6 +6,11 @@ pub(crate) mod fencing;
 pub(crate) mod round;
 pub(crate) mod terms;
 mod votes;
+
+/// Counting votes, and the proofs that rest on the count: [`fencing`] says why fencing tokens have an
+/// order, [`extension_proof`] what an extension proves, [`claim`] what copies of a process can do.
+#[doc = include_str!("protocol.md")]
+mod protocol {}
 
 use crate::node::Answer;
 

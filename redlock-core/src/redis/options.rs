@@ -34,7 +34,7 @@ pub struct RedisOptions {
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
     /// promoted. Then a restart needs no quarantine. Has no effect for an address that
-    /// [fails over](crate::RedisAddress::fails_over).
+    /// [fails over](crate::redis::RedisAddress::fails_over).
     pub trust_aof: bool,
     /// The observer that is told how long each answer took.
     pub answers: Option<Arc<dyn ObserveAnswers>>,

@@ -43,7 +43,7 @@ pub struct Verdict {
     /// The node's clock moved by so many ms since the check before: forwards where positive.
     pub stepped_ms: Option<i64>,
     /// How far the node's clock is ahead of the median of the set's clocks, in ms. Set only if that is
-    /// further than [`HINT_WINDOW`](crate::HINT_WINDOW).
+    /// further than [`HINT_WINDOW`](crate::node::HINT_WINDOW).
     pub outlier_ms: Option<i64>,
     /// When to check again, at the latest, if the node may vote.
     pub look_again: Option<Duration>,

@@ -1,7 +1,5 @@
-//! The callers of one process that want the same lock stand in one line, first come, first served.
-//!
-//! How a lock goes from one caller to the next is in [`handover`].
-#![doc = include_str!("protocol.md")]
+//! How callers of one process wait for the same lock: in one line, first come, first served. A
+//! [`Handover`] says for how long they may hand it over to each other.
 
 pub(crate) mod budget;
 mod fairness;
@@ -11,7 +9,17 @@ mod queued;
 #[cfg(test)]
 mod tests;
 mod turn;
+#[cfg_attr(
+    not(feature = "testing"),
+    allow(unreachable_pub, reason = "public in `testing`")
+)]
 pub(crate) mod wakeup;
+
+/// The callers of one process that want the same lock stand in one line, first come, first served.
+///
+/// How a lock goes from one caller to the next is in [`handover`].
+#[doc = include_str!("protocol.md")]
+mod protocol {}
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -22,6 +30,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+pub use handover::Handover;
 pub(crate) use line::LastKnown;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
 pub(crate) use turn::{Turn, TurnTicket};
@@ -32,7 +41,7 @@ use crate::env::timers::wake;
 use crate::model::resource::Resource;
 use crate::node::{NodeSet, identity, seat_of};
 use fairness::Fairness;
-use handover::{Handover, LeftClaim};
+use handover::LeftClaim;
 use line::{Idle, Line, PollTimes, TurnStatus};
 
 /// How many idle lines are remembered at most.

@@ -7,7 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use redlock_core::{Invalid, NodeSet, OnLost, Request, Resource};
+use redlock_core::error::Invalid;
+use redlock_core::lease::OnLost;
+use redlock_core::{NodeSet, Request, Resource};
 
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};

@@ -4,7 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::{Invalid, Node, NodeSet, Request, seat_of};
+use redlock_core::error::Invalid;
+use redlock_core::node::seat_of;
+use redlock_core::{Node, NodeSet, Request};
 
 use crate::lease::chain::Link;
 use crate::registry::pools::names_of;

@@ -44,6 +44,7 @@ pub trait FromSkip: Sized {
     fn from_lock_error(error: LockError) -> Self;
 
     /// Chooses between the two values.
+    // Hidden: only the expansion of the attribute calls it.
     #[doc(hidden)]
     fn from_refusal(error: LockError) -> Self {
         if error.is_contended() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use redlock_core::Vetting;
+use redlock_core::redis::Vetting;
 
 use super::file::{File, Pool, RestartChecks};
 use super::keys::{self, OF_A_POOL};

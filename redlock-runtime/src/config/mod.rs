@@ -15,9 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redlock_core::{Handover, Settings};
+use redlock_core::Settings;
+use redlock_core::waiting::Handover;
 
-pub use redlock_core::Vetting;
+pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
 pub use pool::PoolUrl;

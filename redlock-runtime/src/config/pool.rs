@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use redlock_core::{Invalid, RedisAddress, TlsOptions, Vetting};
+use redlock_core::error::Invalid;
+use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
 use serde::Deserialize;
 
 use super::Config;

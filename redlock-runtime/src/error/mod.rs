@@ -8,12 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, LeaseEnd, Resource};
+use redlock_core::Resource;
+use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
 
-pub use redlock_core::{
-    Contended, Holding, Invalid, NodeError, NodeErrorKind, NodeOutcome, NodeReport, Remaining,
-    TooLate, Unavailable,
-};
+pub use redlock_core::error::{Contended, Invalid, NodeOutcome, NodeReport, TooLate, Unavailable};
+pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub use start::{ConfigError, InitError};
 

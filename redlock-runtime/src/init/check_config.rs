@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redlock_core::{Brief, MAX_TTL, MIN_TTL};
+use redlock_core::error::Brief;
+use redlock_core::request::{MAX_TTL, MIN_TTL};
 
 use crate::config::{Config, PoolAddress, no_pools};
 use crate::registry::limits::LockLimits;
@@ -66,7 +67,7 @@ pub(crate) fn check_config(
             Brief(MIN_TTL),
         ));
     }
-    if config.key_prefix.len() > redlock_core::MAX_RESOURCE_BYTES {
+    if config.key_prefix.len() > redlock_core::request::MAX_RESOURCE_BYTES {
         problems.push("`key_prefix` is longer than 1024 bytes".into());
     }
     let any = redlock_core::Resource::from("check");
@@ -155,7 +156,7 @@ fn check_settings(
 }
 
 /// The values that a lock without a site would have.
-fn check_defaults(config: &Config) -> Result<(), redlock_core::Invalid> {
+fn check_defaults(config: &Config) -> Result<(), redlock_core::error::Invalid> {
     let request = config.defaults.decided(false).request("check".into())?;
     LockLimits::of(config).check(&request)?;
     request.check()

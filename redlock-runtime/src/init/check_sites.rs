@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::Invalid;
+use redlock_core::error::Invalid;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::CheckedSet;
-use redlock_core::{
-    Environment, MemoryNode, Node, NodeErrorKind, NodeStatus, RedisNode, RedisOptions, Settings,
-};
+use redlock_core::{Environment, MemoryNode, Node, RedisNode, Settings};
 
 use crate::config::{Config, PoolAddress};
 use crate::error::InitError;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redlock_core::{NodeStatus, Resource};
+use redlock_core::Resource;
+use redlock_core::node::NodeStatus;
 use serde::Serialize;
 
 use super::Document;

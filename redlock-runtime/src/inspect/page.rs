@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use redlock_core::{NodeHealth, NodeStatus};
+use redlock_core::node::{NodeHealth, NodeStatus};
 
 use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::health::PoolHealth;

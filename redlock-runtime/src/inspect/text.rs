@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use redlock_core::{Brief, Renewal};
+use redlock_core::error::Brief;
+use redlock_core::request::Renewal;
 
 use crate::parameters::{SiteParameters, Wait};
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{LeaseEnd, NodeSet, Resource};
+use redlock_core::error::LeaseEnd;
+use redlock_core::{NodeSet, Resource};
 
 use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, Subject};

@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::{BodyOutcome, OnLost, Released};
+use redlock_core::lease::{BodyOutcome, OnLost, Released};
 
-pub use redlock_core::{FencingToken, LeaseEnd};
+pub use redlock_core::error::LeaseEnd;
+pub use redlock_core::lease::FencingToken;
 
 pub use handle::LeaseHandle;
 

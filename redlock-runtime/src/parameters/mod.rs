@@ -12,9 +12,12 @@ mod table;
 mod types;
 mod value;
 
-use redlock_core::{Invalid, Request, Resource, Retry, RetryLimit};
+use redlock_core::error::Invalid;
+use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::{Request, Resource};
 
-pub use redlock_core::{OnLost, Renewal};
+pub use redlock_core::lease::OnLost;
+pub use redlock_core::request::Renewal;
 
 pub use options::{LockOptions, SiteParameters};
 pub use types::{MinValidity, OnCancel, Wait};
@@ -32,7 +35,8 @@ pub(crate) mod prelude {
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
     pub(crate) use super::types::{MinValidity, OnCancel, Wait};
-    pub(crate) use redlock_core::{OnLost, Renewal};
+    pub(crate) use redlock_core::lease::OnLost;
+    pub(crate) use redlock_core::request::Renewal;
 }
 
 impl SiteParameters {

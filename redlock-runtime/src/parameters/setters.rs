@@ -32,6 +32,7 @@ macro_rules! const_setters {
         $name:ident: $type:ty
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
     )+) => {
+        // Hidden: only the expansion of the attribute calls them.
         #[doc(hidden)]
         impl $owner {
             $(

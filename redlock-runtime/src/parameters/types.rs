@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::Invalid;
+use redlock_core::error::Invalid;
 
 /// The least validity of an acquired lock. An acquisition that leaves less is given up and retried,
 /// so that no lock is nearly expired from the start.

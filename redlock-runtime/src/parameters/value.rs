@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use redlock_core::{OnLost, Renewal};
+use redlock_core::lease::OnLost;
+use redlock_core::request::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use super::types::{MinValidity, OnCancel, Wait};

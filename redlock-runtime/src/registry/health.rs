@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use redlock_core::{NodeStatus, majority};
+use redlock_core::node::NodeStatus;
+use redlock_core::quorum::majority;
 
 use crate::health::{PoolHealth, VotingPools};
 use crate::parameters::{LockOptions, SiteParameters};

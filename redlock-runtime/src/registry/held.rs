@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use redlock_core::{FencingToken, LeaseHandle, Resource};
+use redlock_core::lease::FencingToken;
+use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
 
 use super::pools::names_of;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::Request;
+use redlock_core::error::{Brief, Invalid};
 use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
-use redlock_core::{Brief, Invalid, Request};
 
 use crate::config::Config;
 use crate::error::HttpSettings;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use redlock_core::{Invalid, MemoryNode, Node, NodeSet};
+use redlock_core::error::Invalid;
+use redlock_core::{MemoryNode, Node, NodeSet};
 
 use crate::error::LockErrorKind;
 use crate::text::Name;

@@ -10,7 +10,8 @@ pub(crate) use nothing::{Record, Recorder};
 mod kept {
     use std::sync::Arc;
 
-    use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
+    use redlock_core::error::LeaseEnd;
+    use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;
@@ -123,7 +124,8 @@ mod kept {
 mod nothing {
     #![allow(clippy::unused_self, reason = "the other one uses it")]
 
-    use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
+    use redlock_core::error::LeaseEnd;
+    use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 
     use crate::error::LockError;
     use crate::site::Site;

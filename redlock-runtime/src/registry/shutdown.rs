@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use redlock_core::{Brief, Moment};
+use redlock_core::env::Moment;
+use redlock_core::error::Brief;
 use tokio::sync::Notify;
 
 use super::held::HeldEntry;

@@ -16,7 +16,8 @@ mod throttle;
 
 use std::sync::Arc;
 
-use redlock_core::{Clock, Environment};
+use redlock_core::Environment;
+use redlock_core::env::Clock;
 
 use crate::health::PoolHealth;
 

@@ -1,6 +1,6 @@
 //! What came of an acquisition, as spans and metrics name it.
 
-use redlock_core::LeaseEnd;
+use redlock_core::error::LeaseEnd;
 
 use crate::error::{LockError, LockErrorKind};
 

@@ -9,7 +9,8 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use redlock_core::{BodyOutcome, FencingToken, LeaseHandle, NodeSet, Request};
+use redlock_core::lease::{BodyOutcome, FencingToken};
+use redlock_core::{LeaseHandle, NodeSet, Request};
 use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 

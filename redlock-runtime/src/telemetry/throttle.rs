@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use redlock_core::Moment;
+use redlock_core::env::Moment;
 
 const PAUSE: Duration = Duration::from_secs(1);
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use redlock_core::{Brief, FencingToken, LeaseEnd, Resource};
+use redlock_core::Resource;
+use redlock_core::error::{Brief, LeaseEnd};
+use redlock_core::lease::FencingToken;
 
 use crate::error::LockError;
 use crate::site::Site;

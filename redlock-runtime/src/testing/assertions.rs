@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use redlock_core::{Holding, MemoryNode, Resource};
+use redlock_core::node::Holding;
+use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::Acquisition;

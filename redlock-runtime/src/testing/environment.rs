@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use redlock_core::{Clock, Entropy, Moment, Sleep, Spawn, Task};
+use redlock_core::env::{Clock, Entropy, Moment, Sleep, Spawn, Task};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 

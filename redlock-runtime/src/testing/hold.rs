@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Answer, Entropy, MemoryNode, Operation, OwnerToken, Resource, Want};
+use redlock_core::env::Entropy;
+use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 
@@ -160,7 +162,7 @@ impl SomeoneElse {
         };
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
-            token: OwnerToken::draw_as(&self.name, entropy),
+            token: OwnerToken::draw(&self.name, entropy),
             ttl: self.ttl,
             nodes: Vec::new(),
             resource,

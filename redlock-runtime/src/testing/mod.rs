@@ -89,7 +89,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock, Environment, MemoryNode, Resource};
+use redlock_core::env::Clock;
+use redlock_core::{Environment, MemoryNode, Resource};
 use tokio::runtime::Handle;
 
 pub use acquisition::{Acquisition, Outcome};

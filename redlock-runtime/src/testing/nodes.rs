@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use redlock_core::{MemoryNode, RESERVED_PREFIX, Resource};
+use redlock_core::request::RESERVED_PREFIX;
+use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;

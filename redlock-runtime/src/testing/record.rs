@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redlock_core::{LeaseEnd, LeaseHandle, NodeSet, Request, Resource};
+use redlock_core::error::LeaseEnd;
+use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};

@@ -11,10 +11,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{
-    BodyOutcome, Client, IoThread, Node, NodeSet, OnLost, RedisAddress, RedisNode, RedisOptions,
-    Request,
-};
+use redlock_core::lease::{BodyOutcome, OnLost};
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 

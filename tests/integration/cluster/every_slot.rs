@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Released, Request, Resource, RetryLimit};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
+use redlock_core::{Request, Resource};
 use redlock_tests::RedisCluster;
 use tokio::time::timeout;
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Lease, NodeSet, RedisOptions, Released};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::redis::RedisOptions;
+use redlock_core::{Lease, NodeSet};
 use redlock_tests::{RedisCluster, eventually};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Lease, Released, Request, Resource, RetryLimit};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
+use redlock_core::{Lease, Request, Resource};
 use redlock_tests::{RedisCluster, eventually};
 use tokio::time::timeout;
 

@@ -1,6 +1,7 @@
 //! The same over TLS, to all masters.
 
-use redlock_core::{NodeSet, RedisAddress, TlsOptions};
+use redlock_core::NodeSet;
+use redlock_core::redis::{RedisAddress, TlsOptions};
 use redlock_tests::{Authority, RedisCluster};
 
 use crate::cluster::fixture::{SOON, client, once, patient, reason, start};

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, Resource, RetryLimit};
+use redlock_core::error::AcquireError;
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, Resource};
 
 use crate::core::fixture::{SOON, client, once, start};
 use crate::core::still_clock::StillClock;

@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Client, EpochListener, ExtendError, LeaseEnd, MemoryNode, Node, NodeSet,
-    NodeStatus, Operation, Reply, Want,
-};
+use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
+use redlock_core::node::{EpochListener, NodeStatus, Operation, Reply, Want};
+use redlock_core::{Client, MemoryNode, Node, NodeSet};
 
 use crate::core::fixture::{IO, client, once};
 use crate::core::still_clock::StillClock;

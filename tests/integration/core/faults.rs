@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, NodeErrorKind, NodeStatus, RedisOptions, Released, RetryLimit, Unavailable,
-};
+use redlock_core::error::{AcquireError, Unavailable};
+use redlock_core::lease::Released;
+use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_core::redis::RedisOptions;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{

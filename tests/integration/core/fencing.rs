@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use redlock_core::{
-    AcquireError, Client, Lease, MemoryNode, Node, NodeSet, NodeStatus, Operation, Reply, Request,
-    Resource, Want,
-};
+use redlock_core::error::AcquireError;
+use redlock_core::node::{NodeStatus, Operation, Reply, Want};
+use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
 use crate::core::fixture::{IO, SOON, client, once, start, until_voting};

@@ -3,10 +3,9 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redlock_core::{
-    Client, IoThread, Node, NodeSet, NodeStatus, RedisAddress, RedisNode, RedisOptions, Request,
-    Resource,
-};
+use redlock_core::node::NodeStatus;
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.

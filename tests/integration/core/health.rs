@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Node, NodeErrorKind, NodeHealth, NodeStatus, RetryLimit};
+use redlock_core::Node;
+use redlock_core::node::{NodeErrorKind, NodeHealth, NodeStatus};
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{SOON, client, connect, connect_each, once, patient, until_voting};

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Lease, LeaseEnd, NodeSet, Released, Renewal, RetryLimit};
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
+use redlock_core::request::{Renewal, RetryLimit};
+use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{Nodes, drop_after, eventually};
 
 use crate::core::fixture::{SOON, once, settle, start};

@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{Client, Lease, Released, Renewal, Request, RetryLimit};
+use redlock_core::lease::Released;
+use redlock_core::request::{Renewal, RetryLimit};
+use redlock_core::{Client, Lease, Request};
 use redlock_tests::{RedisNode, eventually};
 
 use crate::core::fixture::{SOON, once, settle, start, until_voting};

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Brief, ExtendError, LeaseEnd, Released, Remaining, Resource, RetryLimit,
-};
+use redlock_core::Resource;
+use redlock_core::error::{AcquireError, Brief, ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
+use redlock_core::node::Remaining;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Pttl, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start};

@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Request, RetryLimit, Settings};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, Lease, NodeSet, Request, Settings};
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
 use crate::core::fixture::{IO, SOON, client, start};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, NodeSet, Released};
+use redlock_core::lease::Released;
+use redlock_core::{Client, NodeSet};
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Remaining, Request};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::node::Remaining;
+use redlock_core::{Client, Lease, NodeSet, Request};
 use redlock_tests::{Nodes, drop_after, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start};

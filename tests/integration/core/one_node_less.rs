@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_core::request::RetryLimit;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{NodeErrorKind, NodeSet, NodeStatus, Request, RetryLimit};
+use redlock_core::{NodeSet, Request};
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, Proxy, eventually};
 

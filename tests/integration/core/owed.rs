@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::Released;
+use redlock_core::lease::Released;
 use redlock_tests::{RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start};

@@ -1,6 +1,7 @@
 //! Who logs in, and what becomes of it while the node runs.
 
-use redlock_core::{AcquireError, NodeStatus};
+use redlock_core::error::AcquireError;
+use redlock_core::node::NodeStatus;
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, connect, once, until_voting};

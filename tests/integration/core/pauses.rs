@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Answer, BodyOutcome, Client, Clock, Lease, LeaseEnd, MemoryNode, Node, NodeSet,
-    NodeStatus, OnLost, Operation, Reply, TooLate, Want,
-};
+use redlock_core::env::Clock;
+use redlock_core::error::{AcquireError, LeaseEnd, TooLate};
+use redlock_core::lease::{BodyOutcome, OnLost};
+use redlock_core::node::{Answer, NodeStatus, Operation, Reply, Want};
+use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
 use crate::core::fixture::once;
 use crate::core::still_clock::StillClock;

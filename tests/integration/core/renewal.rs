@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use redlock_core::{
-    Client, LeaseEnd, MemoryNode, Node, NodeSet, NodeStatus, Operation, Released, Renewal, Reply,
-    Request, Want,
-};
+use redlock_core::error::LeaseEnd;
+use redlock_core::lease::Released;
+use redlock_core::node::{NodeStatus, Operation, Reply, Want};
+use redlock_core::request::Renewal;
+use redlock_core::{Client, MemoryNode, Node, NodeSet, Request};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};

@@ -1,6 +1,7 @@
 //! Servers with passwords, sockets and errors of their own.
 
-use redlock_core::{AcquireError, Released};
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
 use crate::core::fixture::{SOON, client, connect, once, until_voting};

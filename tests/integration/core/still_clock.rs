@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use redlock_core::{Clock, Environment, Moment, Sleep};
+use redlock_core::Environment;
+use redlock_core::env::{Clock, Moment, Sleep};
 
 /// Stands still until it is told otherwise. What completes on it needed no timeout, on however
 /// busy a machine.

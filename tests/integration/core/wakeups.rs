@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use redlock_core::{NodeSet, QuorumWatch, Resource};
+use redlock_core::testing::QuorumWatch;
+use redlock_core::{NodeSet, Resource};
 use redlock_tests::redis::Value;
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
@@ -42,7 +43,7 @@ impl Watcher {
 /// Waits until the nodes have said for how long the keys are held: longer than `than`.
 async fn until_held(watch: &QuorumWatch, than: Duration) -> Duration {
     eventually("the nodes to be seen", SOON, async || {
-        let due = watch.due().map(redlock_core::Moment::since_origin);
+        let due = watch.due().map(redlock_core::env::Moment::since_origin);
         due.filter(|due| *due > than).ok_or(format!("{due:?}"))
     })
     .await

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, LeaseEnd, NodeSet, Released};
+use redlock_core::NodeSet;
+use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::core::fixture::{client, once};

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Released};
+use redlock_core::Client;
+use redlock_core::error::ExtendError;
+use redlock_core::lease::Released;
 use redlock_tests::Proxy;
 
 use crate::core::still_clock::StillClock;

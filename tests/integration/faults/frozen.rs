@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, NodeSet, Released};
+use redlock_core::error::ExtendError;
+use redlock_core::lease::Released;
+use redlock_core::{Client, NodeSet};
 use redlock_tests::{Nodes, RedisNode};
 
 use crate::core::fixture::{SOON, connect_each, once, patient, start, until_voting};

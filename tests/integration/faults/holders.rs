@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, NodeSet, Released, RetryLimit};
+use redlock_core::NodeSet;
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Service, eventually};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, ExtendError, NodeSet, Released, Resource};
+use redlock_core::error::{AcquireError, ExtendError};
+use redlock_core::lease::Released;
+use redlock_core::{NodeSet, Resource};
 use redlock_tests::Nodes;
 
 use crate::core::fixture::{client, connect, once, start};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_core::{ExtendError, NodeOutcome, Released};
+use redlock_core::error::{ExtendError, NodeOutcome};
+use redlock_core::lease::Released;
 use redlock_tests::{Nodes, RedisNode};
 
 use crate::core::fixture::{SOON, connect, once, start, until_voting};

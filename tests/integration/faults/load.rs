@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Client, ExtendError, Lease, LeaseEnd, Released, Request, Resource, RetryLimit};
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, Lease, Request, Resource};
 use redlock_tests::RedisNode;
 use tokio::sync::oneshot;
 

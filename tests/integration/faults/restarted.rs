@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_core::{ExtendError, LeaseEnd, Released};
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
 use redlock_tests::{NodeOptions, Nodes};
 
 use crate::core::fixture::{client, once, start};

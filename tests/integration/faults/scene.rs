@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{AcquireError, Client, Lease, NodeSet, Released, Unavailable};
+use redlock_core::error::{AcquireError, Unavailable};
+use redlock_core::lease::Released;
+use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{NodeOptions, Nodes, Proxy, eventually};
 
 use crate::core::fixture::{SOON, client, connect, once};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_core::{Released, Request};
+use redlock_core::Request;
+use redlock_core::lease::Released;
 use redlock_tests::{Proxy, RedisNode};
 
 use crate::core::fixture::{SOON, client, once};

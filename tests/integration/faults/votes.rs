@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{AcquireError, NodeSet, RetryLimit};
+use redlock_core::NodeSet;
+use redlock_core::error::AcquireError;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Proxy};
 
 use crate::core::fixture::{SOON, client, once, start};

@@ -1,6 +1,6 @@
 //! Users that may do little.
 
-use redlock_core::NodeErrorKind::Refused;
+use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::restart_check::Marker;
 use redlock_tests::{RedisNode, eventually};
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use redlock_core::{LeaseEnd, Node};
+use redlock_core::Node;
+use redlock_core::error::LeaseEnd;
 use redlock_tests::{NodeOptions, Nodes, eventually};
 
 use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, marker, once};

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use redlock_core::error::{AcquireError, NodeOutcome};
+use redlock_core::node::NodeErrorKind;
 use redlock_core::restart_check::RestartCheck;
-use redlock_core::{AcquireError, Lease, Node, NodeErrorKind, NodeOutcome, Request};
+use redlock_core::{Lease, Node, Request};
 use redlock_tests::{NodeOptions, Nodes, eventually};
 
 use crate::core::fixture::settle;

@@ -3,11 +3,10 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use redlock_core::node::{NodeError, NodeErrorKind, NodeStatus};
+use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::restart_check::{CheckedSet, Marker, RestartCheck};
-use redlock_core::{
-    Client, IoThread, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress, RedisNode,
-    RedisOptions, Request,
-};
+use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request};
 use redlock_tests::eventually;
 use tokio::sync::mpsc;
 use tokio::time::timeout;

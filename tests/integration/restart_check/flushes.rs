@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use redlock_core::NodeErrorKind::Quarantined;
+use redlock_core::Node;
+use redlock_core::error::AcquireError;
+use redlock_core::node::NodeErrorKind::Quarantined;
 use redlock_core::restart_check::RestartCheck;
-use redlock_core::{AcquireError, Node};
 use redlock_tests::{Nodes, Proxy, RedisNode};
 
 use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, once};

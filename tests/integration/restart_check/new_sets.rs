@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redlock_core::NodeError;
-use redlock_core::NodeErrorKind::Quarantined;
+use redlock_core::node::NodeError;
+use redlock_core::node::NodeErrorKind::Quarantined;
 use redlock_core::restart_check::{CheckedSet, Marker, RestartCheck};
 use redlock_tests::Nodes;
 

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::NodeErrorKind::Refused;
+use redlock_core::Node;
+use redlock_core::node::NodeErrorKind::Refused;
+use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::RestartCheck;
-use redlock_core::{Node, RedisOptions};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
 use crate::restart_check::fixture::{

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use redlock_core::Request;
+use redlock_core::lease::Released;
 use redlock_core::restart_check::RestartCheck;
-use redlock_core::{Released, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
 use crate::restart_check::fixture::{SOON, Set, client, once, reason};

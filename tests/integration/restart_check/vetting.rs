@@ -1,7 +1,7 @@
 //! Servers that a lock cannot rely on.
 
 use redlock_core::Node as _;
-use redlock_core::NodeErrorKind::Refused;
+use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::restart_check::RestartCheck;
 use redlock_runtime::config::Vetting;
 use redlock_runtime::{Config, Redlock};

@@ -1,6 +1,6 @@
 //! What sentinels say, and do not say.
 
-use redlock_core::NodeErrorKind;
+use redlock_core::node::NodeErrorKind;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::{Nodes, RedisNode, SentinelGroup, SentinelOptions, eventually};
 

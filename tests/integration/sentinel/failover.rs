@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{Released, Request, RetryLimit};
+use redlock_core::Request;
+use redlock_core::lease::Released;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
 
 use crate::sentinel::fixture::{

@@ -3,11 +3,10 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use redlock_core::node::{NodeError, NodeErrorKind, NodeStatus};
+use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{
-    Client, IoThread, Lease, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, RedisAddress,
-    RedisNode, RedisOptions, Request,
-};
+use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
 use redlock_tests::eventually;
 
 /// How long a test waits for what takes milliseconds, and a failover seconds, on a busy machine.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Client, NodeSet, Request, RetryLimit};
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, NodeSet, Request};
 use redlock_tests::{Nodes, SentinelGroup, eventually};
 use tokio::task::JoinHandle;
 

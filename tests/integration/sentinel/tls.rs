@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use redlock_core::{Node, NodeSet, RedisAddress, RedisNode, TlsOptions};
+use redlock_core::redis::{RedisAddress, TlsOptions};
+use redlock_core::{Node, NodeSet, RedisNode};
 use redlock_tests::{Authority, SentinelGroup, SentinelOptions};
 
 use crate::sentinel::fixture::{IO, calm, client, lock_soon, once, until_abstaining, until_voting};

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use redlock_core::{NodeSet, RetryLimit};
+use redlock_core::NodeSet;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, RedisNode, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

@@ -1,6 +1,6 @@
 //! Servers that want to know who connects.
 
-use redlock_core::TlsOptions;
+use redlock_core::redis::TlsOptions;
 use redlock_tests::{Authority, NodeOptions, RedisNode};
 
 use crate::tls::fixture::{connect, lock_once, refusal, showing, trusting};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{Client, IoThread, Node, NodeSet, NodeStatus, Released, Request};
+use redlock_core::lease::Released;
+use redlock_core::node::NodeStatus;
+use redlock_core::{Client, IoThread, Node, NodeSet, Request};
 use redlock_tests::{Authority, NodeOptions, Nodes, Proxy, RedisNode, eventually};
 use tokio::io::AsyncReadExt as _;
 

@@ -1,6 +1,7 @@
 //! Servers that are not trusted, and what is said of them.
 
-use redlock_core::{Node as _, NodeStatus};
+use redlock_core::Node as _;
+use redlock_core::node::NodeStatus;
 use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
 
 use crate::tls::fixture::{SOON, client, connect, node, once, patient, refusal, trusting};
@@ -65,7 +66,7 @@ async fn a_plain_url_to_a_tls_port_says_so() {
     let authority = Authority::new();
     let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
     let url = server.url().replace("rediss", "redis");
-    let reason = refusal(&url, &redlock_core::TlsOptions::default()).await;
+    let reason = refusal(&url, &redlock_core::redis::TlsOptions::default()).await;
     assert!(reason.contains("rediss://"), "{reason}");
 }
 

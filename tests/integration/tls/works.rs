@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use redlock_core::{Released, TlsOptions};
+use redlock_core::lease::Released;
+use redlock_core::redis::TlsOptions;
 use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode};
 
 use crate::tls::fixture::{SOON, client, connect, lock_once, once, trusting};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use redlock_core::{Clock, Moment, Sleep};
+use redlock_core::env::{Clock, Moment, Sleep};
 
 use crate::world::{EventKey, ProcessId, World};
 

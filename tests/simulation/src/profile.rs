@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use redlock_core::Handover;
 use redlock_core::restart_check::RestartCheck;
+use redlock_core::waiting::Handover;
 
 use crate::network::Weather;
 use crate::random::Random;
 use crate::world::Pauses;
+
+/// How long an attempt waits for answers. No profile sets another time.
+pub const DEFAULT_NODE_TIMEOUT: Duration = redlock_core::Settings::DEFAULT_NODE_TIMEOUT;
 
 /// What may go wrong in a run, and hence what has to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

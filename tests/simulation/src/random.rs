@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redlock_core::Entropy;
+use redlock_core::env::Entropy;
 
 /// A generator whose numbers depend on its seed alone (`SplitMix64`), on every platform and with
 /// every version of every dependency: a seed that failed last year fails the same way today.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use redlock_core::node::{COUNTER_IDLE, NodeStatus};
 use redlock_core::restart_check::{CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck};
-use redlock_core::{COUNTER_IDLE, Node, NodeSet, NodeStatus};
+use redlock_core::{Node, NodeSet};
 
 use crate::client::SimulatedClient;
 use crate::clock::SkewedClock;

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use redlock_core::env::{Clock as _, Moment};
+use redlock_core::node::{Answer, KeyReport, NodeError, Operation, Remaining, Want};
 use redlock_core::restart_check::marker_key;
-use redlock_core::{
-    Answer, Clock as _, KeyReport, MemoryNode, Moment, NodeError, Operation, Remaining, Resource,
-    Want,
-};
+use redlock_core::{MemoryNode, Resource};
 
 use crate::clock::SkewedClock;
 use crate::history::{History, Served};

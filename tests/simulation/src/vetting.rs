@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::Wake;
 use std::time::Duration;
 
-use redlock_core::Clock as _;
+use redlock_core::env::Clock as _;
 use redlock_core::restart_check::{Action, CheckAnswer};
 
 use crate::link::{Gate, Link};

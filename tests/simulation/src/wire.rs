@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use redlock_core::{Answer, Moment, Operation};
+use redlock_core::env::Moment;
+use redlock_core::node::{Answer, Operation};
 
 use crate::network::Network;
 use crate::server::{Marked, Write};

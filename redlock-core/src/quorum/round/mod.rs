@@ -14,7 +14,7 @@ use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
-use crate::node::operation::{Operation, SharedOperation};
+use crate::node::operation::SharedOperation;
 use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, Reply};
 
 use super::votes::{Votes, is_current_grant};
@@ -339,16 +339,6 @@ impl Answers for Round {
 /// asked all the same, and the caller goes on.
 pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) {
     caught("a node", || node.submit(operation, reply));
-}
-
-/// Sends one operation to one node and waits for its answer, without a time limit.
-///
-/// If the future is dropped, the operation is sent anyway.
-pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
-    let round = Round::new(1, Goal::All);
-    submit(node, Arc::new(operation), Reply::new(Arc::clone(&round), 0));
-    round.decided().await;
-    round.answers().pop().flatten().unwrap_or(Answer::Absent)
 }
 
 /// The most nodes of a lock: a seat is a bit of a word.

@@ -6,8 +6,8 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::quorum::round::{Goal, Round};
-use crate::redis::RedisNode;
 use crate::redis::address::Target;
+use crate::redis::node::RedisNode;
 use layout::{Layout, Range};
 
 fn shared() -> Arc<ClusterShared> {
@@ -42,7 +42,7 @@ fn layout(port: u16) -> Layout {
 }
 
 fn operation(shared: &ClusterShared, want: Want) -> SharedOperation {
-    let token = OwnerToken::draw(&*shared.io.environment().entropy);
+    let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
     Arc::new(Operation::new(Resource::from("r"), token, want))
 }
 

@@ -53,7 +53,7 @@ fn what_was_granted_to_the_refused_one_is_released() {
 fn a_holder_leaves_anothers_keys_too_however_often_it_was_extended() {
     for extensions in 0..3 {
         let scene = Scene::new();
-        let token = OwnerToken::draw(&Counting(1.into()));
+        let token = OwnerToken::draw("other/1", &Counting(1.into()));
         scene.nodes[2].put(b"r", token.as_bytes(), SECOND * 60);
         let lease = scene.acquired(&once());
         for _ in 0..extensions {

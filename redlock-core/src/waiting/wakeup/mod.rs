@@ -154,6 +154,7 @@ impl QuorumWatch {
     }
 
     /// When [`free`](Self::free) completes, by what the nodes have said so far.
+    #[cfg(any(test, feature = "testing"))]
     pub fn due(&self) -> Option<Moment> {
         let counted = self.reports.counted();
         self.reports.state.lock().due(counted)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use redlock_core::Vetting;
+use redlock_core::redis::Vetting;
 use redlock_core::restart_check::RestartCheck;
 use serde::Deserialize;
 use toml::de::DeTable;

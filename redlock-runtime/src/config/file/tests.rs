@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use redlock_core::{OnLost, Renewal};
+use redlock_core::lease::OnLost;
+use redlock_core::request::Renewal;
 
 use super::*;
 use crate::parameters::{MinValidity, OnCancel, Wait};

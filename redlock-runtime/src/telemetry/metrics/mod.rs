@@ -9,7 +9,7 @@ mod site;
 use std::sync::{Arc, OnceLock};
 
 use metrics::counter;
-use redlock_core::caught;
+use redlock_core::env::caught;
 
 use super::outcome::AcquireOutcome;
 use crate::error::LockError;

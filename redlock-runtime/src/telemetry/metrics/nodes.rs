@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Histogram, counter, gauge, histogram};
-use redlock_core::{Environment, ObserveAnswers, caught};
+use redlock_core::Environment;
+use redlock_core::env::caught;
+use redlock_core::node::ObserveAnswers;
 
 use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,

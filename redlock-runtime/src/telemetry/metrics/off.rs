@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use redlock_core::{Environment, ObserveAnswers};
+use redlock_core::Environment;
+use redlock_core::node::ObserveAnswers;
 
 use super::outcome::AcquireOutcome;
 use crate::error::LockError;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use redlock_core::{ExtendError, LeaseEnd, ObserveExtensions, caught};
+use redlock_core::env::caught;
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::ObserveExtensions;
 
 use super::super::outcome::{AcquireOutcome, reason};
 use super::describe::{

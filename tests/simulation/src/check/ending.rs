@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{LeaseEnd, Moment, Renewal};
+use redlock_core::env::Moment;
+use redlock_core::error::LeaseEnd;
+use redlock_core::request::Renewal;
 
 use crate::history::{History, Invariant};
 use crate::server::Server;

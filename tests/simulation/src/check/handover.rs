@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use redlock_core::{Clock as _, LeaseEnd, majority};
+use redlock_core::env::Clock as _;
+use redlock_core::error::LeaseEnd;
+use redlock_core::quorum::majority;
 
 use super::{Broken, allowed};
 use crate::history::{History, Inner, Invariant, LeaseRecord, on_clock};

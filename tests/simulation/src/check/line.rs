@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
-use redlock_core::{DEFAULT_NODE_TIMEOUT, LeaseEnd, RetryLimit};
+use redlock_core::error::LeaseEnd;
+use redlock_core::request::RetryLimit;
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant, on_clock};
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::CallId;
 
 /// How long a caller may take to be polled, and two clocks to agree.

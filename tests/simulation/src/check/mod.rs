@@ -11,10 +11,12 @@ mod woken;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Resource};
+use redlock_core::env::Clock as _;
+use redlock_core::{Lease, Resource};
 
 use crate::clock::{EPOCH, SkewedClock};
 use crate::history::{History, Invariant, LeaseRecord, Seat, on_clock};
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
 pub(crate) use ending::Promised;
@@ -324,6 +326,6 @@ pub(crate) fn share(one: &Resource, two: &Resource) -> bool {
 }
 
 /// For calls whose bound is on a client's clock.
-pub(crate) fn since(clock: &Arc<SkewedClock>, then: redlock_core::Moment) -> Duration {
+pub(crate) fn since(clock: &Arc<SkewedClock>, then: redlock_core::env::Moment) -> Duration {
     clock.now().saturating_since(then)
 }

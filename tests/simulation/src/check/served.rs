@@ -1,6 +1,6 @@
 //! The rules about single operations: what a node may do for a client.
 
-use redlock_core::Want;
+use redlock_core::node::Want;
 
 use super::Broken;
 use crate::history::{History, Invariant, Served};

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use redlock_core::{DEFAULT_NODE_TIMEOUT, majority};
+use redlock_core::quorum::majority;
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant};
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::CallId;
 
 /// For how long a wake-up may not count, where attempts spoil each other; and to be polled.

@@ -5,13 +5,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Clock as _, DEFAULT_NODE_TIMEOUT, Lease, Renewal, Request, Resource, Retry,
-    RetryLimit, Sleep,
-};
+use redlock_core::env::{Clock as _, Sleep};
+use redlock_core::error::AcquireError;
+use redlock_core::request::{Renewal, Retry, RetryLimit};
+use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
 use crate::check::LONGEST_BREAK;
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::random::Random;
 use crate::world::CallId;
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use redlock_core::{ExtendError, LeaseEnd, ObserveExtensions};
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::ObserveExtensions;
 
 use super::SimulatedClient;
 use crate::history::History;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{
-    Clock as _, DEFAULT_NODE_TIMEOUT, Lease, LeaseEnd, LeaseHandle, Released, Request, Resource,
-};
+use redlock_core::env::Clock as _;
+use redlock_core::error::LeaseEnd;
+use redlock_core::lease::Released;
+use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
 use super::SimulatedClient;
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::random::Random;
 
 impl SimulatedClient {

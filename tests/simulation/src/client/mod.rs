@@ -12,16 +12,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redlock_core::{
-    Client, Clock, DEFAULT_NODE_TIMEOUT, Environment, LeaseEnd, NodeSet, Request, Retry, RetryLimit,
-};
+use redlock_core::env::Clock;
+use redlock_core::error::LeaseEnd;
+use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::{Client, Environment, NodeSet, Request};
 
 use acquire::Whims;
 
 use crate::check::since;
 use crate::clock::SkewedClock;
 use crate::history::History;
-use crate::profile::Settings;
+use crate::profile::{DEFAULT_NODE_TIMEOUT, Settings};
 use crate::random::{Random, SeededEntropy};
 use crate::server::Server;
 use crate::world::{ProcessId, World};
@@ -201,7 +202,7 @@ impl SimulatedClient {
     fn check_settled(
         &self,
         what: &str,
-        began: redlock_core::Moment,
+        began: redlock_core::env::Moment,
         paused: Duration,
         bound: Duration,
     ) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redlock_core::{Answer, NodeErrorKind, Remaining};
+use redlock_core::node::{Answer, NodeErrorKind, Remaining};
 
 use super::log::{Did, Kind, Served};
 use super::raw::Asked;

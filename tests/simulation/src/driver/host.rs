@@ -1,6 +1,6 @@
 //! A server: what it answers to which command.
 
-use redlock_core::scripts;
+use redlock_core::redis::scripts;
 
 use super::EPOCH_MICROS;
 use super::keys::Terms;

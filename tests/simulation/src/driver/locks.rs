@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_core::{
-    AcquireError, Client, LeaseHandle, NodeSet, Request, Resource, Retry, RetryLimit,
-};
+use redlock_core::error::AcquireError;
+use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::{Client, LeaseHandle, NodeSet, Request, Resource};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::random::Random;

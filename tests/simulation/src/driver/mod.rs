@@ -21,11 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use redlock_core::env::{Clock, Moment, Sleep, Spawn, Task};
+use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{
-    Client, Clock, Environment, IoThread, Moment, Node, NodeSet, RedisAddress, RedisNode,
-    RedisOptions, Sleep, Spawn, Task, simulation,
-};
+use redlock_core::{Client, Environment, IoThread, Node, NodeSet, RedisNode, simulation};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::{
-    Answer, Clock, Node, NodeSet, Operation, OwnerToken, QuorumWatch, Resource, Want, ask,
-};
+use redlock_core::env::Clock;
+use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::testing::{QuorumWatch, ask};
+use redlock_core::{Node, NodeSet, Resource};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -58,7 +59,7 @@ impl Hand {
         let owner = format!("simulated/{}", 1 + random.below(9));
         let entropy = SeededEntropy::new(random.fork());
         Self {
-            token: OwnerToken::draw_as(&owner, &entropy),
+            token: OwnerToken::draw(&owner, &entropy),
             keys,
             counters,
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{KeyReport, Remaining, Request, Resource, majority};
+use redlock_core::node::{KeyReport, Remaining};
+use redlock_core::quorum::majority;
+use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant};
 use crate::clock::SkewedClock;
@@ -248,7 +250,7 @@ impl History {
         let process = call.line.0;
         let paused = self.world.paused_for(process).saturating_sub(call.paused);
         !self.world.is_paused(process)
-            && paused + call.stalled < redlock_core::DEFAULT_NODE_TIMEOUT / 2
+            && paused + call.stalled < crate::profile::DEFAULT_NODE_TIMEOUT / 2
     }
 
     /// `call` begins `attempt`: the turn is its own.

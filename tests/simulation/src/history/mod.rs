@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use redlock_core::{LeaseEnd, LeaseHandle, Operation, Resource};
+use redlock_core::error::LeaseEnd;
+use redlock_core::node::Operation;
+use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};

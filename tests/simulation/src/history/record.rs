@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::{Answer, NodeErrorKind, Operation, Want};
+use redlock_core::node::{Answer, NodeErrorKind, Operation, Want};
 
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;

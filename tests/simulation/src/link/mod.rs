@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use redlock_core::node::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
 use redlock_core::restart_check::NodeCheck;
-use redlock_core::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
 
 use crate::clock::SkewedClock;
 use crate::history::History;

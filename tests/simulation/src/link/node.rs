@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use redlock_core::{
-    Answer, EpochListener, Node, NodeError, NodeErrorKind, NodeStatus, NodeTime, Operation, Reply,
-    Want, Watch,
+use redlock_core::Node;
+use redlock_core::node::{
+    Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeTime, Operation, Reply, Want,
+    Watch,
 };
 
 use super::owed::{Owed, owed_until};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::MutexGuard;
-use redlock_core::{KeyReport, Watch};
+use redlock_core::node::{KeyReport, Watch};
 
 use super::Link;
 use crate::server::Listener;

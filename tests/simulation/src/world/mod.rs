@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use redlock_core::{Spawn, Task};
+use redlock_core::env::{Spawn, Task};
 
 pub use pauses::Pauses;
 pub use polled::CallId;

@@ -8,7 +8,7 @@ use crate::table::{Mutant, Patch};
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
-const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const EVENTS: &str = "redlock-core/src/lease/events.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
@@ -110,7 +110,7 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "an-extension-shortens-a-lease",
         patches: &[Patch {
-            file: LEASE,
+            file: HANDLE,
             find: "if deadline > state.deadline {",
             replace: "if deadline != state.deadline {",
         }],

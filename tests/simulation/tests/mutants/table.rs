@@ -24,7 +24,7 @@ pub(crate) const SEEDS: u64 = 30_000;
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
-const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
@@ -186,7 +186,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "extension-of-a-lease-that-is-over",
         patches: &[Patch {
-            file: LEASE,
+            file: HANDLE,
             find: "            if self.shared.now() >= state.deadline {
                 return Err(LeaseEnd::Expired);
             }
@@ -278,7 +278,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             file: LINK,
             find: "if let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) {",
             replace:
-                "let is_set = matches!(one.operation.want(), redlock_core::Want::Acquire { .. });
+                "let is_set = matches!(one.operation.want(), redlock_core::node::Want::Acquire { .. });
                 let owed = owed_until(&one.operation, now).or(is_set.then_some(Duration::MAX));
                 if let Some(until) = one.owed_until.or(owed) {",
         }],

@@ -8,7 +8,7 @@ use crate::table::{Mutant, Patch};
 const ACQUIRE: &str = "redlock-core/src/client/acquire.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const HANDOVER: &str = "redlock-core/src/waiting/handover.rs";
-const LEASE: &str = "redlock-core/src/lease/mod.rs";
+const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
@@ -78,7 +78,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "handed-over-though-lost",
         patches: &[Patch {
-            file: LEASE,
+            file: HANDLE,
             find: "            state.over = Some(over);
             self.shared.turn(&mut state)
         };",

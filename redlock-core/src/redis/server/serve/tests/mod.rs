@@ -85,7 +85,7 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
     server_check.connected(Facts::of_role(false), Vec::new());
     let inbox = Inbox::new("a".into(), 100);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let connected = Connected {
@@ -149,7 +149,7 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let acquire = Want::Acquire { ttl, hint: 0 };
     let keys = Resource::all(["a", "b"]);
     let inbox = Inbox::new("a".into(), 100);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let connected = Connected {
@@ -214,7 +214,7 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
     let inbox = Inbox::new("a".into(), 100);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let secured = Arc::new(Secured::default());
     let connected = Connected {
@@ -275,7 +275,7 @@ async fn many_answers_are_read_at_once() {
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
     let inbox = Inbox::new("a".into(), OPERATIONS);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let reads = Arc::new(AtomicUsize::new(0));
     let counted = Counted {
@@ -310,7 +310,7 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
     let inbox = Inbox::new("a".into(), OPERATIONS);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);

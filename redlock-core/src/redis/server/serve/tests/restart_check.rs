@@ -16,7 +16,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
     let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
     server_check.connected(Facts::of_role(false), Vec::new());
     let inbox = Inbox::new("a".into(), 100);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(
@@ -76,7 +76,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     assert!(other.answer(&blank_value).is_ok());
 
     let inbox = Inbox::new("a".into(), 100);
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let socket = Arc::new(Socket::default());
     server_check.connected(of("ours"), Vec::new());
     {
@@ -137,7 +137,7 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
     server_check.connected(Facts::of_role(false), Vec::new());
     let inbox = Arc::new(Inbox::new("a".into(), 100));
-    let options = crate::RedisOptions::default();
+    let options = crate::redis::RedisOptions::default();
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let connected = connected(reader, &socket);

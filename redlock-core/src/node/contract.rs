@@ -1,0 +1,87 @@
+//! The contract of a node: what it is asked, and what it owes to those who ask.
+
+use std::sync::Arc;
+
+use super::operation::Operation;
+use super::watch::{KeyReport, Watch};
+use super::{NodeHealth, NodeStatus, NodeTime, Reply};
+
+/// One independent node: a Redis server, an in-process store, or a simulated one.
+///
+/// # Contract
+/// * Operations of one connection are served in the order in which they were submitted. A release
+///   submitted behind an acquisition undoes it, even where the acquisition's answer never came.
+/// * Where a connection breaks, a release whose answer is missing is repeated on the next one,
+///   before anything else, until the ttl that it names has passed. One that is answered with an error
+///   is repeated, too.
+/// * What is in flight is bounded. Beyond the bound, and while there is no connection, the node
+///   votes no at once; a release is always accepted.
+/// * Every reply is answered exactly once, be it by being dropped.
+pub trait Node: Send + Sync + 'static {
+    /// The pool's name, for errors and logs.
+    fn name(&self) -> &str;
+
+    /// Hands `operation` to the node. Returns at once, never blocks, and may be called from `Drop` and
+    /// from any thread. The answer comes through `reply`, possibly before this returns.
+    /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
+    fn submit(&self, operation: Arc<Operation>, reply: Reply);
+
+    /// The node's present status, by what is known of it. A node that has just answered several
+    /// acquisitions with errors does not count as voting.
+    fn status(&self) -> NodeStatus;
+
+    /// Figures about the node, for operators.
+    fn health(&self) -> NodeHealth {
+        NodeHealth::of_status(&self.status())
+    }
+
+    /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining
+    /// time, and each change by any client. Returns at once, never blocks, and may be called from any
+    /// thread. A waiting caller also retries by itself at intervals, so a late, missing or wrong report
+    /// costs only time.
+    fn watch(&self, watch: Watch) {
+        watch.report(KeyReport::Unknown);
+    }
+
+    /// True if the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation only
+    /// if all its keys are in one slot.
+    fn has_hash_slots(&self) -> bool {
+        false
+    }
+
+    /// The number of connections over which operations are spread by their keys. Each connection keeps
+    /// its own order.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier after all
+    /// operations that were submitted there. It fails if a release is still owed to the node. Otherwise
+    /// as [`submit`](Self::submit).
+    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+        let _ = lane;
+        self.submit(operation, reply);
+    }
+
+    /// Increases each time that the node may have forgotten its grants, or dropped them early: it
+    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts.
+    fn epoch(&self) -> u32 {
+        0
+    }
+
+    /// The present time of the node's clock, by the checks of this connection.
+    fn time(&self) -> NodeTime {
+        NodeTime::Uncompared
+    }
+
+    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block.
+    fn on_new_epoch(&self, listener: EpochListener) {
+        let _ = listener;
+    }
+}
+
+/// The configured nodes of a lock. A majority of these decides, whether they are up or not.
+pub type NodeSet = Arc<[Arc<dyn Node>]>;
+
+/// See [`Node::on_new_epoch`].
+pub type EpochListener = Arc<dyn Fn() + Send + Sync>;

@@ -1,0 +1,173 @@
+//! A Redis server, or a Redis Cluster, as a node.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::env::io_thread::IoThread;
+use crate::node::operation::Operation;
+use crate::node::watch::Watch;
+use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, NodeTime, Reply};
+
+use super::address::{RedisAddress, Target};
+use super::cluster::Cluster;
+use super::options::RedisOptions;
+use super::server::inbox::Submission;
+use super::server::link::Link;
+
+/// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
+/// operations have been sent.
+pub struct RedisNode {
+    name: Arc<str>,
+    address: Arc<RedisAddress>,
+    service: Service,
+}
+
+enum Service {
+    Server(Link),
+    Cluster(Cluster),
+}
+
+impl RedisNode {
+    /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
+    /// begins to connect. Returns at once; see [`settled`](Self::settled).
+    ///
+    /// The restart check does not cover the masters of a Cluster: `options.checked_set` and
+    /// `options.trust_aof` have no effect.
+    pub fn start(
+        name: impl Into<Arc<str>>,
+        address: RedisAddress,
+        mut options: RedisOptions,
+        io: &IoThread,
+    ) -> Self {
+        let name = name.into();
+        // The append-only file of a promoted replica lacks the writes that the replica lacked.
+        options.trust_aof &= !address.fails_over();
+        let address = Arc::new(address);
+        let service = match &address.target {
+            Target::Cluster(seeds) => {
+                Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
+            }
+            Target::Server(_) | Target::Sentinel(_) => {
+                Service::Server(Link::start(&name, &address, options, None, io))
+            }
+        };
+        Self {
+            name,
+            address,
+            service,
+        }
+    }
+
+    /// Waits until the first attempt to connect has succeeded or failed, and, in a checked set, until it
+    /// is known whether the node votes.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn settled(&self) {
+        match &self.service {
+            Service::Server(link) => link.inbox.settled().await,
+            Service::Cluster(cluster) => cluster.settled().await,
+        }
+    }
+
+    /// The node's address.
+    pub fn address(&self) -> &RedisAddress {
+        &self.address
+    }
+
+    /// True if both are one Cluster, by what is known: they have a master in common.
+    pub fn is_same_cluster(&self, other: &Self) -> bool {
+        match (&self.service, &other.service) {
+            (Service::Cluster(one), Service::Cluster(other)) => one.shares_a_master_with(other),
+            _ => false,
+        }
+    }
+}
+
+impl Node for RedisNode {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+        match &self.service {
+            Service::Server(link) => link.inbox.submit(operation, reply),
+            Service::Cluster(cluster) => cluster.submit(operation, reply),
+        }
+    }
+
+    fn has_hash_slots(&self) -> bool {
+        matches!(self.service, Service::Cluster(_))
+    }
+
+    fn lanes(&self) -> usize {
+        match &self.service {
+            Service::Server(_) => 1,
+            Service::Cluster(cluster) => cluster.lanes(),
+        }
+    }
+
+    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+        match &self.service {
+            Service::Server(link) => {
+                // Only a Cluster's part returns the submission.
+                let _ = link.inbox.deliver(Submission::barrier(operation, reply));
+            }
+            Service::Cluster(cluster) => cluster.submit_on(lane, operation, reply),
+        }
+    }
+
+    fn watch(&self, watch: Watch) {
+        match &self.service {
+            Service::Server(link) => link.tracking.watch(watch),
+            Service::Cluster(cluster) => cluster.watch(watch),
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        match &self.service {
+            Service::Server(link) => link.inbox.status(),
+            Service::Cluster(cluster) => cluster.status(),
+        }
+    }
+
+    fn health(&self) -> NodeHealth {
+        let mut health = match &self.service {
+            Service::Server(link) => link.health(),
+            Service::Cluster(cluster) => cluster.health(),
+        };
+        health.server = Some(self.address.to_string());
+        health
+    }
+
+    fn epoch(&self) -> u32 {
+        match &self.service {
+            Service::Server(link) => link.inbox.epoch(),
+            // The restart check does not cover a Cluster's masters.
+            Service::Cluster(_) => 0,
+        }
+    }
+
+    fn time(&self) -> NodeTime {
+        match &self.service {
+            Service::Server(link) => link.time(),
+            // The clocks of a Cluster's masters are not compared.
+            Service::Cluster(_) => NodeTime::Uncompared,
+        }
+    }
+
+    fn on_new_epoch(&self, listener: EpochListener) {
+        if let Service::Server(link) = &self.service {
+            link.inbox.on_new_epoch(listener);
+        }
+    }
+}
+
+impl fmt::Debug for RedisNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisNode")
+            .field("name", &self.name)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
