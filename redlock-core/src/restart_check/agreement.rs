@@ -15,7 +15,8 @@ impl NodeCheck {
         StrictestSettings::of(self.peers.max_ttl(), is_strict, is_careful, check.time)
     }
 
-    /// Takes note of what others say of themselves. What a node has lost counts on for its time.
+    /// Records what other processes say of themselves. A statement that a node has lost counts until
+    /// its time is over.
     pub(super) fn read_settings(&mut self, check: &CheckAnswer<'_>, found: Option<&FoundMarker>) {
         let details = found.and_then(|found| found.details.as_ref());
         let said = details.map_or(self.said, |details| details.settings);
@@ -23,8 +24,8 @@ impl NodeCheck {
         self.peers.record_settings(self.seat, self.said);
     }
 
-    /// Why a marker of this very process of the node does not count here: it was written by a client
-    /// with less strict settings, who let the node vote at once where this one has it wait.
+    /// The reason why a marker of the node's present process does not count here: a client with less
+    /// strict settings wrote it, and let the node vote at once, although this client makes it wait.
     pub(super) fn is_too_loose(
         &self,
         check: &CheckAnswer<'_>,
@@ -40,7 +41,7 @@ impl NodeCheck {
         (check.time < ends).then_some(cause)
     }
 
-    /// What this client has to say on the node.
+    /// This client's own statement.
     pub(super) fn settings_write(
         &self,
         check: &CheckAnswer<'_>,

@@ -1,4 +1,4 @@
-//! What a check of a node is, and what it comes to.
+//! The check of a node, and its verdict.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use crate::env::Moment;
 /// What a node answered when it was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckAnswer<'a> {
-    /// Which process the node is, as it said on this connection; `None` where the ACL hides it.
+    /// The process of the node, as it said on this connection; `None` if the ACL hides it.
     pub run_id: Option<&'a str>,
-    /// When that process started, by the node's clock, as far as the server tells.
+    /// The start of that process, by the node's clock, if the server tells it.
     pub started: Option<Duration>,
-    /// The marker as the node has it, after the write where there was one: the second version on a
-    /// line of its own behind the first.
+    /// The node's marker, after the write if there was one: the second version is on a line of its own
+    /// after the first.
     pub marker: Option<&'a [u8]>,
     /// The node's clock, since the Unix epoch.
     pub time: Duration,
@@ -29,18 +29,18 @@ impl<'a> CheckAnswer<'a> {
     }
 }
 
-/// What a check comes to.
+/// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// What to do.
     pub action: Action,
-    /// The node may have forgotten what it granted to this client before.
+    /// True if the node may have forgotten what it granted to this client before.
     pub is_new_epoch: bool,
-    /// What else is to be written, whatever the action.
+    /// A second write, whatever the action.
     pub settings_write: Option<SettingsWrite>,
     /// Other processes have stricter settings than this one: which, and what counts.
     pub disagreement: Option<String>,
-    /// The node's clock moved by so many ms since the check before: forwards where positive.
+    /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub stepped_ms: Option<i64>,
     /// How far the node's clock is ahead of the median of the set's clocks, in ms. Set only if that is
     /// further than [`HINT_WINDOW`](crate::node::HINT_WINDOW).
@@ -53,7 +53,7 @@ pub struct Verdict {
 /// `new`. It says the same of the node, so that it does no harm however late it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsWrite {
-    /// What the marker has to be for the write to happen.
+    /// The marker before the write. The write does not happen with another one.
     pub expected: Vec<u8>,
     /// What it becomes.
     pub new: Vec<u8>,
@@ -78,13 +78,14 @@ pub enum Action {
     /// It must not vote; set its marker, in one step, if it still is `expected`, and check again
     /// with what the node answers to that.
     Write {
-        /// What the marker has to be for the write to happen; `None`: missing.
+        /// The marker before the write; `None` if it must be missing. The write does not happen with
+        /// another one.
         expected: Option<Vec<u8>>,
         /// What it becomes.
         new: Vec<u8>,
         /// The write must not happen when the node's clock, since the Unix epoch, is past this.
         not_after: Duration,
-        /// Why the node does not vote meanwhile.
+        /// The reason why the node does not vote meanwhile.
         reason: String,
     },
     /// It must not vote at all: it is the same server as another node.

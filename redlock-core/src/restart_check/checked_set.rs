@@ -45,7 +45,7 @@ struct SetState {
 struct Seat {
     name: Arc<str>,
     finding: Finding,
-    /// The process that it is, where it is connected and that is known.
+    /// The node's process, if it is connected and known.
     run_id: Option<String>,
     /// It has, or had, a marker: its set is not new.
     was_marked: bool,
@@ -101,7 +101,7 @@ pub(super) enum SetView {
 }
 
 impl CheckedSet {
-    /// For `size` nodes, whose locks live for `max_ttl` at most.
+    /// A set of `size` nodes, whose locks live for at most `max_ttl`.
     pub fn new(restart_check: RestartCheck, max_ttl: Duration, size: usize) -> Self {
         Self {
             restart_check,
@@ -146,7 +146,7 @@ impl CheckedSet {
         self.state.lock().seats[seat].settings = settings;
     }
 
-    /// Whether a set without markers has to wait, for this client or another one.
+    /// True if a set without markers has to wait, by the settings of this client or of another one.
     pub(super) fn is_strict(&self) -> bool {
         let is_strict = |seat: &Seat| seat.settings.is_strict();
         self.restart_check == RestartCheck::Strict || self.state.lock().seats.iter().any(is_strict)
@@ -200,8 +200,8 @@ impl CheckedSet {
         twin
     }
 
-    /// Goes up whenever a check of any node raises a question that the others have to be asked for
-    /// as well: whoever sees it do so should check its node at once.
+    /// Increases if the check of a node raises a question for which the other nodes have to be asked as
+    /// well. A task that sees the increase should check its node at once.
     pub fn doubts(&self) -> u64 {
         self.doubts.load(Ordering::Relaxed)
     }
@@ -283,8 +283,8 @@ impl CheckedSet {
         compared
     }
 
-    /// By how many µs the clock of `seat` is ahead of what the clocks of the connected nodes show in
-    /// the median, where these are a majority and that is further than a hint may be off.
+    /// How far the clock of `seat` is ahead of the median of the connected nodes' clocks, in µs, if
+    /// these are a majority and the difference is more than a hint may be off.
     pub(super) fn outlier(&self, seat: usize) -> Option<i128> {
         let state = self.state.lock();
         let ours = state.seats[seat].offset_us?;

@@ -1,7 +1,7 @@
-//! A node's clock against the client's: whether it stepped, and what it gained.
+//! A node's clock against the client's: its steps and its gain.
 //!
-//! A reading says where the node's clock is to within the round trip. Nothing here goes beyond that: a
-//! slow network hides movements of a clock, and invents none.
+//! A reading shows the node's clock with an uncertainty of the round trip. No rule here is finer than
+//! that: a slow network hides movements of a clock, and invents none.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,13 +16,13 @@ const VAGUE: Duration = Duration::from_millis(250);
 /// least. One clock may run faster than another by this part.
 const DRIFT: i128 = 100;
 
-/// The drift allowance has this many µs besides.
+/// The constant part of the drift allowance, in µs.
 pub(super) const SLACK_US: i128 = 2_000;
 
 /// A time service slews a clock by this part at most. It is the kernel's limit; chrony stays below it.
 const SLEW: i128 = 10;
 
-/// A longer time between two checks explains no more of a movement by a slew.
+/// The longest time between two checks in which a slew explains a movement.
 const LONGEST_SLEW: Duration = Duration::from_secs(30);
 
 /// A reading tells where a clock was this long before. If this host stood still in that time, it does not.
@@ -38,7 +38,7 @@ pub(super) struct NodeClock {
 /// What a look at a node's clock says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
-    /// By how many µs it stepped since the last check, forwards where positive.
+    /// The step since the last check, in µs; positive if forwards.
     pub(super) stepped: Option<i128>,
     /// The check was good enough to tell.
     pub(super) is_sharp: bool,
@@ -104,23 +104,23 @@ impl NodeClock {
     }
 }
 
-/// Where the clock would be at most: the lowest of the lines that rise by the drift from one reading
-/// each. A reading counts until the one behind it is too long ago. Up to that one, a key may have been set
-/// that is there yet.
+/// The most that the clock may show: the lowest of the lines that rise by the drift from one reading
+/// each. A reading counts until the next reading is too old. Up to the next reading, a key may have
+/// been set that still lives.
 #[derive(Debug, Default)]
 struct Line {
-    /// The readings whose upper end is the lowest, or will be when those before them are forgotten. In
-    /// order, by time and by height.
+    /// The readings whose upper end is the lowest, or will be once the readings before them are
+    /// dropped. They are in order, by time and by height.
     upper: VecDeque<Mark>,
     /// The same for the lower end.
     lower: VecDeque<Mark>,
 }
 
-/// Where the clock was against the client's at one reading, less what the drift made of it by then: so
-/// marks stay where they are while their lines rise.
+/// The clock's offset from the client's at one reading, less the drift until then: marks stay where
+/// they are while their lines rise.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// When the reading behind it was taken: the clock may have gained anywhere up to then.
+    /// The moment of the next reading: the clock may have gained at any time before it.
     until: Moment,
     at_least: i128,
     at_most: i128,

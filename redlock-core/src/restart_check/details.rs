@@ -8,7 +8,7 @@ use crate::model::brief::Brief;
 use super::Marker;
 use super::settings::StrictestSettings;
 
-/// What an operator sets a node's marker to where no lock is held.
+/// The word to which an operator sets a node's marker if no lock is held.
 pub(super) const IDLE: &[u8] = b"idle";
 
 /// Why a marker was written.
@@ -20,7 +20,7 @@ pub(super) enum Cause {
     New,
     /// The operator said that no lock is held.
     Idle,
-    /// It came back with what it had, which is trusted.
+    /// The node came back with its data, which is trusted.
     Kept,
     /// The client that wrote it knows the first version only.
     Unknown,
@@ -32,7 +32,7 @@ pub(super) enum Cause {
     Replaced,
     /// The same process as before, without a marker.
     Flushed,
-    /// No marker any more, and the process is not known.
+    /// The marker is gone, and the process is not known.
     Lost,
     /// The marker is none.
     Garbled,
@@ -40,7 +40,7 @@ pub(super) enum Cause {
     Late,
     /// No marker, under a strict restart check.
     Strict,
-    /// The clock stepped: forwards where positive.
+    /// The clock stepped; positive if forwards.
     Stepped { by_ms: i64 },
 }
 
@@ -119,8 +119,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Why a node does not vote, for how long it has been known, and for how much longer. What stands
-/// before the `;` does not change with the time.
+/// The reason why a node does not vote, the time since it is known, and the time that is left. The text
+/// before the `;` does not change with time.
 pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
     let left = Brief(left);
     match cause {
@@ -135,7 +135,7 @@ pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
     }
 }
 
-/// The second version of a marker, as far as it says more than the first.
+/// The part of a marker's second version that the first version lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MarkerDetails {
     pub(super) cause: Cause,
@@ -155,7 +155,7 @@ impl MarkerDetails {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundMarker {
     pub(super) marker: Marker,
-    /// `None` where the marker was last written by a client that knows the first version only.
+    /// `None` if a client that knows only the first version wrote the marker last.
     pub(super) details: Option<MarkerDetails>,
 }
 
@@ -189,8 +189,8 @@ impl FoundMarker {
     }
 }
 
-/// Whether an operator says that no lock is held. Of an earlier marker the second version may still
-/// be there.
+/// True if an operator says that no lock is held. The second version of an earlier marker may still
+/// exist.
 pub(super) fn is_idle(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').next() == Some(IDLE)
 }

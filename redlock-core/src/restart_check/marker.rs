@@ -7,8 +7,8 @@ use crate::model::resource::RESERVED_PREFIX;
 /// The marker on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// Of the process that the node was when the marker was written; [`Marker::UNKNOWN`] where the
-    /// client was not told.
+    /// The node's process when the marker was written; [`Marker::UNKNOWN`] if the client did not know
+    /// it.
     pub run_id: String,
     /// The end of the node's quarantine, in ms since the Unix epoch on the node's own clock.
     pub until_ms: u64,
@@ -18,7 +18,7 @@ pub struct Marker {
 const VERSION: &str = "1";
 
 impl Marker {
-    /// Stands for the `run_id` where the server's ACL hides it.
+    /// Stands for the `run_id` if the server's ACL hides it.
     pub const UNKNOWN: &str = "?";
 
     pub(super) fn new(run_id: Option<&str>, until: Duration) -> Self {

@@ -1,4 +1,4 @@
-//! Nodes that may have forgotten locks, or whose clocks step: when a node may vote.
+//! Nodes that may have forgotten locks, or whose clocks step: the rules for their votes.
 //!
 //! A [`NodeCheck`] is the state of one node's check, and a [`CheckedSet`] is what the nodes of one client
 //! know of each other.
@@ -29,9 +29,9 @@ pub use node_check::{NodeCheck, NodeCheckOptions};
 /// than a slew moves it, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
-/// The drift allowance of the restart check: a node whose clock runs faster than this host's by a larger
-/// part does not vote. A lock whose [`clock_drift_factor`](crate::Request::clock_drift_factor) is smaller
-/// is not covered.
+/// The drift allowance of the restart check. A node whose clock runs faster than this host's by a
+/// larger factor does not vote. The check does not cover a lock with a smaller
+/// [`clock_drift_factor`](crate::Request::clock_drift_factor).
 pub const DRIFT_FACTOR: f64 = 0.01;
 
 /// For how long, by the node's clock, a marker may still be written after its check.
@@ -41,8 +41,8 @@ const WRITES_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCheck {
-    /// They vote only once the longest ttl has passed. A set of which a majority is reachable and
-    /// none has a marker is new, and opened at once.
+    /// They vote only once the longest ttl has passed. A set of which a majority is reachable, without
+    /// any marker, is new, and opened at once.
     Standard,
     /// The same, and a set without markers has to wait too.
     Strict,

@@ -16,11 +16,11 @@ use super::settings::StrictestSettings;
 use super::steps::SteppedClock;
 use super::{Action, CheckAnswer, CheckedSet, Marker, RestartCheck, Verdict, WRITES_WITHIN};
 
-/// How long to wait for the other nodes to tell whose clock stepped: longer than they are asked in
-/// any case. Whose it was is then taken to be the node's.
+/// The longest wait for the other nodes to tell whose clock stepped, longer than the interval at which
+/// they are checked. After it, the step counts as the node's.
 const UNDECIDED: Duration = Duration::from_secs(30);
 
-/// When to look again at a node whose step is undecided.
+/// The pause before the next check of a node whose step is undecided.
 const SOON: Duration = Duration::from_millis(250);
 
 /// How a [`NodeCheck`] behaves.
@@ -44,9 +44,9 @@ pub struct NodeCheck {
     pub(super) held_until: Option<Moment>,
     /// Why the node does not vote, and when that was seen.
     pub(super) cause: Option<(Cause, Moment)>,
-    /// The operator's word that stands, where one does.
+    /// The operator's word on the node, if there is one.
     pub(super) operator_idle: Option<OperatorIdle>,
-    /// What processes say of themselves on the node, as far as it counts.
+    /// The statements of processes on the node that still count.
     pub(super) said: StrictestSettings,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
@@ -58,7 +58,7 @@ pub struct NodeCheck {
     last_marker: Option<Vec<u8>>,
     /// A step of which it is not known yet whose clock it was.
     pub(super) suspicion: Option<Suspicion>,
-    /// A step whose quarantine is not on the node yet.
+    /// A step whose quarantine is not written on the node yet.
     pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
     pace: Pace,
@@ -121,7 +121,7 @@ impl NodeCheck {
         self.peers.wake(self.seat, waker);
     }
 
-    /// What a check comes to. The node must do nothing else than what the newest verdict says.
+    /// Judges a check. The caller must do exactly what the newest verdict says.
     pub fn check(&mut self, check: &CheckAnswer<'_>) -> Verdict {
         let process = self.recognize(check);
         let look = self.clock.read(check, self.peers.quarantine());
@@ -139,9 +139,9 @@ impl NodeCheck {
                     ),
                 }
             }
-            // Where nothing is done about a node that forgets, a step is no reason to do without
-            // it either: a single pool has no quorum to fall back on, and whoever turned the
-            // restart check off for several chose to go on. The step is told, for the log.
+            // With the restart check off, a step is no reason to close a node either: a single pool has
+            // no quorum to fall back on, and for several pools the operator chose to go on. The step is
+            // reported for the log.
             None if self.peers.restart_check() == RestartCheck::Off => Action::Vote,
             None => self.judge(check, process, stepped),
         };
@@ -185,9 +185,9 @@ impl NodeCheck {
         }
     }
 
-    /// A promoted replica is on another host, whose clock is not the one that was read before: the
-    /// difference is no step. With `trust_aof` no other server takes the node's place, and a step
-    /// that a restart hides has to be seen.
+    /// A promoted replica is on another host with another clock, so the difference to the last reading
+    /// is no step. With `trust_aof` no other server takes the node's place, and a step that a restart
+    /// hides has to be seen.
     fn recognize(&mut self, check: &CheckAnswer<'_>) -> Process {
         let process = self.processes.recognize(check);
         if process == Process::Another && !self.options.trust_aof {
@@ -307,7 +307,7 @@ impl NodeCheck {
         }
     }
 
-    /// What a step that was seen comes to, if anything.
+    /// The action for a step that was seen, if there is one.
     fn suspect(&mut self, check: &CheckAnswer<'_>) -> Option<Action> {
         let suspicion = self.suspicion.take()?;
         let waited = check.answered.saturating_since(suspicion.seen);
@@ -333,8 +333,8 @@ impl NodeCheck {
         let cause = stepped(suspicion.by_us);
         self.hold_for(quarantine, cause, check.answered);
         if check.first_version() != suspicion.marker.as_deref() {
-            // Since the check before, somebody has done something about this node, or it has not
-            // been asked for long. What others do is theirs to judge; this client waits.
+            // Since the check before, another client has written the marker, or the node was not
+            // checked for long. Other clients judge for themselves; this client waits.
             return Action::Hold {
                 reason: held(Some((cause, Duration::ZERO)), quarantine),
                 look_again: AT_ONCE,

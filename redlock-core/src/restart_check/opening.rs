@@ -1,4 +1,4 @@
-//! How a set that nobody used before is opened, in two steps: the module `restart_check` says why.
+//! The opening of a new set in two steps: the module `restart_check` has the reasons.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl NodeCheck {
     /// it has forgotten nothing since, and may vote once that can be said of all the others.
     pub(super) fn opening(&mut self, check: &CheckAnswer<'_>) -> Action {
         if self.is_held(check) {
-            // This client knows that the set was in use, and nobody has voted yet.
+            // This client knows that the set was in use, and no node votes yet.
             let cause = self.cause.map_or(Cause::Lost, |(cause, _)| cause);
             return self.quarantine(check, cause);
         }

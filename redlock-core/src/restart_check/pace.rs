@@ -12,13 +12,13 @@ use super::{Action, CLOCK_WINDOW, CheckAnswer, CheckedSet};
 /// When to look again at a clock that runs too fast.
 const SLEWING: Duration = Duration::from_millis(500);
 
-/// When to look again while the other nodes are asked whose clock it is.
+/// The pause before the next check while the other nodes are asked whose clock it is.
 const ASKED: Duration = Duration::from_millis(25);
 
 /// A node is asked along with the others if it was not asked for so long.
 const ASKED_WITHIN: Duration = Duration::from_secs(5);
 
-/// The other nodes are asked for one node's sake no more often.
+/// The shortest interval at which the other nodes are asked for one node's sake.
 const ASKS_EVERY: Duration = Duration::from_secs(5);
 
 /// What is remembered of the pace of one node's clock.
@@ -37,7 +37,7 @@ pub(super) struct Pace {
 pub(super) struct PaceVerdict {
     pub(super) action: Option<Action>,
     pub(super) look_again: Option<Duration>,
-    /// What leases were granted for does not hold any more.
+    /// True if grants of the node no longer count for leases.
     pub(super) is_new_epoch: bool,
 }
 
@@ -107,7 +107,7 @@ impl Pace {
         }
     }
 
-    /// Whether leases are to be given up, because this host lost `lost` µs.
+    /// True if leases are to be given up, because this host lost `lost` µs.
     fn has_lost(&mut self, lost: i128, peers: &CheckedSet, check: &CheckAnswer<'_>) -> bool {
         let lost = lost.max(0);
         let is_remembered = |(_, then): &(i128, Moment)| {

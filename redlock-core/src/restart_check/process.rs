@@ -19,7 +19,7 @@ pub(super) enum Process {
 /// The processes that a node was.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    /// Which one the node was last, as far as the server tells.
+    /// The node's last process, if the server tells it.
     run_id: Option<String>,
     /// The last one that had a marker of its own, and what its clock showed then.
     marked: Option<(String, Duration)>,
@@ -49,8 +49,9 @@ impl Processes {
         }
     }
 
-    /// Why the node is another process than before, whose marker is `found`, if there is one. If the process
-    /// was up already when that one had its marker, it is another server. Otherwise it is `other`.
+    /// The reason why the node is another process than before, whose marker is `found`, if there is
+    /// one. If the process was up already when that one had its marker, it is another server. Otherwise
+    /// the reason is `other`.
     pub(super) fn cause(
         &self,
         check: &CheckAnswer<'_>,

@@ -102,9 +102,9 @@ impl NodeCheck {
         !self.left(check).is_zero()
     }
 
-    /// The node forgot what it granted, for all this client knows.
+    /// The node forgot its grants, by what this client knows.
     pub(super) fn forgot(&mut self, check: &CheckAnswer<'_>, cause: Cause) -> Action {
-        // Also where somebody else's write comes first, whatever it says.
+        // Also if the write of another client comes first, whatever it says.
         self.hold_for(self.peers.quarantine(), cause, check.answered);
         self.quarantine(check, cause)
     }
@@ -116,8 +116,8 @@ impl NodeCheck {
         self.write(check, until, cause, reason)
     }
 
-    /// An operator's word ends what this client knew before it was given, and nothing else: what is seen
-    /// along with it is recorded behind this.
+    /// An operator's word ends what this client knew before it was given, and nothing else. What the
+    /// same check shows is recorded afterwards.
     pub(super) fn heed_the_operator(
         &mut self,
         check: &CheckAnswer<'_>,

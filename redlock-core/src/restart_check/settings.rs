@@ -1,15 +1,15 @@
 //! What the processes of a set say of their settings, in the marker's second version.
 //!
-//! Each of them says what it has wherever nobody did who is at least as strict, and says so again
-//! from time to time. The strictest counts for everybody, until nobody has said it for as long as a
-//! lock of that process could live.
+//! Each process writes its settings if no process that is at least as strict has done so, and repeats
+//! them at intervals. The strictest settings count for all processes, until no process has repeated
+//! them for as long as a lock of that process could live.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::model::brief::Brief;
 
-/// A process says again what it has said so long ago.
+/// The interval at which a process repeats its settings.
 const SAYS_EVERY: Duration = Duration::from_secs(30);
 
 /// So much longer than its locks live a setting counts: processes look at a node less often than they
@@ -53,11 +53,11 @@ impl StrictestSettings {
         self.careful.is_some()
     }
 
-    /// What of it still counts at `time`, for a process whose own locks live for `max_ttl`.
+    /// The settings that still count at `time`, for a process whose own locks live for `max_ttl`.
     pub(super) fn still(mut self, max_ttl: Duration, time: Duration) -> Self {
         self.max_ttl = self.max_ttl.filter(|(ms, _)| *ms <= millis(LONGEST));
         let lasts = millis(self.max_ttl().max(max_ttl).saturating_add(MARGIN));
-        // Also what a clock that was set back has still to come to.
+        // This includes times that a clock which was set back has still to reach.
         let counts = |said: &u64| said.abs_diff(millis(time)) <= lasts;
         Self {
             max_ttl: self.max_ttl.filter(|(_, said)| counts(said)),
@@ -75,7 +75,7 @@ impl StrictestSettings {
         }
     }
 
-    /// Whether `own` is to be said now.
+    /// True if `own` is to be written now.
     pub(super) fn wants(self, own: Self) -> bool {
         let is_due = |said: Option<u64>, own: Option<u64>| match (said, own) {
             (_, None) => false,

@@ -59,7 +59,7 @@ impl Step {
     }
 }
 
-/// Whose clock the last step of `seat` was of. The others are those that are connected.
+/// Whose clock the last step of `seat` was, by the other connected nodes.
 pub(super) fn whose_step<'a>(
     of: &Readings,
     others: impl Iterator<Item = &'a Readings>,

@@ -31,7 +31,7 @@ pub(crate) struct RetryBudget<'a> {
     pauses: u32,
     /// When the last one of them ends.
     pause: Option<Moment>,
-    /// Retries that are left for attempts that nobody won.
+    /// The number of retries left for attempts that no caller won.
     splits: u32,
     /// How many attempts in a row found the lock free and were spoilt by others.
     divided: u32,
@@ -57,18 +57,18 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// With so many retries more for attempts that nobody won.
+    /// With this number of additional retries for attempts that no caller won.
     pub(crate) fn with_splits(self, splits: u32) -> Self {
         Self { splits, ..self }
     }
 
-    /// Whether it matters that nobody won an attempt.
+    /// True if it matters that no caller won an attempt.
     pub(crate) fn retries_splits(&self) -> bool {
         self.splits > 0
     }
 
-    /// When the next attempt begins behind one that nobody won, though it would be one too many
-    /// otherwise. Where the caller's time is bounded, there is none left for it.
+    /// The beginning of the next attempt after one that no caller won, although the budget of retries
+    /// is used up. `None` if the caller's time is bounded and leaves none for it.
     pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
         if self.end.is_some() {
             return None;
@@ -90,7 +90,7 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// By when the last attempt has to begin, so as to be over when the caller's time is.
+    /// The latest beginning of the last attempt, so that it ends with the caller's time.
     pub(crate) fn last_attempt(&self) -> Option<Moment> {
         match self.retry.limit {
             RetryLimit::Wait(budget) => self
@@ -100,8 +100,8 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// When the next attempt begins, or `None` where the caller has had enough. An attempt that began
-    /// earlier, because something woke the caller, takes nothing from its budget: the pause goes on.
+    /// The beginning of the next attempt, or `None` if the budget is used up. An attempt that began
+    /// earlier, because the caller was woken, costs nothing: the pause continues.
     pub(crate) fn next_attempt(&mut self, environment: &Environment) -> Option<Moment> {
         let now = environment.now();
         if self.pause.is_some_and(|pause| pause > now) {
@@ -121,9 +121,9 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
-    /// When a wake-up counts, behind an attempt that `ended` because others spoilt or won it. Where
-    /// several callers found the lock free at one moment and nobody won it, they come again one by
-    /// one.
+    /// The moment from which a wake-up counts, after an attempt that `ended` because others split or
+    /// won the votes. If several callers found the lock free at one moment and none won it, they come
+    /// again one by one.
     pub(crate) fn wakeups_count_from(
         &mut self,
         environment: &Environment,

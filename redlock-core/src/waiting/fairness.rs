@@ -1,9 +1,10 @@
 //! The share of other processes.
 //!
-//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all that have to be
-//! told first, so it has to let them in. What each part of this buys was measured by leaving it out: the share
-//! of the worst of four processes, by that of the best one, for 250 callers each (0.89 with all parts; 0.81
-//! where the lock is held for 1 ms, and where nodes are 12 ms away).
+//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
+//! processes that have to be told first. It therefore has to let them in. The value of each part was
+//! measured by leaving it out. The figures are the share of the worst of four processes by that of the
+//! best one, with 250 callers each: 0.89 with all parts, and 0.81 if the lock is held for 1 ms, or if
+//! nodes are 12 ms away.
 //!
 //! * *Breaks*: 0.40 without them, and 0.00 in the two other cases. A process that is alone has 0.66 of the
 //!   acquisitions with them.
@@ -23,17 +24,17 @@ use crate::env::Moment;
 
 use super::handover::Handover;
 
-/// Number of questions to the nodes in a break, one after the other. A caller of another process has to
-/// be told of the release, to look, and to ask, which takes some round trips and the time to wake up.
-/// In round trips rather than in time, so that it is as long as the network makes it, and so that one
-/// sees when somebody has come.
+/// The number of questions to the nodes in a break, one after the other. A caller of another process
+/// has to be told of the release, to look, and to ask, which takes some round trips and the time to
+/// wake up. A break is counted in round trips and not in time, so that it is as long as the network
+/// makes it, and so that the caller notices when another process has come.
 const WHOLE_BREAK: u32 = 8;
 /// Where no rival was seen for a while, most breaks are shorter than it would take one to
 /// come,
 const SHORT_BREAK: u32 = 1;
 /// and each fourth is a whole one.
 const BREAKS: u8 = 4;
-/// Number of breaks for which a rival is remembered.
+/// The number of breaks for which a rival is remembered.
 const MEMORY: u8 = 8;
 
 /// Length, in questions, of the break for each process that had the lock longer ago than this one. Such a
@@ -52,11 +53,11 @@ const BRIEF: Duration = Duration::from_millis(1);
 pub(crate) struct Fairness {
     /// When the first of them got it.
     since: Option<Moment>,
-    /// Hand-overs so far.
+    /// The number of hand-overs.
     handed_over: u32,
     /// For how many breaks more others are reckoned with.
     rivals: u8,
-    /// Breaks so far, as far as that matters.
+    /// The number of breaks, up to the most that matters.
     breaks: u8,
     /// How often the lock was seen to come free since a caller of this process had it, if one ever had.
     passed: Option<u8>,
@@ -87,7 +88,7 @@ impl Fairness {
         }
     }
 
-    /// How long a pause has to be, from the sending of a release, to leave other processes a chance. The
+    /// The shortest pause, from the sending of a release, that leaves other processes a chance. The
     /// release has to arrive first, and other processes have to be told.
     pub(super) fn short_gap(&self) -> Duration {
         SHORT_GAP + Duration::from_millis(self.trip.into())
@@ -98,7 +99,7 @@ impl Fairness {
         lasted.unwrap_or_default()
     }
 
-    /// Whether others have to have their chance now.
+    /// True if other processes must have their chance now.
     pub(super) fn must_yield(&self, limits: &Handover, now: Moment) -> bool {
         self.handed_over >= limits.most || self.lasted(now) >= limits.longest
     }
@@ -111,7 +112,7 @@ impl Fairness {
         }
     }
 
-    /// Others have their chance, or had it. What is known of them stays.
+    /// Begins a new run: other processes have their chance, or had it. The memory of rivals stays.
     pub(super) fn reset(self) -> Self {
         Self {
             since: None,
@@ -149,8 +150,8 @@ impl Fairness {
         self.known = [0; MOST_KNOWN];
     }
 
-    /// A break for others, before somebody of this process goes on: how long it is, and the state
-    /// behind it.
+    /// A break for other processes, before the next caller of this process asks: its length, and the
+    /// state after it.
     pub(super) fn takes_break(self) -> (u32, Self) {
         let is_whole = self.rivals > 0 || self.breaks + 1 == BREAKS;
         let rounds = if is_whole { WHOLE_BREAK } else { SHORT_BREAK };
@@ -162,8 +163,8 @@ impl Fairness {
         (rounds, next)
     }
 
-    /// The lock is released and the line is empty. Returns the break for a caller who comes at once, and
-    /// the state that it belongs to. `None` if neither has to be remembered.
+    /// The lock is released and the line is empty. Returns the break for a caller that comes at once,
+    /// and the state after it. `None` if neither has to be remembered.
     pub(super) fn is_alone(self, limits: &Handover, now: Moment) -> Option<(u32, Self)> {
         // A shorter time than usual is about hand-overs.
         let longest = limits.longest.max(Handover::default().longest);
@@ -261,7 +262,7 @@ mod tests {
             fairness.met_rivals(Some(mark(who)));
         }
         fairness.holds(at(1), Duration::ZERO);
-        // However often one asks meanwhile.
+        // However often it is asked meanwhile.
         for _ in 0..5 {
             fairness.met_rivals(Some(mark("a/1")));
         }

@@ -58,9 +58,9 @@ impl LeftClaim {
         }
     }
 
-    /// Whether `request` may have the claim as it is: where it is what an acquisition now would give,
-    /// but for a tenth of the validity. Whether the nodes have forgotten it is looked at before the
-    /// clock, as after an attempt.
+    /// True if `request` may take the claim over as it is: it would get the same from an acquisition,
+    /// except for a tenth of the validity. The nodes' epochs are read before the clock, as after an
+    /// attempt.
     pub(crate) fn suits(&self, request: &Request, clock: &dyn Clock) -> bool {
         let lease = &self.lease;
         let is_alike = !request.fencing
@@ -97,7 +97,7 @@ impl LeftClaim {
         Arc::clone(&self.claim)
     }
 
-    /// Releases it everywhere. `None` where that was done before.
+    /// Releases the claim everywhere. `None` if that was done before.
     pub(crate) fn release(mut self) -> Option<Arc<Round>> {
         self.is_passed_on = true;
         self.claim.release()

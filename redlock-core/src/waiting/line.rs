@@ -11,7 +11,7 @@ use crate::model::token::OwnerToken;
 use super::fairness::Fairness;
 use super::{LinePoll, TurnHandoff};
 
-/// Small where nobody waits: every lock that is held has one.
+/// It is small while no caller waits, as every held lock has one.
 pub(super) struct Line {
     /// Whose turn it is.
     pub(super) turn: u64,
@@ -19,14 +19,14 @@ pub(super) struct Line {
     pub(super) waiters: Option<Box<Waiters>>,
 }
 
-/// What the one whose turn it is has come to.
+/// The state of the caller with the turn.
 pub(super) enum TurnStatus {
-    /// It asks the nodes, or pauses between two attempts. `due` is by when it has to have done
-    /// something.
+    /// The caller asks the nodes, or pauses between two attempts. `due` is its deadline for the next
+    /// step.
     Trying { due: Moment },
     /// It has the lock.
     Holding { until: Moment, token: OwnerToken },
-    /// It has left, and nobody has come since.
+    /// The caller has left, and no other has come since.
     Idle(Idle),
 }
 
@@ -34,9 +34,9 @@ pub(super) enum TurnStatus {
 #[derive(Clone, Copy)]
 pub(super) struct Idle {
     pub(super) until: Moment,
-    /// For whoever comes before: how long a break others are to have,
+    /// The break for the next caller, in rounds.
     pub(super) rounds: u32,
-    /// and what went before.
+    /// The fairness state for the next caller.
     pub(super) fairness: Fairness,
 }
 
@@ -44,38 +44,38 @@ pub(super) struct Idle {
 pub(super) struct Waiters {
     /// In the order in which they came.
     by_ticket: BTreeMap<u64, Option<Waker>>,
-    /// For the one whose turn it is now, until it takes it.
+    /// For the caller with the turn, until it takes it.
     handoff: Option<TurnHandoff>,
     /// What the nodes last said.
     refusal: Option<Refusal>,
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
-    /// The one whose turn it is should ask the nodes again, without waiting any longer.
+    /// True if the caller with the turn should ask the nodes now, without a pause.
     is_retry_wanted: bool,
-    /// The one whose turn it is, while it pauses.
+    /// The waker of the caller with the turn, while it pauses.
     head: Option<Waker>,
 }
 
-/// Shared with those who are told of it, as it is copied for nobody under the lock of the lines.
+/// Shared with the callers that receive it: nothing is copied under the mutex of the lines.
 pub(super) struct Refusal {
     began: Moment,
     error: Arc<AcquireError>,
 }
 
-/// Somebody in line wants to know what the nodes say.
+/// A caller in line wants the nodes' answer.
 pub(super) struct IsWanted;
 
-/// When one in line looks.
+/// The times of one poll of a caller in line.
 #[derive(Clone, Copy)]
 pub(super) struct PollTimes {
     pub(super) now: Moment,
-    /// By when it has to have done something, if it is its turn.
+    /// The caller's deadline for its next step, if it has the turn.
     pub(super) due: Moment,
-    /// By when the one whose turn it is has to have asked the nodes, if it was told to ask now.
+    /// The deadline for the caller with the turn, if it was told to ask now.
     pub(super) retry_due: Moment,
 }
 
-/// What one who has had enough is told.
+/// The answer to a caller whose budget is used up.
 pub(crate) enum LastKnown {
     /// Another caller of this process has the lock, and for how long it is valid.
     Held(OwnerToken, Moment),
@@ -83,8 +83,7 @@ pub(crate) enum LastKnown {
     Refused(Arc<AcquireError>),
 }
 
-/// Keeps `own`, unless what is kept wakes the same task. What is left in it is for the caller to
-/// drop.
+/// Keeps `own`, unless the kept waker wakes the same task. The caller drops what is left in `own`.
 fn keep(kept: &mut Option<Waker>, own: &mut Option<Waker>) {
     let is_known = match (&kept, &own) {
         (Some(kept), Some(own)) => kept.will_wake(own),
@@ -123,13 +122,13 @@ impl Line {
         self.waiters().by_ticket.remove(&ticket).flatten()
     }
 
-    /// What was left for the one whose turn it is.
+    /// The handoff for the caller with the turn.
     pub(super) fn take_handoff(&mut self) -> TurnHandoff {
         self.waiters().handoff.take().unwrap_or_default()
     }
 
-    /// See [`Lines::look`](super::Lines::look). Also returns whom to wake. What is left in `own`, the
-    /// caller's waker, is to be dropped.
+    /// See [`Lines::look`](super::Lines::look). Also returns the wakers to wake. The caller drops what
+    /// is left in `own`.
     pub(super) fn look(
         &mut self,
         ticket: u64,
@@ -144,15 +143,15 @@ impl Line {
         let mut over_at = match &self.status {
             TurnStatus::Trying { due } => *due,
             TurnStatus::Holding { until, .. } => *until,
-            // Nobody stands there then.
+            // No caller has the turn in this state.
             TurnStatus::Idle(_) => now,
         };
         let waiters = self.waiters.get_or_insert_default();
-        // One that lost its turn stands where it stood.
+        // A caller that lost its turn stands at its old place.
         waiters.by_ticket.entry(ticket).or_default();
         let first = waiters.by_ticket.first_key_value().map(|(first, _)| *first);
         if over_at <= now {
-            // The turn has come to nothing.
+            // The turn was not used in time.
             let (handoff, head) = (self.take_handoff(), self.waiters().head.take());
             if first == Some(ticket) {
                 *own = self.leave(ticket);
@@ -212,7 +211,8 @@ impl Line {
         [waker, head]
     }
 
-    /// The one whose turn it is has the lock. Returns those to whom that is news.
+    /// The caller with the turn has the lock. Returns the wakers of the callers that wait for that
+    /// news.
     pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> Vec<Waker> {
         self.status = TurnStatus::Holding { until, token };
         if let Some(waiters) = &mut self.waiters {
@@ -228,7 +228,8 @@ impl Line {
         }
     }
 
-    /// The nodes refused it. Returns those to whom that is news, and what they said before.
+    /// The nodes refused the caller with the turn. Returns the wakers of the callers that wait for that
+    /// news, and the refusal before.
     pub(super) fn refused(
         &mut self,
         began: Moment,
@@ -250,12 +251,12 @@ impl Line {
         wakers.filter_map(Option::take).collect()
     }
 
-    /// The one whose turn it is lets others go first, until `due` at most.
+    /// The caller with the turn lets others go first, until `due` at most.
     pub(super) fn gives_way(&mut self, due: Moment) {
         self.status = TurnStatus::Trying { due };
     }
 
-    /// The one whose turn it is asks the nodes, until `due` at most.
+    /// The caller with the turn asks the nodes, until `due` at most.
     pub(super) fn attempt(&mut self, due: Moment) {
         self.status = TurnStatus::Trying { due };
         if let Some(waiters) = &mut self.waiters {
@@ -263,8 +264,8 @@ impl Line {
         }
     }
 
-    /// The one whose turn it is pauses, unless it is wanted. What is left in `own`, its waker, is to
-    /// be dropped.
+    /// The caller with the turn pauses, unless it should ask now. The caller drops what is left in
+    /// `own`, its waker.
     pub(super) fn pause(&mut self, due: Moment, own: &mut Option<Waker>) -> Result<(), IsWanted> {
         self.status = TurnStatus::Trying { due };
         let waiters = self.waiters();

@@ -102,23 +102,23 @@ struct LinesState {
     idle: VecDeque<(Moment, LineKey)>,
 }
 
-/// What became of a caller who came to a line.
+/// The admission of a caller to a line.
 enum Admission {
-    /// It is its turn, behind a break of so many rounds for others.
+    /// The caller has the turn, after a break of this number of rounds.
     Turn(u64, Fairness, u32),
-    /// It stands in line.
+    /// The caller stands in line.
     Queued(u64),
-    /// So many callers stand there already.
+    /// The line is full, with this number of callers.
     Full(usize),
 }
 
-/// What one in line is told.
+/// The answer to the poll of a caller in line.
 enum LinePoll {
-    /// It is its turn.
+    /// The caller has the turn.
     Turn(TurnHandoff),
-    /// What the nodes said to the one whose turn it is, or who has the lock.
+    /// The last answer of the nodes to the caller with the turn, or the holder of the lock.
     LastKnown(LastKnown),
-    /// To wait, until the moment at most.
+    /// The caller waits, until the moment at most.
     Wait(Moment),
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct TurnHandoff {
 /// What becomes of a line if no caller waits in it.
 #[derive(Clone, Copy)]
 enum IfNobodyWaits {
-    /// The turn stays with whoever has it.
+    /// The turn stays where it is.
     Stay,
     /// It is kept for a moment.
     Keep(Idle),
@@ -152,13 +152,13 @@ impl Lines {
         }
     }
 
-    /// How long a caller whose turn it is may be late before the next one takes it: its future may not
-    /// be polled any more.
+    /// How late a caller with the turn may be before the next one takes the turn: its future may not be
+    /// polled any longer.
     fn grace(&self) -> Duration {
         self.context.node_timeout.saturating_mul(4)
     }
 
-    /// By when one whose turn it is has to have done what takes `timeout`.
+    /// The deadline of a caller with the turn for a step that takes `timeout`.
     fn due(&self, timeout: Duration) -> Moment {
         let now = self.context.now();
         now.saturating_add(timeout).saturating_add(self.grace())
@@ -175,8 +175,8 @@ impl Lines {
         state.lines.get(line_key).map_or(0, Line::waiting)
     }
 
-    /// Joins the line of `line_key`. `due` is by when a caller whose turn it is has to have done
-    /// something.
+    /// Joins the line of `line_key`. `due` is the deadline of the caller's next step, if it gets the
+    /// turn.
     fn enter(&self, line_key: &LineKey, now: Moment, due: Moment) -> Admission {
         // Dropped outside of the lock: it may hold the last of a node, or of a task.
         let _forgotten;
@@ -239,7 +239,7 @@ impl Lines {
             }
             let standing = line.waiting();
             let looked = line.look(ticket, &mut own, wants, times);
-            // One that lost its turn stands in line again.
+            // A caller that lost its turn stands in line again.
             *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked
         };
@@ -247,8 +247,8 @@ impl Lines {
         look
     }
 
-    /// One in line gives up. Where it was given the turn just now, what came with that is returned,
-    /// for it to be passed on.
+    /// A caller leaves the line. If it was given the turn just now, the handoff is returned, to be
+    /// passed on.
     fn leave(&self, line_key: &LineKey, ticket: u64) -> Option<TurnHandoff> {
         let _waker = {
             let mut state = self.state.lock();
@@ -282,8 +282,8 @@ impl Lines {
         self.with_turn(line_key, line_ticket.ticket(), |line| line.prolong(until));
     }
 
-    /// Passes the turn on, with what `handoff` makes of it, if a caller waits in line. If none waits,
-    /// `if_nobody_waits` decides what becomes of the line. Returns false if the turn stays where it is.
+    /// Passes the turn on, with the result of `handoff`, if a caller waits in line. If none waits,
+    /// `if_nobody_waits` decides about the line. Returns false if the turn stays where it is.
     fn pass(
         &self,
         line_key: &LineKey,

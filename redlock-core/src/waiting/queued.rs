@@ -24,13 +24,13 @@ pub(crate) struct Queued {
 pub(crate) enum WaitEnd {
     /// It is the caller's turn.
     Turn(Turn, TurnHandoff),
-    /// The caller had enough: what is known of the lock.
+    /// The caller's budget is used up: the last known state of the lock.
     GaveUp(Option<LastKnown>),
 }
 
 /// What a caller finds on joining a line.
 pub(crate) enum Arrival {
-    /// Its turn, behind a break of so many rounds.
+    /// The caller has the turn, after a break of this number of rounds.
     Turn(Turn, u32),
     Queued(Queued),
     /// So many stand there already.
@@ -56,9 +56,9 @@ impl Queued {
         }
     }
 
-    /// Waits for its turn for as long as `budget` lasts. Who has had enough is told what the nodes
-    /// say: to an attempt that began since it came, which is asked for where there was none, and
-    /// waited for as long as such an attempt may take.
+    /// Waits for the turn while `budget` lasts. A caller whose budget is used up gets the nodes' answer
+    /// to an attempt that began after the caller came. If there is none, it asks for one, and waits as
+    /// long as such an attempt may take.
     pub(crate) async fn wait(mut self, budget: &mut RetryBudget<'_>) -> WaitEnd {
         let mut timer = None;
         let mut gives_up = None;
@@ -68,8 +68,8 @@ impl Queued {
                 let now = environment.now();
                 let pause = budget.next_attempt(environment);
                 if pause.is_none() && gives_up.is_none() {
-                    // An attempt that is under way, the one behind it, and one's own where nobody
-                    // makes that.
+                    // The attempt in progress, the next one, and an own one if the caller with the turn
+                    // makes none.
                     let last_known =
                         now.saturating_add(self.lines.context.node_timeout.saturating_mul(3));
                     gives_up = Some(budget.end.map_or(last_known, |end| end.min(last_known)));
@@ -145,7 +145,7 @@ impl Drop for Queued {
             return;
         }
         if let Some(handoff) = self.lines.leave(&self.line_key, self.ticket) {
-            // The turn had come, and goes on to the next, with all that came with it.
+            // The caller had the turn: it goes to the next one, with its handoff.
             let mut turn = self.turn(&handoff);
             turn.decline(handoff);
         }

@@ -23,7 +23,7 @@ pub(crate) struct Turn {
     lines: Arc<Lines>,
     line_key: LineKey,
     line_ticket: TurnTicket,
-    /// How many rounds of a break are left, for the next one where this one goes.
+    /// The rounds of a break that are left for the next caller, if this one leaves.
     rounds: u32,
 }
 
@@ -59,28 +59,27 @@ impl Turn {
         &self.line_key
     }
 
-    /// `None` where the turn was taken away.
+    /// `None` if the turn was taken away.
     fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         let lines = &self.lines;
         lines.with_turn(&self.line_key, self.line_ticket.ticket, change)
     }
 
-    /// Says that the nodes are asked now, for `timeout` at most. False where the turn was taken away
-    /// meanwhile.
+    /// Records that the nodes are asked now, for `timeout` at most. False if the turn was taken away.
     pub(crate) fn attempt(&self, timeout: Duration) -> bool {
         let due = self.lines.due(timeout);
         self.change(|line| line.attempt(due)).is_some()
     }
 
-    /// Says that a break goes on for `timeout` at most, and for so many rounds. Whoever wants to know
-    /// what the nodes say still does.
+    /// Records that a break lasts for `timeout` at most, and for this number of rounds. Callers that
+    /// want the nodes' answer still want it.
     pub(crate) fn gives_way(&mut self, timeout: Duration, rounds: u32) {
         self.rounds = rounds;
         let due = self.lines.due(timeout);
         self.change(|line| line.gives_way(due));
     }
 
-    /// Says what the nodes said to an attempt, for those who want to know.
+    /// Records the nodes' answer to an attempt, for the callers that want it.
     pub(crate) fn refused(&mut self, began: Moment, error: AcquireError) {
         if let AcquireError::Contended(contended) = &error {
             let who = contended.holding.owner().map(mark);
@@ -102,8 +101,8 @@ impl Turn {
         self.line_ticket.fairness.nobody_came();
     }
 
-    /// Says that another one's lock has come free. How long a break is now for those who had it longer
-    /// ago; none once the next attempt is `due` anyway.
+    /// Records that the lock of another process has come free. Returns the length of a break for
+    /// processes that had the lock longer ago; zero if the next attempt is `due` anyway.
     pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
         let rounds = self.line_ticket.fairness.comes_free();
         if due <= self.lines.context.now() {
@@ -112,8 +111,8 @@ impl Turn {
         rounds
     }
 
-    /// Waits until `until`, until `free` completes, or until somebody else in line wants the nodes
-    /// to be asked. Whether `free` completed.
+    /// Waits until `until`, until `free` completes, or until a caller in line wants the nodes to be
+    /// asked. True if `free` completed.
     pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>) -> bool
     where
         F: Future<Output = ()>,
@@ -125,7 +124,7 @@ impl Turn {
             }
             let mut own = Some(context.waker().clone());
             match self.change(|line| line.pause(due, &mut own)) {
-                // Or it is somebody else's turn by now.
+                // Or another caller has the turn by now.
                 None | Some(Err(IsWanted)) => Poll::Ready(false),
                 Some(Ok(())) => Poll::Pending,
             }
@@ -134,7 +133,7 @@ impl Turn {
         before(clock, until, wanted).await.unwrap_or(false)
     }
 
-    /// Says that the lock was acquired on these terms. What is returned is for the lease to keep.
+    /// Records that the lock was acquired on these terms. The lease keeps the returned ticket.
     pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> TurnTicket {
         let (until, token) = (terms.deadline, token.clone());
         let concerned = self.change(|line| line.hold(until, token));
@@ -149,9 +148,9 @@ impl Turn {
         }
     }
 
-    /// The lease ends, and was not lost: the next in line gets what is on the nodes, unless others
-    /// have to have their chance now. Returns it where nobody gets it: it is to be released, and
-    /// then the turn to be [ended](Self::end).
+    /// The lease ends, and was not lost: the next caller in line gets the left claim, unless other
+    /// processes must have their chance now. Returns the claim if no caller gets it: it is to be
+    /// released, and then the turn to be [ended](Self::end).
     pub(crate) fn hand_over(&mut self, left_claim: LeftClaim) -> Option<LeftClaim> {
         let fairness = self.line_ticket.fairness;
         let now = self.lines.context.now();

@@ -1,4 +1,4 @@
-//! Knowing that a lock which somebody waits for has become free.
+//! Tells a waiting caller that a lock has become free.
 
 use std::fmt;
 use std::future::Future;
@@ -28,16 +28,16 @@ struct Reports {
 }
 
 struct WatchState {
-    /// From when on each seat holds none of the keys; `None` where that is not in sight.
+    /// The moment from which each seat holds none of the keys; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
-    /// When the waiting caller looks by itself; `None` where it does not.
+    /// The moment at which the waiting caller looks by itself; `None` if it does not.
     looks_at: Option<Moment>,
     waiting: Option<Waker>,
 }
 
 impl WatchState {
-    /// From when on a majority of all nodes holds none of the keys, as far as is known of those that
-    /// count.
+    /// The moment from which a majority of all nodes holds none of the keys, by what is known of the
+    /// seats that count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
         let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
@@ -64,8 +64,8 @@ impl Sightings for Reports {
             KeyReport::Free => Some(now),
             KeyReport::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
             KeyReport::Held(_) => None,
-            // A key that was seen goes when it said it would, unless somebody extends it, and then
-            // waking up is one attempt too many. One that was gone may be there again.
+            // A key that exists expires when its remaining time has passed, unless a holder extends it;
+            // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
         let due = state.due(counted)?;
@@ -85,7 +85,7 @@ impl Reports {
     }
 }
 
-/// Watches keys on some of the nodes: a release, an expiry, whoever held them.
+/// Watches keys on some of the nodes for a release or an expiry, by any holder.
 ///
 /// A majority decides and not the first node: a release reaches the nodes one after another, and an
 /// attempt in between would only split the votes.
@@ -94,14 +94,14 @@ pub struct QuorumWatch {
 }
 
 impl QuorumWatch {
-    /// Watches `keys`, which have their prefix, on those of `nodes` whose bit is set in `seats`: the
-    /// ones that answered the last attempt. The others do not count as free.
+    /// Watches `keys`, which have their prefix, on the nodes whose bit is set in `seats`: those that
+    /// answered the last attempt. The other nodes do not count as free.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
         Self::over(clock, nodes, keys, seats, None)
     }
 
-    /// Watches where `refusal`, the votes of an attempt, has not failed. A node whose answer is still
-    /// out counts from its vote on.
+    /// Watches the seats of `refusal`, the votes of an attempt, that have not failed. A node whose
+    /// answer is missing counts from its vote on.
     pub(crate) fn behind(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
@@ -139,12 +139,12 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when a majority of the configured nodes holds none of the keys: they said so, or
-    /// the remaining time that they last named has passed on our clock. Pending for ever where too
-    /// few nodes can tell. For one caller at a time.
+    /// Completes when a majority of the configured nodes holds none of the keys: the nodes said so, or
+    /// the remaining time that they last told has passed on our clock. It never completes if too few
+    /// nodes can tell. For one caller at a time.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect; the watch goes on until it is dropped itself.
+    /// Dropping the future has no effect. The watch lasts until it is dropped itself.
     pub async fn free(&self) {
         Free {
             reports: &self.reports,
@@ -153,7 +153,7 @@ impl QuorumWatch {
         .await;
     }
 
-    /// When [`free`](Self::free) completes, by what the nodes have said so far.
+    /// The moment at which [`free`](Self::free) completes, by the reports so far.
     #[cfg(any(test, feature = "testing"))]
     pub fn due(&self) -> Option<Moment> {
         let counted = self.reports.counted();

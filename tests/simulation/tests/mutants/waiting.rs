@@ -170,7 +170,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
             file: LINE,
-            find: "            // The turn has come to nothing.
+            find: "            // The turn was not used in time.
 ",
             replace: "            return (LinePoll::Wait(due), [const { None }; 2]);
 ",
