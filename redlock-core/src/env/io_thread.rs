@@ -177,8 +177,8 @@ fn since_boot() -> Duration {
     )
 }
 
-/// Elsewhere the standard library's monotonic clock has to do. macOS and Windows stop it, or not,
-/// by version; the guide says so in `understand/pause.md`.
+/// Other systems use the standard library's monotonic clock. macOS and Windows stop it during
+/// suspension or not, by version; the guide says so in `understand/pause.md`.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn since_boot() -> Duration {
     static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

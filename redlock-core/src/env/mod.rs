@@ -1,6 +1,5 @@
-//! The seams to the outside world, as an [`Environment`] has them: time ([`Clock`]), randomness
-//! ([`Entropy`]), and where background work runs ([`Spawn`]). And [`caught()`], which calls the code of
-//! others.
+//! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
+//! ([`Entropy`]), and background work ([`Spawn`]). And [`caught()`], which calls foreign code.
 //!
 //! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
 //! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own

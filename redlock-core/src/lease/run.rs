@@ -15,7 +15,7 @@ pub enum OnLost {
     /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body goes on without the lock.
+    /// The body continues without the lock.
     Continue,
 }
 

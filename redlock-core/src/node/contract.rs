@@ -1,4 +1,4 @@
-//! The contract of a node: what it is asked, and what it owes to those who ask.
+//! The contract of a node: the operations that it receives, and its duties.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a [`Node`] is asked and what it answers, for nodes of one's own; and how a node has been doing.
+//! The questions to a [`Node`] and its answers, for custom nodes; and the health of a node.
 //!
 //! A node gets [`Operation`]s, each with a [`Reply`] for its [`Answer`], and [`Watch`]es, in which it
 //! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
@@ -32,8 +32,7 @@ pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
     nodes.iter().position(|it| identity(it) == identity(node))
 }
 
-/// What tells a node from all others: where it is in memory, without its vtable, of which one type
-/// may have several.
+/// The identity of a node: its address in memory, without the vtable, as one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
 }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::majority;
 use super::round::{Round, Seats, seats_in};
 
-/// The continuous seats of a claim, beyond those that its acquisition says are.
+/// The continuous seats of a claim, in addition to those of its acquisition.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
     /// Those that became continuous by two extensions.
     promoted: u64,
-    /// Those where the key was found gone, or put back, and that did not become continuous since.
+    /// Seats where the key was found gone, or put back, and that did not become continuous since.
     gone: u64,
-    /// Where the key is gone, as far as the last two extensions said when the last one was judged.
+    /// Seats where the key is gone, by the last two extensions when the last one was judged.
     absent: u64,
-    /// The last time that keys were put back, and where.
+    /// The last time that keys were put back, with the seats.
     restoration: Option<(Arc<Round>, u64)>,
     /// How often keys were put back.
     restorations: u32,
@@ -34,12 +34,12 @@ pub(crate) struct Voters {
     restorations: u32,
 }
 
-/// What an extension's votes come to.
+/// The result of an extension's votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofState {
     /// The lock has been ours all the time.
     Proved,
-    /// So many continuous nodes no longer hold our key that there can be no proof any more.
+    /// Too many continuous nodes no longer hold our key, so that no proof is possible.
     Lost,
     /// Neither.
     Open,
@@ -66,8 +66,8 @@ impl ExtensionProof {
         }
     }
 
-    /// Takes note of an extension's votes: `granted` by nodes that may not have forgotten since. Also
-    /// says on whose votes the lease rests if the extension is a proof.
+    /// Judges an extension's votes: `granted` by nodes that cannot have forgotten since. Also returns
+    /// the seats on which the lease rests if the extension is a proof.
     pub(crate) fn judge(
         &mut self,
         acquisition: Seats,
@@ -78,8 +78,8 @@ impl ExtensionProof {
     ) -> (ProofState, u64) {
         let (absent, held) = round.gone_seats();
         self.gone |= absent | held;
-        // Another extension may have found more of them gone meanwhile, and the acquisition may have
-        // been granted in time by more.
+        // Another extension may have found more keys gone meanwhile, and more nodes may have granted
+        // the acquisition in time.
         let counts = (voters.continuous | acquisition.in_time) & !self.gone;
         let outcome = if seats_in(counts & granted) >= majority(configured) {
             ProofState::Proved
@@ -91,7 +91,8 @@ impl ExtensionProof {
         let before = self.last.replace(Arc::clone(round));
         let before = before.map_or(0, |before| before.gone_seats().0);
         self.absent = absent | before & !round.answered_seats();
-        // What another extension has put back meanwhile may have come behind the beginning of this one.
+        // A key that another extension put back meanwhile may have come after the beginning of this
+        // one.
         let is_undisturbed = voters.restorations == self.restorations;
         let promoted = if is_undisturbed && outcome == ProofState::Proved {
             voters.found & !(absent | held)
@@ -103,8 +104,8 @@ impl ExtensionProof {
         (outcome, counts | promoted)
     }
 
-    /// Where the key may be put back if the last extension was a proof: where it is gone, and no other
-    /// `SET` of ours may still be on its way.
+    /// The seats where the key may be put back if the last extension was a proof: the key is gone
+    /// there, and no other `SET` of ours may still arrive.
     pub(crate) fn restorable(&self, acquisition: Seats) -> u64 {
         let under_way = self
             .restoration
@@ -144,7 +145,7 @@ mod tests {
         round
     }
 
-    /// An acquisition, made a lease by these grants. What comes later comes too late.
+    /// An acquisition that became a lease by these grants. Later grants are too late.
     fn lease(granted: &[usize]) -> Arc<Round> {
         let (clock, of_code) = still_clock();
         clock.advance(Duration::from_secs(1));
@@ -157,7 +158,7 @@ mod tests {
         round
     }
 
-    /// An extension on three nodes: who granted, and where the key was gone.
+    /// An extension on three nodes, with its grants and the missing keys.
     fn extend(
         extension_proof: &mut ExtensionProof,
         acquisition: &Round,

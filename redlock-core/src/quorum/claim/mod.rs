@@ -185,9 +185,9 @@ impl Claim {
         outcome
     }
 
-    /// Puts the keys back where the last extensions found them gone: the node restarted, or was not
-    /// there when the lock was acquired. Only to be called once an extension is a proof, so that the
-    /// lock is known to be nobody else's.
+    /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
+    /// was down during the acquisition. Call it only once an extension is a proof, so that no other
+    /// client can hold the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
         let round = Round::new(self.nodes.len(), Goal::All);
         let seats = {

@@ -335,8 +335,8 @@ impl Answers for Round {
     }
 }
 
-/// Hands `operation` to `node`. If the node panics, the reply that it drops is its answer: the others are
-/// asked all the same, and the caller goes on.
+/// Hands `operation` to `node`. If the node panics, the dropped reply is its answer: the other nodes
+/// are asked anyway.
 pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) {
     caught("a node", || node.submit(operation, reply));
 }

@@ -17,8 +17,7 @@ use crate::restart_check::{
 
 use super::metrics::ClockReading;
 
-/// The time until the next check of a node that did not take its marker. Another process may have been
-/// faster, or the write was too late.
+/// The time until the next check of a node that did not take its marker.
 const NOT_TAKEN: Duration = Duration::from_millis(250);
 
 /// Sets the marker if it has the expected value and it is not too late. Returns the time and the

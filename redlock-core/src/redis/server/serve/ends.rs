@@ -1,4 +1,4 @@
-//! Operations whose answer does not come, or says that they did not run.
+//! Operations without an answer, and operations that did not run.
 
 use crate::node::operation::{SharedOperation, Want};
 use crate::node::{Answer, NodeError};
@@ -8,8 +8,8 @@ use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve<'_> {
-    /// Whether the release of an operation that sets a key was sent already: sent again now, the
-    /// operation would come behind it, and nobody would ever undo it.
+    /// True if the release of an operation that sets a key was sent already. If the operation were sent
+    /// again now, it would arrive after the release, and nothing would delete its keys.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
         if !matches!(
             operation.want(),

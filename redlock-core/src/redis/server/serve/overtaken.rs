@@ -8,9 +8,9 @@ use crate::node::operation::Want;
 use super::super::inbox::Owed;
 use super::Purpose;
 
-/// The tokens that are released by what is under way; some of it may have been answered since. It is
-/// made when a script turns out to be forgotten, and kept for as many answers as were under way then: a
-/// server that forgot its scripts under load costs two looks at each operation.
+/// The tokens that operations in progress release. Some of these operations may have been answered
+/// since. The set is made when a script turns out to be forgotten, and kept for as many answers as were
+/// missing then: a server that forgot its scripts under load costs two lookups for each operation.
 pub(super) struct Overtaken {
     tokens: HashSet<OwnerToken>,
     answers_left: usize,

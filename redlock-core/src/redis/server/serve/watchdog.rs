@@ -71,9 +71,9 @@ impl Serve<'_> {
     }
 
     /// If the overdue answers have come, the node may vote again. A server that did not answer may have
-    /// stood still, and its clock may have stepped: the restart check's question goes ahead of all that is
-    /// let in from now on, so its verdict counts for that. Callers hear their answers behind this, so one
-    /// who asks again is let in.
+    /// stood still, and its clock may have stepped. The restart check's question is therefore sent
+    /// before all operations that are accepted from now on, so its verdict covers them. Callers get
+    /// their answers after this, so a caller that asks again is accepted.
     pub(super) fn trust_again(&mut self) {
         let is_overdue = |waited| waited >= self.options.suspect_after;
         if !self.is_suspect || self.waited(self.heard).is_some_and(is_overdue) {
