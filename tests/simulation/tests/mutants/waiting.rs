@@ -83,7 +83,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             self.shared.turn(&mut state)
         };",
             replace: "            state.over = Some(over);
-            None::<Turn>
+            None::<crate::waiting::Turn>
         };",
         }],
         profile: "wild",
@@ -118,7 +118,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[Patch {
             file: TURN,
             find: "if fairness.must_yield(&self.lines.handover, now) {",
-            replace: "if fairness.must_yield(&crate::Handover { most: u32::MAX, longest: crate::MIN_TTL * 1_000_000 }, now) {",
+            replace: "if fairness.must_yield(&crate::waiting::Handover { most: u32::MAX, longest: crate::request::MIN_TTL * 1_000_000 }, now) {",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
