@@ -84,20 +84,6 @@ pub(crate) const PROOF: &[Mutant] = &[
         breaks: Invariant::Interrupted,
     },
     Mutant {
-        name: "a-key-that-is-found-counts-at-once",
-        patches: &[Patch {
-            file: EXTENSION_PROOF,
-            find: "        let continuous = (acquisition.in_time | self.promoted) & !self.gone;
-",
-            replace:
-                "        (self.promoted, self.gone) = (self.promoted | found, self.gone & !found);
-        let continuous = (acquisition.in_time | self.promoted) & !self.gone;
-",
-        }],
-        profile: "wild",
-        breaks: Invariant::Interrupted,
-    },
-    Mutant {
         name: "a-lease-that-nobody-forgot-is-forgotten",
         patches: &[Patch {
             file: EVENTS,

@@ -117,15 +117,24 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "clock-read-before-the-votes",
-        patches: &[Patch {
-            file: ATTEMPT,
-            find: "    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+        patches: &[
+            Patch {
+                file: ATTEMPT,
+                find: "    acquisition.admit_late();
+",
+                replace: "    let now = environment.now();
+    acquisition.admit_late();
+",
+            },
+            Patch {
+                file: ATTEMPT,
+                find: "agreement.disagreement.is_none();
     let now = environment.now();
 ",
-            replace: "    let now = environment.now();
-    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+                replace: "agreement.disagreement.is_none();
 ",
-        }],
+            },
+        ],
         profile: "faulty",
         breaks: Invariant::LateVotes,
     },
@@ -201,7 +210,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: EXTEND,
             find: "match shared.claim.judge(extension) {",
-            replace: "shared.claim.restore(extension, ttl); match shared.claim.judge(extension) {",
+            replace: "shared.claim.restore(ttl); match shared.claim.judge(extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
