@@ -9,14 +9,18 @@ use super::{NodeHealth, NodeStatus, NodeTime, Reply};
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
 /// # Contract
-/// * Operations of one connection are served in the order in which they were submitted. A release
-///   submitted behind an acquisition undoes it, even where the acquisition's answer never came.
-/// * Where a connection breaks, a release whose answer is missing is repeated on the next one,
-///   before anything else, until the ttl that it names has passed. One that is answered with an error
-///   is repeated, too.
-/// * What is in flight is bounded. Beyond the bound, and while there is no connection, the node
-///   votes no at once; a release is always accepted.
-/// * Every reply is answered exactly once, be it by being dropped.
+/// * Each operation is atomic over all its keys.
+/// * Operations of one connection are served in the order in which they were submitted. A release after
+///   an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
+///   sent again, unless the server certainly did not run it and its release was not submitted.
+/// * If a connection breaks, a release whose answer is missing is repeated on the next one, before
+///   anything else, until the ttl that it names has passed. A release that is answered with an error is
+///   repeated, too. No release is lost: it is served, or it is owed.
+/// * The number of operations in flight is bounded. Beyond the bound, and while there is no connection,
+///   the node votes no at once.
+/// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
+///   that it may have granted are over.
+/// * Every reply is answered exactly once. Dropping it is an answer: the outcome is unknown.
 pub trait Node: Send + Sync + 'static {
     /// The pool's name, for errors and logs.
     fn name(&self) -> &str;

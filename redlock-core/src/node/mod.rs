@@ -73,7 +73,8 @@ pub enum Answer {
     },
     /// A key holds another value than our token.
     Held(Holding),
-    /// None of the keys is there.
+    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To
+    /// another operation: none of the keys exists.
     Absent,
     /// The node did not serve the operation, or it is unknown whether it did.
     Failed(NodeError),
