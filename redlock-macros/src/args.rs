@@ -48,7 +48,7 @@ impl Args {
         args
     }
 
-    /// The value of a parameter, if the attribute has one that could be parsed.
+    /// The value of a parameter, if the attribute has it and it could be parsed.
     pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
         self.given
             .iter()

@@ -9,7 +9,7 @@ use crate::model::token::OwnerToken;
 
 /// One request to all nodes of a lock: the keys, the token and the action.
 ///
-/// It contains no command or script; each node chooses the one that serves it. It is made once for all
+/// It contains no command or script; each node chooses its own. It is made once for all
 /// nodes of a round. A node's encoding of it is kept inside, so that the next node of the same kind
 /// sends the same bytes.
 pub struct Operation {
@@ -31,7 +31,7 @@ pub(crate) const FORMS: usize = 3;
 ///
 /// The node limits a client's time to this window: one client's wrong clock must not push a counter so
 /// far ahead that no other hint ever reaches it. If the hint is the [nodes'
-/// time](Operation::in_nodes_time), the node is the one that is wrong, and it grants nothing.
+/// time](Operation::in_nodes_time), the node's clock is wrong, and the node grants nothing.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
 /// The time for which an idle fencing counter is kept. After that the hint alone keeps the order: the

@@ -21,7 +21,7 @@ pub(super) enum Process {
 pub(super) struct Processes {
     /// The node's last process, if the server tells it.
     run_id: Option<String>,
-    /// The last one that had a marker of its own, and what its clock showed then.
+    /// The last process with a marker of its own, and the time of its clock then.
     marked: Option<(String, Duration)>,
 }
 

@@ -12,7 +12,8 @@
 //! * *Short breaks* where no rival is known: with whole ones only, one process has 0.59 of its acquisitions.
 //! * *The memory of rivals* makes up for short breaks: 0.28 without it where the lock is held for 1 ms, and
 //!   0.55 where nodes are 12 ms away.
-//! * *The rotation*, whoever had it longer ago goes first: 0.70 without it where the lock is held for 1 ms.
+//! * *The rotation*: the process that had the lock longest ago goes first. 0.70 without it if the lock is
+//!   held for 1 ms.
 //! * *The bound in number*: 0.63 without it, as runs of 50 ms take long to even out. *The bound in time* shows
 //!   only where a lock is held for longer than a millisecond: 32 holders of 20 ms each would be 0.6 s.
 

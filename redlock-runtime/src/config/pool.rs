@@ -141,7 +141,7 @@ impl Config {
 
 /// Settings of one pool.
 impl Config {
-    /// What `init` does if this pool's server is one that a lock cannot rely on: a replica, or a
+    /// What `init` does if a lock cannot rely on this pool's server: a replica, or a
     /// server that evicts keys. By default it refuses the pool.
     ///
     /// ```

@@ -15,7 +15,7 @@ pub(crate) fn owner_of(key: u8) -> Option<usize> {
     usize::from(key).checked_sub(1)
 }
 
-/// Those of so many attempts for which `is_so`: a bit for each.
+/// The attempts for which `is_so` is true: a bit for each.
 pub(crate) fn bits(attempts: usize, is_so: impl Fn(usize) -> bool) -> u8 {
     (0..attempts)
         .filter(|attempt| is_so(*attempt))

@@ -193,7 +193,7 @@ impl ServerCheck {
         pack(head.into_iter().chain(tail))
     }
 
-    /// True if the marker still is the one that the last question should have replaced.
+    /// True if the last question should have replaced the present marker.
     fn has_left(&self, marker: Option<&[u8]>) -> bool {
         let written = self.written.as_ref();
         written.is_some_and(|write| write.expected.as_deref() == marker)

@@ -122,7 +122,7 @@ impl TrackedKeys {
         }
     }
 
-    /// False if nobody waits for the key any more.
+    /// False if no caller waits for the key any longer.
     fn record(&mut self, key: &[u8], seen: Seen) -> bool {
         let Some(entry) = self.keys.get_mut(key) else {
             return false;

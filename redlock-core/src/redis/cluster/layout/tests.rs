@@ -137,7 +137,7 @@ fn a_name_that_is_none_does_not_get_into_the_log() {
     }
 }
 
-/// Any reply, also one that is nearly valid.
+/// Any reply, also a nearly valid one.
 fn reply() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![-2..3_i64, 16_380..16_390_i64, any::<i64>()];
     let word =
