@@ -3,6 +3,8 @@
 //! * [`fencing`]: how a token is taken. No clock appears in it: keys may vanish at any moment.
 //! * [`exclusion`]: how a quorum excludes, with extension, restoring and restarts; time appears as
 //!   one rule, that a key outlives the lease it stands for.
+//! * [`permits`]: how several holders are counted. The designs that let too many in are cases of it.
+//! * [`sharing`]: readers and writers.
 //! * [`search`]: breadth-first through all states, so that a counterexample is a shortest one.
 //!
 //! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`,
@@ -24,6 +26,8 @@
 mod attempts;
 pub mod exclusion;
 pub mod fencing;
+pub mod permits;
 pub mod search;
+pub mod sharing;
 pub mod verdict;
 mod visited;
