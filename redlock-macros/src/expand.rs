@@ -33,34 +33,32 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //             },
 //             resource(format_args!("order:{id}")),
 //         );
-//         let value = match {
-//             let held = &Slot::new();
-//             let body = async move {
-//                 let _ = &id;
-//                 if let Some(ret) = None::<Result<Receipt, AppError>> {
-//                     return ret;
-//                 }
-//                 let lease: &Lease = held.lease();
-//                 ({ send(id, lease).await })
-//             };
-//             let body = pin!(Some(body));
-//             let outcome = call.run_with(held, body).await; // `call.run(body)` without a guard
-//             outcome
-//         } {
-//             Ok(value) => value,
-//             Err(error) => <Result<Receipt, AppError> as FromLockError>::from_lock_error(error),
+//         let held = &Slot::new();
+//         let body = async move {
+//             let _ = &id;
+//             if let Some(ret) = None::<Result<Receipt, AppError>> {
+//                 return ret;
+//             }
+//             let lease: &Lease = held.lease();
+//             ({ send(id, lease).await })
 //         };
-//         return ready(value).await;
+//         return call.run_with( // `call.run(…)` without `held` if there is no guard
+//             held,
+//             body,
+//             <Result<Receipt, AppError> as FromLockError>::from_lock_error,
+//         ).await;
 //     }
 //
 // The call comes first, so that the resource is computed before the body moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
 //
-// The body comes next, before the first await, and is stored once. Only an argument that the
-// template borrows is stored a second time. The body is pinned outside of the future that polls it.
-// That future takes the body out of the `Option` before it releases the lock; on every other way
-// out the lease in `held` is dropped after the body. The body is a variable outside of `pin!`, as
-// editors analyse code in one macro better than code in two.
+// The body comes next, before the first await, and moves into the future that runs it: it is stored
+// once. Only an argument that the template borrows is stored a second time. That future drops the
+// body before it releases the lock; on every other way out `held` is dropped after the future. The
+// body is a variable, as editors analyse code in one macro better than code in two.
+//
+// Every expression here is compiled once for each annotated function. So the conversion of an error
+// is a function that the future calls, and no `match` around the `await`.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
 // around `SITE`, which contains nothing of the user's but literals. The user's items are visible to
@@ -68,11 +66,9 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 // actix makes such a struct of every handler below a route's attribute. Hence the `__` before the
 // name of every local.
 //
-// The `ready` at the end is for lifetime errors. Of all expressions that a reference passes on its
-// way out, rustc blames the last `return` that does not come from an `.await`; with `ready` this is
-// the user's `return`. The value moves there as a whole, and the outcome has no name while it is
-// matched: otherwise both would be stored twice. A closure that makes the error's value would do
-// too, but clippy warns about the size of its result.
+// The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
+// way out, rustc blames the last `return` that does not come from an `.await`; with an output that
+// comes straight from the `.await`, this is the user's `return`.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
@@ -80,35 +76,29 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
     let call = call(plan, function, &private);
     let body = body(plan, function, &output, &private);
+    let from_lock_error = output.trait_call(plan.if_locked, &private);
     let (held, run) = match &plan.guard {
         None => (
             None,
-            quote_spanned!(Span::mixed_site()=> #private::Call::run(__call, __body)),
+            quote_spanned! {Span::mixed_site()=>
+                #private::Call::run(__call, __body, #from_lock_error)
+            },
         ),
         Some(guard) => {
             let here = Span::mixed_site().located_at(guard.span());
             (
                 Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
                 quote_spanned! {Span::mixed_site()=>
-                    #private::Call::run_with(__call, __held, __body)
+                    #private::Call::run_with(__call, __held, __body, #from_lock_error)
                 },
             )
         }
     };
-    let from_lock_error = output.trait_call(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
-        let __value = match {
-            #held
-            let __body = #body;
-            let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
-            let __outcome = #run.await;
-            __outcome
-        } {
-            ::core::result::Result::Ok(__value) => __value,
-            ::core::result::Result::Err(__error) => #from_lock_error(__error),
-        };
-        return ::core::future::ready(__value).await;
+        #held
+        let __body = #body;
+        return #run.await;
     };
 
     let mut new = Group::new(

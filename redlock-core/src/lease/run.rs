@@ -48,43 +48,65 @@ impl LeaseHandle {
         if let Some(over) = self.over() {
             return BodyOutcome::Cancelled(over);
         }
-        // Most bodies that never wait need no timer.
-        let begun = poll_fn(|context| Poll::Ready(self.poll_body(body.as_mut(), on_lost, context)));
-        if let Poll::Ready(held) = begun.await {
-            return held;
+        let mut stopped = pin!(self.stopped(on_lost));
+        poll_fn(|context| {
+            let poll = |context: &mut Context<'_>| body.as_mut().poll(context);
+            self.poll_body(on_lost, stopped.as_mut(), context, poll)
+        })
+        .await
+    }
+
+    /// One poll of [`hold`](Self::hold), for a caller that keeps the body and `stopped`, the future
+    /// of the method of that name. The caller checks that the lease is valid before the first poll.
+    pub fn poll_body<T>(
+        &self,
+        on_lost: OnLost,
+        stopped: Pin<&mut impl Future<Output = LeaseEnd>>,
+        context: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<BodyOutcome<T>> {
+        if let Some(over) = self.stop_reason(on_lost) {
+            return Poll::Ready(BodyOutcome::Cancelled(over));
         }
+        if let Poll::Ready(output) = poll(context) {
+            return Poll::Ready(match self.over() {
+                None => BodyOutcome::Done(output),
+                Some(over) => BodyOutcome::Late(output, over),
+            });
+        }
+        // After the body: most bodies that never wait need no timer.
+        stopped.poll(context).map(BodyOutcome::Cancelled)
+    }
+
+    /// Waits until a body under the lease has to stop, and returns the reason.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn stopped(&self, on_lost: OnLost) -> LeaseEnd {
         loop {
             // Registered here: a change before the first poll of these futures counts too.
             let mut changed = pin!(self.shared.changed.notified());
             let (until, over) = self.watched();
             // A change before the registration would be missed otherwise.
             if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
-                return BodyOutcome::Cancelled(over);
+                return over;
             }
             let mut deadline =
                 (on_lost == OnLost::Cancel).then(|| self.shared.clock().sleep_until(until));
-            let mut has_just_been_polled = true;
-            let ended = poll_fn(|context| {
-                if !std::mem::take(&mut has_just_been_polled)
-                    && let Poll::Ready(held) = self.poll_body(body.as_mut(), on_lost, context)
-                {
-                    return Poll::Ready(Some(held));
-                }
+            poll_fn(|context| {
                 let deadline = deadline.as_mut().map(Pin::new);
                 let is_due = deadline.is_some_and(|deadline| deadline.poll(context).is_ready())
                     || changed.as_mut().poll(context).is_ready();
                 if is_due {
-                    Poll::Ready(None)
+                    Poll::Ready(())
                 } else {
                     Poll::Pending
                 }
-            });
-            if let Some(held) = ended.await {
-                return held;
-            }
+            })
+            .await;
             // Extended, lost or revoked: check again, with a new deadline.
             if let Some(over) = self.stop_reason(on_lost) {
-                return BodyOutcome::Cancelled(over);
+                return over;
             }
         }
     }
@@ -93,21 +115,6 @@ impl LeaseHandle {
     fn watched(&self) -> (Moment, Option<LeaseEnd>) {
         let state = self.shared.state.lock();
         (state.deadline, self.over_in(&state))
-    }
-
-    fn poll_body<F: Future>(
-        &self,
-        body: Pin<&mut F>,
-        on_lost: OnLost,
-        context: &mut Context<'_>,
-    ) -> Poll<BodyOutcome<F::Output>> {
-        if let Some(over) = self.stop_reason(on_lost) {
-            return Poll::Ready(BodyOutcome::Cancelled(over));
-        }
-        body.poll(context).map(|output| match self.over() {
-            None => BodyOutcome::Done(output),
-            Some(over) => BodyOutcome::Late(output, over),
-        })
     }
 
     /// The reason why the body may not be polled any longer, if there is one.

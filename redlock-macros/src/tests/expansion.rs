@@ -51,38 +51,29 @@ fn every_literal_parameter() {
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
-                let __value = match {
-                    let __held = &::redlock_runtime::__private::Slot::new();
-                    let __body = async move {
-                        let _ = &id;
-                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
-                            Result<Receipt, AppError>,
-                        > {
-                            return __ret;
-                        }
-                        let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
-                            __held,
-                        );
-                        ({ send(id, lease).await })
-                    };
-                    let __body = ::core::pin::pin!(::core::option::Option::Some(__body));
-                    let __outcome = ::redlock_runtime::__private::Call::run_with(
-                            __call,
-                            __held,
-                            __body,
-                        )
-                        .await;
-                    __outcome
-                } {
-                    ::core::result::Result::Ok(__value) => __value,
-                    ::core::result::Result::Err(__error) => {
+                let __held = &::redlock_runtime::__private::Slot::new();
+                let __body = async move {
+                    let _ = &id;
+                    if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
+                        Result<Receipt, AppError>,
+                    > {
+                        return __ret;
+                    }
+                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
+                        __held,
+                    );
+                    ({ send(id, lease).await })
+                };
+                return ::redlock_runtime::__private::Call::run_with(
+                        __call,
+                        __held,
+                        __body,
                         <Result<
                             Receipt,
                             AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error(__error)
-                    }
-                };
-                return ::core::future::ready(__value).await;
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
+                    )
+                    .await;
             }
         "#]],
     );
@@ -113,23 +104,15 @@ fn only_what_is_given_is_written() {
                     },
                     resource(format_args!("nightly")),
                 );
-                let __value = match {
-                    let __body = async move {
-                        if let Some(__ret) = None::<()> {
-                            return __ret;
-                        }
-                        ({
-                            let x = 1;
-                        })
-                    };
-                    let __body = pin!(Some(__body));
-                    let __outcome = Call::run(__call, __body).await;
-                    __outcome
-                } {
-                    Ok(__value) => __value,
-                    Err(__error) => <() as FromLockError>::from_lock_error(__error),
+                let __body = async move {
+                    if let Some(__ret) = None::<()> {
+                        return __ret;
+                    }
+                    ({
+                        let x = 1;
+                    })
                 };
-                return ready(__value).await;
+                return Call::run(__call, __body, <() as FromLockError>::from_lock_error).await;
             }
         "#]],
     );
@@ -161,21 +144,13 @@ fn a_call_that_may_be_skipped() {
                     },
                     resource(format_args!("sweep")),
                 );
-                let __value = match {
-                    let __body = async move {
-                        if let Some(__ret) = None::<Option<u32>> {
-                            return __ret;
-                        }
-                        ({ Some(1) })
-                    };
-                    let __body = pin!(Some(__body));
-                    let __outcome = Call::run(__call, __body).await;
-                    __outcome
-                } {
-                    Ok(__value) => __value,
-                    Err(__error) => <Option<u32> as FromSkip>::from_refusal(__error),
+                let __body = async move {
+                    if let Some(__ret) = None::<Option<u32>> {
+                        return __ret;
+                    }
+                    ({ Some(1) })
                 };
-                return ready(__value).await;
+                return Call::run(__call, __body, <Option<u32> as FromSkip>::from_refusal).await;
             }
         "#]],
     );
@@ -216,26 +191,18 @@ fn expressions_are_evaluated_at_the_call() {
                         let __value: u32 = n + 1;
                         __value
                     });
-                let __value = match {
-                    let __body = async move {
-                        if let Some(__ret) = None::<Result<_, E>> {
-                            return __ret;
-                        }
-                        ({ Ok(key.len()) })
-                    };
-                    let __body = pin!(Some(__body));
-                    let __outcome = crate::locks::__private::Call::run(__call, __body).await;
-                    __outcome
-                } {
-                    Ok(__value) => __value,
-                    Err(__error) => {
-                        <Result<
-                            _,
-                            E,
-                        > as crate::locks::__private::FromLockError>::from_lock_error(__error)
+                let __body = async move {
+                    if let Some(__ret) = None::<Result<_, E>> {
+                        return __ret;
                     }
+                    ({ Ok(key.len()) })
                 };
-                return ready(__value).await;
+                return crate::locks::__private::Call::run(
+                        __call,
+                        __body,
+                        <Result<_, E> as crate::locks::__private::FromLockError>::from_lock_error,
+                    )
+                    .await;
             }
         "#]],
     );
@@ -270,23 +237,16 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                         format!("tenant:{tenant}"),
                     ],
                 );
-                let __value = match {
-                    let __body = async move {
-                        let _ = &tenant;
-                        let _ = &order;
-                        if let Some(__ret) = None::<Result<(), E>> {
-                            return __ret;
-                        }
-                        ({ Ok(()) })
-                    };
-                    let __body = pin!(Some(__body));
-                    let __outcome = Call::run(__call, __body).await;
-                    __outcome
-                } {
-                    Ok(__value) => __value,
-                    Err(__error) => <Result<(), E> as FromLockError>::from_lock_error(__error),
+                let __body = async move {
+                    let _ = &tenant;
+                    let _ = &order;
+                    if let Some(__ret) = None::<Result<(), E>> {
+                        return __ret;
+                    }
+                    ({ Ok(()) })
                 };
-                return ready(__value).await;
+                return Call::run(__call, __body, <Result<(), E> as FromLockError>::from_lock_error)
+                    .await;
             }
         "#]],
     );
@@ -322,26 +282,24 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         },
                         resource(format_args!("job:{id}")),
                     );
-                    let __value = match {
-                        let __held = &Slot::new();
-                        let __body = async move {
-                            if let Some(__ret) = None::<Result<u8, E>> {
-                                return __ret;
-                            }
-                            let lease: &Lease = Slot::lease(__held);
-                            ({
-                                let __self = self;
-                                Ok(1)
-                            })
-                        };
-                        let __body = pin!(Some(__body));
-                        let __outcome = Call::run_with(__call, __held, __body).await;
-                        __outcome
-                    } {
-                        Ok(__value) => __value,
-                        Err(__error) => <Result<u8, E> as FromLockError>::from_lock_error(__error),
+                    let __held = &Slot::new();
+                    let __body = async move {
+                        if let Some(__ret) = None::<Result<u8, E>> {
+                            return __ret;
+                        }
+                        let lease: &Lease = Slot::lease(__held);
+                        ({
+                            let __self = self;
+                            Ok(1)
+                        })
                     };
-                    return ready(__value).await;
+                    return Call::run_with(
+                            __call,
+                            __held,
+                            __body,
+                            <Result<u8, E> as FromLockError>::from_lock_error,
+                        )
+                        .await;
                 })
             }
         "#]],

@@ -1,19 +1,18 @@
 //! The type that the attribute's expansion calls.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
 use std::sync::OnceLock;
-use std::task::{Context, Poll};
 
 use redlock_core::Resource;
 
-use crate::acquire::{PoolNames, Prepared, Wanted};
+use super::run::Run;
+use super::way::{Begun, way};
+use crate::acquire::{PoolNames, Wanted};
 use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
 use crate::site::Site;
-use crate::telemetry::{HoldSpan, within};
 
 /// One call of an annotated function, before it has its lock.
 #[must_use]
@@ -45,101 +44,30 @@ impl Call {
     }
 
     /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid,
-    /// drops the body, releases the lock and waits until the next caller could win.
+    /// drops the body, releases the lock and waits until the next caller could win. If that fails,
+    /// the output is what `refused` makes of the error.
     ///
     /// Dropping the future drops the body first, then sends the release.
-    pub fn run<F: Future>(
-        self,
-        body: Pin<&mut Option<F>>,
-    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'_, F>> {
-        let body = Body(body);
-        self.begin(|mut prepared| async move {
-            let lease = prepared.acquire().await?;
-            under(&lease, body).await
-        })
+    pub fn run<F: Future>(self, body: F, refused: fn(LockError) -> F::Output) -> Run<'static, F> {
+        Run::new(self.begin(None), body, refused)
     }
 
     /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
     /// to the caller and is dropped after the body.
-    pub fn run_with<'a, F: Future>(
+    pub fn run_with<F: Future>(
         self,
-        held: &'a Slot,
-        body: Pin<&'a mut Option<F>>,
-    ) -> Run<impl Future<Output = Result<F::Output, LockError>> + use<'a, F>> {
-        let body = Body(body);
-        self.begin(|mut prepared| async move {
-            let lease = prepared.acquire().await?;
-            under(held.lease.get_or_init(|| lease), body).await
-        })
+        held: &Slot,
+        body: F,
+        refused: fn(LockError) -> F::Output,
+    ) -> Run<'_, F> {
+        Run::new(self.begin(Some(held)), body, refused)
     }
 
-    fn begin<F>(self, run: impl FnOnce(Prepared) -> F) -> Run<F> {
+    fn begin(self, held: Option<&Slot>) -> Begun<'_> {
         match self.wanted.prepare() {
-            // Boxed: the acquisition is a large future, and would be a part of the user's future.
-            Ok(prepared) => Run::Begun(Box::pin(run(prepared))),
-            Err(error) => Run::Refused(Some(error)),
+            Ok(prepared) => Begun::Way(way(prepared, held)),
+            Err(error) => Begun::Refused(Some(error)),
         }
-    }
-}
-
-/// A call in progress.
-#[must_use = "futures do nothing unless awaited"]
-pub enum Run<F> {
-    Refused(Option<LockError>),
-    Begun(Pin<Box<F>>),
-}
-
-impl<T, F: Future<Output = Result<T, LockError>>> Future for Run<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        match &mut *self {
-            Self::Begun(future) => future.as_mut().poll(context),
-            Self::Refused(error) => Poll::Ready(Err(error.take().expect("polled to its end once"))),
-        }
-    }
-}
-
-async fn under<F: Future>(lease: &Lease, body: Body<'_, F>) -> Result<F::Output, LockError> {
-    let mut running = Running {
-        body,
-        span: lease.span(),
-    };
-    let outcome = {
-        let body = running.body.0.as_mut().as_pin_mut().expect("a body");
-        let work = pin!(lease.hold(body, &running.span));
-        within(running.span.span(), work).await
-    };
-    running.leave();
-    within(running.span.span(), pin!(lease.release_in_place())).await;
-    outcome
-}
-
-/// Drops the body in place: the body belongs to the caller, and is dropped before the lock.
-struct Body<'a, F>(Pin<&'a mut Option<F>>);
-
-impl<F> Drop for Body<'_, F> {
-    fn drop(&mut self) {
-        self.0.set(None);
-    }
-}
-
-/// A body under its lease. The body runs inside its span, its last drop included.
-struct Running<'a, F> {
-    body: Body<'a, F>,
-    span: HoldSpan,
-}
-
-impl<F> Running<'_, F> {
-    fn leave(&mut self) {
-        let _entered = self.span.span().enter();
-        self.body.0.set(None);
-    }
-}
-
-impl<F> Drop for Running<'_, F> {
-    fn drop(&mut self) {
-        self.leave();
     }
 }
 
@@ -158,6 +86,11 @@ impl Slot {
         }
     }
 
+    /// Keeps the lease of the one call that the slot is for.
+    pub(super) fn fill(&self, lease: Lease) -> &Lease {
+        self.lease.get_or_init(|| lease)
+    }
+
     /// The value that `guard` binds in the body.
     ///
     /// # Panics
@@ -169,8 +102,6 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
-
     use super::*;
     use crate::{Config, Redlock};
 
@@ -186,13 +117,11 @@ mod tests {
             let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await;
             let redlock = redlock.unwrap();
             let _entered = redlock.registry().enter();
-            let body = pin!(Some(std::future::ready(())));
-            let Run::Begun(future) = Call::new(&SITE, "r").run(body) else {
+            let Begun::Way(way) = Call::new(&SITE, "r").begin(None) else {
                 panic!("refused");
             };
-            let size = size_of_val(&*future);
+            let size = size_of_val(&*way);
             assert!(size <= CACHED, "{size} bytes");
-            assert!(future.await.is_ok());
         });
     }
 }

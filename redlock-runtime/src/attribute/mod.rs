@@ -4,3 +4,5 @@ pub(crate) mod call;
 pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
 pub(crate) mod name;
+mod run;
+mod way;

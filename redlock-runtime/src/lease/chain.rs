@@ -5,10 +5,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use redlock_core::Resource;
 
@@ -151,44 +148,30 @@ impl fmt::Display for Above {
     }
 }
 
-/// A body that runs below `link`.
-pub(crate) struct Below<'a, F> {
+/// The place of one body in the call chain.
+pub(crate) struct Below {
     /// Not while the body is polled: then it is the current one.
     link: Option<Arc<Link>>,
-    body: Pin<&'a mut F>,
 }
 
-impl<'a, F> Below<'a, F> {
-    pub(crate) fn new(lease: LeaseHandle, body: Pin<&'a mut F>) -> Self {
+impl Below {
+    pub(crate) fn new(lease: LeaseHandle) -> Self {
+        let above = current();
         Self {
-            link: Some(Arc::new(Link {
-                lease,
-                above: current(),
-            })),
-            body,
+            link: Some(Arc::new(Link { lease, above })),
         }
     }
-}
 
-impl<F: Future> Future for Below<'_, F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = &mut *self;
-        let _entered = Entered::enter(&mut this.link);
-        this.body.as_mut().poll(context)
+    /// What runs until the value is dropped is below the lease.
+    pub(crate) fn enter(&mut self) -> Entered<'_> {
+        exchange(&mut self.link);
+        Entered(&mut self.link)
     }
 }
 
 /// Exchanges a link for the current one, and both back at its drop, also when the body panics.
-struct Entered<'a>(&'a mut Option<Arc<Link>>);
-
-impl<'a> Entered<'a> {
-    fn enter(link: &'a mut Option<Arc<Link>>) -> Self {
-        exchange(link);
-        Self(link)
-    }
-}
+#[must_use]
+pub(crate) struct Entered<'a>(&'a mut Option<Arc<Link>>);
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {

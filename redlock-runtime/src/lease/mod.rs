@@ -2,23 +2,25 @@
 
 pub(crate) mod chain;
 mod handle;
+mod hold;
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ops::Deref;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::lease::{BodyOutcome, OnLost, Released};
+use redlock_core::lease::{OnLost, Released};
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
 
 pub use handle::LeaseHandle;
+pub(crate) use hold::Hold;
 
 use crate::error::LockError;
 use crate::parameters::OnCancel;
@@ -26,8 +28,7 @@ use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
 use crate::site::Site;
-use crate::telemetry::{HoldSpan, Holding};
-use chain::Below;
+use crate::telemetry::Holding;
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -167,9 +168,19 @@ impl Lease {
 
     /// The same if the lease itself has to stay: a body may have a reference to it.
     pub(crate) async fn release_in_place(&self) {
-        if let Some(core) = self.core.take_for_release()
-            && core.release().await == Released::Unconfirmed
-        {
+        if let Some(core) = self.take_for_release() {
+            self.released(core.release().await);
+        }
+    }
+
+    /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
+    /// went.
+    pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
+        self.core.take_for_release()
+    }
+
+    pub(crate) fn released(&self, released: Released) {
+        if released == Released::Unconfirmed {
             self.core.holding.unconfirmed();
             log!(
                 warn,
@@ -214,58 +225,6 @@ impl Lease {
         };
         // If the future is dropped half-way, the body is dropped inside of the span too.
         work.instrument(span.span().clone()).await
-    }
-
-    /// The span of a body under the lease.
-    pub(crate) fn span(&self) -> HoldSpan {
-        HoldSpan::begin(self.site(), &self.handle.core)
-    }
-
-    /// Polls `body` while the lease is valid, inside of the caller's span.
-    pub(crate) async fn hold<B: Future>(
-        &self,
-        body: Pin<&mut B>,
-        span: &HoldSpan,
-    ) -> Result<B::Output, LockError> {
-        if !self.place.set_has_body() {
-            span.ended(
-                &self.handle.core,
-                &BodyOutcome::<()>::Cancelled(LeaseEnd::Revoked),
-            );
-            return Err(self.handle.lost_error(LeaseEnd::Revoked));
-        }
-        let mut body = Below::new(self.handle(), body);
-        let is_in_body = &self.core.is_in_body;
-        // At the first poll, and not before: if the lease is over by then, no body has begun.
-        let body = pin!(poll_fn(|context| {
-            is_in_body.store(true, Ordering::Relaxed);
-            Pin::new(&mut body).poll(context)
-        }));
-        let held = self.handle.core.hold(body, self.on_lost).await;
-        span.ended(&self.handle.core, &held);
-        if let BodyOutcome::Done(_) | BodyOutcome::Late(..) = held {
-            is_in_body.store(false, Ordering::Relaxed);
-        }
-        match held {
-            BodyOutcome::Done(output) => Ok(output),
-            BodyOutcome::Late(output, over) => {
-                log!(
-                    warn,
-                    resource = %self.resource(), token = self.token_id(), reason = %over,
-                    "late: the body ended after its lease did",
-                );
-                Ok(output)
-            }
-            BodyOutcome::Cancelled(over) => {
-                log!(
-                    warn,
-                    resource = %self.resource(), token = self.token_id(), reason = %over,
-                    "lost: the body was cancelled",
-                );
-                Err(self.handle.lost_error(over))
-            }
-            _ => Err(self.handle.lost_error(LeaseEnd::Expired)),
-        }
     }
 }
 

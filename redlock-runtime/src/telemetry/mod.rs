@@ -24,7 +24,7 @@ use crate::health::PoolHealth;
 pub(crate) use acquiring::{Acquiring, refused};
 use metrics::Metrics;
 pub(crate) use metrics::{Holding, answers_of, count_swallowed};
-pub(crate) use span::{HoldSpan, name_of, within};
+pub(crate) use span::{HoldSpan, name_of};
 use throttle::Throttle;
 
 /// What one registry counts.

@@ -132,13 +132,13 @@ impl HoldSpan {
     }
 
     /// The body has returned, or was cut off.
-    pub(crate) fn ended<T>(&self, lease: &LeaseHandle, held: &BodyOutcome<T>) {
+    pub(crate) fn ended(&self, lease: &LeaseHandle, held: &BodyOutcome<()>) {
         if self.0.is_disabled() {
             return;
         }
         let (outcome, over) = match held {
-            BodyOutcome::Done(_) => ("done", None),
-            BodyOutcome::Late(_, over) => ("late", Some(over)),
+            BodyOutcome::Done(()) => ("done", None),
+            BodyOutcome::Late((), over) => ("late", Some(over)),
             BodyOutcome::Cancelled(over) => ("lost", Some(over)),
             _ => return,
         };

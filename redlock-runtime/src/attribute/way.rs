@@ -1,0 +1,275 @@
+//! The way of a call to its lock, under it and back. Nothing here is generic over the body.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+use redlock_core::lease::{OnLost, Released};
+
+use super::call::Slot;
+use super::run::PollBody;
+use crate::acquire::Prepared;
+use crate::error::LockError;
+use crate::lease::{Hold, Lease, LeaseEnd};
+use crate::telemetry::HoldSpan;
+
+/// A call whose parameters were looked at.
+pub(super) enum Begun<'a> {
+    /// Until the error is taken.
+    Refused(Option<LockError>),
+    // Boxed: the acquisition is a large future, and would be a part of the user's future.
+    Way(Pin<Box<dyn Steps + Send + 'a>>),
+}
+
+impl Begun<'_> {
+    /// Acquires the lock, polls `body` under it, drops it, releases.
+    ///
+    /// # Errors
+    /// If the lock was not acquired, or was lost under the body.
+    pub(super) fn poll(
+        &mut self,
+        body: Pin<&mut dyn PollBody>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), LockError>> {
+        match self {
+            Self::Way(way) => {
+                let ended = ready!(way.as_mut().poll(body, context));
+                *self = Self::Refused(None);
+                Poll::Ready(ended)
+            }
+            Self::Refused(error) => {
+                body.stop();
+                Poll::Ready(Err(error.take().expect("polled to its end once")))
+            }
+        }
+    }
+
+    /// Drops the body before its end, as a part of what runs under the lease.
+    pub(super) fn cut_off(&self, body: Pin<&mut dyn PollBody>) {
+        match self {
+            Self::Way(way) => way.cut_off(body),
+            Self::Refused(_) => body.stop(),
+        }
+    }
+}
+
+/// A way, whatever its futures are called.
+pub(super) trait Steps {
+    fn poll(
+        self: Pin<&mut Self>,
+        body: Pin<&mut dyn PollBody>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), LockError>>;
+
+    fn cut_off(&self, body: Pin<&mut dyn PollBody>);
+}
+
+/// Prepares the way to the lock. The lease will be in `held`, if there is such a place.
+pub(super) fn way<'a>(
+    mut prepared: Prepared,
+    held: Option<&'a Slot>,
+) -> Pin<Box<dyn Steps + Send + 'a>> {
+    // A block, as an async function would store what is prepared twice.
+    let acquiring = async move { prepared.acquire().await };
+    Box::pin(Way {
+        step: Step::Acquiring { acquiring },
+        held,
+        stopped: |lease, on_lost| async move { lease.stopped(on_lost).await },
+        release: redlock_core::Lease::release,
+    })
+}
+
+pin_project! {
+    struct Way<'a, A, S, R> {
+        #[pin]
+        step: Step<A, S, R>,
+        // The place of the lease, unless it is `Under::own`.
+        held: Option<&'a Slot>,
+        stopped: fn(redlock_core::LeaseHandle, OnLost) -> S,
+        release: fn(redlock_core::Lease) -> R,
+    }
+}
+
+pin_project! {
+    #[project = StepProjection]
+    #[project_replace = OwnedStep]
+    enum Step<A, S, R> {
+        Acquiring {
+            #[pin]
+            acquiring: A,
+        },
+        Holding {
+            #[pin]
+            hold: Hold<S>,
+            under: Under,
+        },
+        Releasing {
+            // `None` if there is nothing to release.
+            #[pin]
+            releasing: Option<R>,
+            // The loss of the lease.
+            error: Option<LockError>,
+            under: Under,
+        },
+        Ended,
+    }
+}
+
+/// What belongs to a lock that was acquired. The lease is dropped last.
+struct Under {
+    span: HoldSpan,
+    own: Slot,
+}
+
+impl<A, S, R> Steps for Way<'_, A, S, R>
+where
+    A: Future<Output = Result<Lease, LockError>>,
+    S: Future<Output = LeaseEnd>,
+    R: Future<Output = Released>,
+{
+    fn poll(
+        mut self: Pin<&mut Self>,
+        mut body: Pin<&mut dyn PollBody>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), LockError>> {
+        ready!(self.as_mut().poll_acquiring(body.as_mut(), context))?;
+        ready!(self.as_mut().poll_holding(body, context));
+        self.poll_releasing(context)
+    }
+
+    fn cut_off(&self, body: Pin<&mut dyn PollBody>) {
+        let _entered = match &self.step {
+            Step::Holding { under, .. } => Some(under.span.span().enter()),
+            _ => None,
+        };
+        body.stop();
+    }
+}
+
+// Each step is a function of its own, so that the frames below the body are small.
+impl<A, S, R> Way<'_, A, S, R>
+where
+    A: Future<Output = Result<Lease, LockError>>,
+    S: Future<Output = LeaseEnd>,
+    R: Future<Output = Released>,
+{
+    fn poll_acquiring(
+        self: Pin<&mut Self>,
+        body: Pin<&mut dyn PollBody>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), LockError>> {
+        let mut this = self.project();
+        let StepProjection::Acquiring { acquiring } = this.step.as_mut().project() else {
+            return Poll::Ready(Ok(()));
+        };
+        let lease = match ready!(acquiring.poll(context)) {
+            Ok(lease) => lease,
+            Err(error) => {
+                body.stop();
+                return Poll::Ready(Err(error));
+            }
+        };
+        let under = Under {
+            span: lease.span(),
+            own: Slot::new(),
+        };
+        let hold = {
+            let _entered = under.span.span().enter();
+            let lease = this.held.unwrap_or(&under.own).fill(lease);
+            let (core, on_lost) = lease.watched();
+            let hold = lease.begin_hold(&under.span, (this.stopped)(core, on_lost));
+            if hold.is_err() {
+                body.stop();
+            }
+            hold
+        };
+        match hold {
+            Ok(hold) => this.step.set(Step::Holding { hold, under }),
+            Err(error) => {
+                let releasing = under.release(*this.held, *this.release, Some(error));
+                this.step.set(releasing);
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_holding(
+        self: Pin<&mut Self>,
+        mut body: Pin<&mut dyn PollBody>,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        let mut this = self.project();
+        if let StepProjection::Holding { hold, under } = this.step.as_mut().project() {
+            let ended = {
+                let _entered = under.span.span().enter();
+                let poll = &mut |context: &mut Context<'_>| body.as_mut().poll(context);
+                let lease = under.lease(*this.held);
+                let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
+                body.stop();
+                ended
+            };
+            this.step.leave(*this.held, *this.release, ended.err());
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_releasing(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), LockError>> {
+        let this = self.project();
+        let StepProjection::Releasing {
+            releasing,
+            error,
+            under,
+        } = this.step.project()
+        else {
+            unreachable!("the release is the last step");
+        };
+        if let Some(releasing) = releasing.as_pin_mut() {
+            let _entered = under.span.span().enter();
+            let released = ready!(releasing.poll(context));
+            under.lease(*this.held).released(released);
+        }
+        Poll::Ready(error.take().map_or(Ok(()), Err))
+    }
+}
+
+impl<A, S, R> Step<A, S, R> {
+    /// From the body to the release.
+    fn leave(
+        mut self: Pin<&mut Self>,
+        held: Option<&Slot>,
+        release: fn(redlock_core::Lease) -> R,
+        error: Option<LockError>,
+    ) {
+        if let OwnedStep::Holding { under, .. } = self.as_mut().project_replace(Self::Ended) {
+            self.set(under.release(held, release, error));
+        }
+    }
+}
+
+impl Under {
+    fn lease<'a>(&'a self, held: Option<&'a Slot>) -> &'a Lease {
+        held.unwrap_or(&self.own).lease()
+    }
+
+    /// Begins the release, if there is anything left to release.
+    fn release<A, S, R>(
+        self,
+        held: Option<&Slot>,
+        release: fn(redlock_core::Lease) -> R,
+        error: Option<LockError>,
+    ) -> Step<A, S, R> {
+        let core = {
+            let _entered = self.span.span().enter();
+            self.lease(held).take_for_release()
+        };
+        Step::Releasing {
+            releasing: core.map(release),
+            error,
+            under: self,
+        }
+    }
+}
