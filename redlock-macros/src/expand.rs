@@ -106,6 +106,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         [
             function.inner_attributes.clone(),
             function.shape.surround(&block),
+            function.boxed.clone(),
         ]
         .into_iter()
         .collect(),

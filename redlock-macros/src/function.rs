@@ -26,6 +26,8 @@ pub(crate) struct Function {
     pub body: Group,
     /// The tokens around the block.
     pub shape: Shape,
+    /// `.boxed()` after the block.
+    pub boxed: TokenStream,
     /// The output type of the block; `None` for a signature without an arrow.
     pub output: Option<Type>,
 }
@@ -75,11 +77,13 @@ impl Function {
                 braces,
                 body,
                 shape,
+                boxed: TokenStream::new(),
                 output,
             });
         }
 
-        if let Some((shape, block)) = future_at_the_end(&body) {
+        let (rest, boxed) = split_boxed(&body);
+        if let Some((shape, block)) = future_at_the_end(&rest) {
             if let Some(early) = shape.early_return() {
                 errors.at(
                     early,
@@ -96,6 +100,7 @@ impl Function {
                 braces,
                 body: block,
                 shape,
+                boxed,
                 output,
             });
         }
@@ -224,6 +229,31 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     );
     rest.set_span(body.span());
     (tokens[..count * 3].iter().cloned().collect(), rest)
+}
+
+/// Splits `.boxed()` or `.boxed_local()` of `FutureExt` off the end of a body.
+fn split_boxed(body: &Group) -> (Group, TokenStream) {
+    let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let is_boxed = |end: &[TokenTree]| match end {
+        [
+            TokenTree::Punct(dot),
+            TokenTree::Ident(name),
+            TokenTree::Group(arguments),
+        ] => {
+            dot.as_char() == '.'
+                && (name == "boxed" || name == "boxed_local")
+                && arguments.delimiter() == Delimiter::Parenthesis
+                && arguments.stream().is_empty()
+        }
+        _ => false,
+    };
+    let at = tokens.len().saturating_sub(3);
+    if !is_boxed(&tokens[at..]) {
+        return (body.clone(), TokenStream::new());
+    }
+    let mut rest = Group::new(Delimiter::Brace, tokens[..at].iter().cloned().collect());
+    rest.set_span(body.span());
+    (rest, tokens[at..].iter().cloned().collect())
 }
 
 /// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above ours

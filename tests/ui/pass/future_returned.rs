@@ -9,6 +9,18 @@ use redlock_runtime::{LockError, redlock};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// As futures-util's.
+trait FutureExt: Future {
+    fn boxed<'a>(self) -> BoxFuture<'a, Self::Output>
+    where
+        Self: Sized + Send + 'a,
+    {
+        Box::pin(self)
+    }
+}
+
+impl<F: Future> FutureExt for F {}
+
 struct Service {
     id: u64,
 }
@@ -37,6 +49,12 @@ impl Service {
     fn aliased(&self) -> BoxFuture<'_, Result<u64, LockError>> {
         let twice = self.id * 2;
         ::std::boxed::Box::pin(async move { Ok(twice) })
+    }
+
+    #[redlock(resource = "service:{self.id}")]
+    fn boxed_at_the_end(&self) -> BoxFuture<'_, Result<u64, LockError>> {
+        let twice = self.id * 2;
+        async move { Ok(twice) }.boxed()
     }
 
     #[redlock(resource = "service:{self.id}")]
