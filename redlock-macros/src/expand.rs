@@ -120,7 +120,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 }
 
 /// The request: the site, the resource, and the values that are known only at the call.
-fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
+pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, private);
     let resource = match &plan.resource {
         Resource::Template(template) => {

@@ -19,6 +19,7 @@
 //! the runtime checks them against the configuration when the program starts.
 
 mod args;
+mod block;
 mod captured;
 mod check;
 mod errors;
@@ -52,6 +53,14 @@ pub fn redlock(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     transform(attribute.into(), item.into()).into()
+}
+
+// The same as for the attribute's examples.
+#[cfg_attr(not(doctest), doc = include_str!("block.md"))]
+#[proc_macro]
+pub fn locked(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let line = proc_macro::Span::call_site().line();
+    block::transform(input.into(), line).into()
 }
 
 /// Parse, check, expand. The output contains the function even if there are errors, so that its

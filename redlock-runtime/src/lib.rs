@@ -51,6 +51,9 @@
 //! function returns any `Result` whose error is made of a [`LockError`], or a type that implements
 //! [`FromLockError`]; with `if_locked = "skip"`, one that implements [`FromSkip`].
 //!
+//! # Locking a block
+//! [`locked!`] runs an `async` block, with the attribute's parameters, where no function is.
+//!
 //! # Locking without an attribute
 //! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs a future under it, and
 //! [`Lock::acquire`] returns the lease.
@@ -145,7 +148,7 @@ mod text;
 include!("../guide/pages.rs");
 
 pub use redlock_core::Resource;
-pub use redlock_macros::redlock;
+pub use redlock_macros::{locked, redlock};
 
 pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;

@@ -1,0 +1,303 @@
+//! The block form, `locked!`: the same parameters, and an `async` block in place of a function.
+//!
+//! The parameters are parsed and checked as those of a function without arguments. It is named after
+//! the line of the macro, so that two blocks of one module have different names.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::LitStr;
+
+use crate::args::Args;
+use crate::check::{self, check};
+use crate::errors::Errors;
+use crate::expand::call;
+use crate::function::Function;
+use crate::parameters::Key;
+use crate::plan::{IfLocked, Plan};
+use crate::template::scan;
+
+/// The `async` block, as the user wrote it.
+struct Block {
+    /// `async` or `async move`.
+    opening: TokenStream,
+    /// The statements, with their braces.
+    body: Group,
+}
+
+/// Parse, check, expand. The output is an expression of the same type even if there are errors.
+pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
+    let mut errors = Errors::default();
+    let (parameters, block) = split(input, &mut errors);
+    let mut args = Args::parse(parameters.clone(), &mut errors);
+    if !args.attempted(Key::Resource) {
+        let example = Key::Resource.example();
+        let message = format!("missing `resource`; write `locked!({example}, async {{ … }})`");
+        errors.at(Span::call_site(), message);
+        // Any, so that the rest is checked. All errors of parsing were reported.
+        let parameters = quote!(resource = "missing", #parameters);
+        args = Args::parse(parameters, &mut Errors::default());
+    }
+    let function = stand_in(&args, line);
+    let plan = check(&args, function.as_ref(), &mut errors);
+    match (errors.into_compile_errors(), plan, function, block) {
+        (None, Some(plan), Some(function), Some(block)) => expand(&plan, &function, &block),
+        (complaints, _, function, block) => {
+            let block = block.map(|block| {
+                let (guard, runtime) = check::of_a_refused(&args, function.as_ref());
+                refused(&block, guard.as_ref(), &runtime)
+            });
+            quote!({ #complaints #block })
+        }
+    }
+}
+
+/// Writes the future that runs the user's block under the lock.
+//
+// Input:
+//     locked!(resource = "order:{id}", ttl = "10s", guard = lease, async move {
+//         send(id, lease).await
+//     })
+//
+// Output (paths shortened, and the `__` taken off the names of locals):
+//     async move {
+//         let call = Call::new(
+//             { static SITE: Site = …; … &SITE },
+//             resource(format_args!("order:{id}")),
+//         );
+//         let held = &Slot::new();
+//         let body = async move {
+//             let lease: &Lease = held.lease();
+//             ({ send(id, lease).await })
+//         };
+//         let body = async move { Ok::<_, LockError>(body.await) };
+//         call.run_with(held, body, Err::<_, LockError>).await
+//     }
+//
+// Both blocks around the user's begin with the user's own `async` or `async move`: they capture what the
+// user's block captures, in the same way, and rustc's advice to add `move` changes all of them.
+fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
+    let runtime = &plan.runtime;
+    let here = Span::mixed_site();
+    let private = quote_spanned!(here=> #runtime::__private);
+    let call = call(plan, function, &private);
+    let Block { opening, body } = block;
+    let guard = plan.guard.as_ref().map(|guard| {
+        let span = here.located_at(guard.span());
+        quote_spanned!(span=> let #guard: &#private::Lease = #private::Slot::lease(__held);)
+    });
+    let (value, refused) = match plan.if_locked {
+        Some(IfLocked::Skip) => (
+            quote_spanned!(here=> ::core::option::Option::Some(__body.await)),
+            quote_spanned! {here=>
+                <::core::result::Result<::core::option::Option<_>, #private::LockError>
+                    as #private::FromSkip>::from_refusal
+            },
+        ),
+        Some(IfLocked::Error) | None => (
+            quote_spanned!(here=> __body.await),
+            quote_spanned!(here=> ::core::result::Result::Err),
+        ),
+    };
+    let (held, run) = match &plan.guard {
+        None => (
+            None,
+            quote_spanned!(here=> #private::Call::run(__call, __body, #refused)),
+        ),
+        Some(guard) => {
+            let span = here.located_at(guard.span());
+            (
+                Some(quote_spanned!(span=> let __held = &#private::Slot::new();)),
+                quote_spanned! {here=>
+                    #private::Call::run_with(__call, __held, __body, #refused)
+                },
+            )
+        }
+    };
+    // The parentheses keep `unused_braces` from reporting the user's block.
+    let locked = quote_spanned!(here=> #guard (#body));
+    let locked = braced(locked, body.span());
+    quote_spanned! {here=>
+        #opening {
+            #call
+            #held
+            let __body = #opening #locked;
+            let __body = #opening {
+                ::core::result::Result::<_, #private::LockError>::Ok(#value)
+            };
+            #run.await
+        }
+    }
+}
+
+fn braced(tokens: TokenStream, span: Span) -> Group {
+    let mut group = Group::new(Delimiter::Brace, tokens);
+    group.set_span(span);
+    group
+}
+
+/// The block without a lock, for the IDE, and so that one mistake causes one error.
+fn refused(block: &Block, guard: Option<&Ident>, runtime: &TokenStream) -> TokenStream {
+    let Block { opening, body } = block;
+    let guard = guard.map(|guard| {
+        let here = Span::mixed_site().located_at(guard.span());
+        quote_spanned! {here=>
+            let #guard: &#runtime::__private::Lease =
+                ::core::option::Option::unwrap(::core::option::Option::None);
+            let _ = #guard;
+        }
+    });
+    let body = braced(quote!(#guard (#body)), body.span());
+    quote_spanned! {Span::mixed_site()=>
+        #opening {
+            let __body = #opening #body;
+            ::core::result::Result::<_, #runtime::__private::LockError>::Ok(__body.await)
+        }
+    }
+}
+
+/// Takes the block off the end.
+fn split(input: TokenStream, errors: &mut Errors) -> (TokenStream, Option<Block>) {
+    let mut tokens: Vec<TokenTree> = input.into_iter().collect();
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
+    let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
+    tokens.pop_if(|last| is_punct(last, ','));
+    let example = Key::Resource.example();
+    let body = match tokens.pop() {
+        Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
+        last => {
+            let at = last.as_ref().map_or_else(Span::call_site, TokenTree::span);
+            let message = format!(
+                "`locked!` ends with the block to run; write `locked!({example}, async move {{ … }})`"
+            );
+            errors.at(at, message);
+            tokens.extend(last);
+            return (tokens.into_iter().collect(), None);
+        }
+    };
+    let mut opening = Vec::new();
+    opening.extend(tokens.pop_if(|last| is(last, "move")));
+    opening.extend(tokens.pop_if(|last| is(last, "async")));
+    opening.reverse();
+    if opening.first().is_none_or(|first| !is(first, "async")) {
+        errors.at(
+            body.span_open(),
+            "the block is an `async` block; write `async { … }`, or `async move { … }` \
+             if it outlives what it uses",
+        );
+        // What stands before the block, as `=>` or `|lease|`, is no parameter.
+        if tokens.last().is_some_and(|last| is_punct(last, '>')) {
+            tokens.truncate(tokens.len().saturating_sub(2));
+        } else {
+            let end = tokens.iter().rposition(|token| is_punct(token, ','));
+            tokens.truncate(end.unwrap_or(tokens.len()));
+        }
+        opening = vec![Ident::new("async", Span::mixed_site()).into()];
+    }
+    let opening = opening.into_iter().collect();
+    (tokens.into_iter().collect(), Some(Block { opening, body }))
+}
+
+/// A function as the checks of the attribute know it. Its parameters are the names with which dotted
+/// placeholders begin: in a block these are any variables.
+fn stand_in(args: &Args, line: usize) -> Option<Function> {
+    let mut roots: Vec<Ident> = Vec::new();
+    let resource = args.get(Key::Resource).map(ToTokens::to_token_stream);
+    collect_roots(resource.unwrap_or_default(), &mut roots);
+    let receiver = roots.iter().filter(|root| *root == "self");
+    let others = roots.iter().filter(|root| *root != "self");
+    let name = format_ident!("line_{line}");
+    let item = quote!(async fn #name(#(&#receiver,)* #(#others: ()),*) {});
+    Function::parse(item, &mut Errors::default())
+}
+
+/// The first segments of the dotted placeholders in all string literals, each once.
+fn collect_roots(tokens: TokenStream, roots: &mut Vec<Ident>) {
+    for token in tokens {
+        if let TokenTree::Group(group) = &token {
+            collect_roots(group.stream(), roots);
+        }
+        let Ok(literal) = syn::parse2::<LitStr>(token.into()) else {
+            continue;
+        };
+        let text = literal.value();
+        let placeholders = scan(&text).map_or_else(|_| Vec::new(), |scanned| scanned.placeholders);
+        for placeholder in placeholders.iter().filter(|one| one.is_dotted()) {
+            let root = variable(placeholder.path[0], literal.span());
+            roots.extend(root.filter(|root| !roots.contains(root)));
+        }
+    }
+}
+
+/// A name as an identifier, or a raw one if it is a keyword.
+fn variable(name: &str, span: Span) -> Option<Ident> {
+    let is_lexed = name.chars().all(|c| c == '_' || c.is_alphanumeric())
+        && !name.starts_with(char::is_numeric)
+        && !matches!(name, "_" | "Self" | "super" | "crate");
+    if !is_lexed {
+        return None;
+    }
+    let mut ident = match name {
+        "self" => Ident::new(name, span),
+        _ => syn::parse_str(name)
+            .or_else(|_| syn::parse_str(&format!("r#{name}")))
+            .ok()?,
+    };
+    ident.set_span(span);
+    Some(ident)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transform;
+
+    fn errors(input: &str) -> Vec<String> {
+        let output = transform(input.parse().expect(input), 7).to_string();
+        let mut parts = output.split("compile_error ! { \"");
+        parts.next();
+        parts
+            .map(|part| part.split_once("\" }").expect(part).0.to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_block_with_parameters_is_an_expression() {
+        for input in [
+            r#"resource = "a", async {}"#,
+            r#"resource = "a", async move { 1 },"#,
+            r#"resource = "a:{b}:{c.d}:{self.e}:{type.f}", ttl = "10s", guard = lease, async move {}"#,
+            r#"resource = format!("{x}"), if_locked = "skip", async { return 1 }"#,
+            r#"async {}"#,
+            r#"resource = "a""#,
+            r#"resource = "a", { 1 }"#,
+            "",
+        ] {
+            let output = transform(input.parse().expect(input), 7);
+            syn::parse2::<syn::Expr>(output).expect(input);
+        }
+    }
+
+    #[test]
+    fn each_slip_is_named_once() {
+        let ends = "`locked!` ends with the block to run; \
+                    write `locked!(resource = \\\"order:{id}\\\", async move { … })`";
+        let is_async = "the block is an `async` block; write `async { … }`, \
+                        or `async move { … }` if it outlives what it uses";
+        let table: &[(&str, &[&str])] = &[
+            (r#"resource = "a", async {}"#, &[]),
+            (r#"resource = "a""#, &[ends]),
+            (r#"resource = "a" => { 1 }"#, &[is_async]),
+            (r#"resource = "a", { 1 }"#, &[is_async]),
+            (r#"resource = "a", |lease| { 1 }"#, &[is_async]),
+            (
+                "ttl = 0, async {}",
+                &[
+                    "missing `resource`; write `locked!(resource = \\\"order:{id}\\\", async { … })`",
+                    "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \\\"60s\\\"`",
+                ],
+            ),
+        ];
+        for (input, expected) in table {
+            assert_eq!(&errors(input), expected, "{input}");
+        }
+    }
+}
