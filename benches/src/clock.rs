@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A moment in ns on `CLOCK_MONOTONIC`. One host, one clock: moments that different processes wrote
@@ -19,6 +20,19 @@ pub(crate) fn nanos(span: Duration) -> u64 {
 /// What all threads of this process have used so far.
 pub(crate) fn cpu_time() -> Duration {
     duration(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// What the processes that this one has waited for have used in user mode, and those that they
+/// waited for; as far as the system tells.
+pub(crate) fn cpu_time_of_children() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may have blanks. It is the second field, and the
+    // children's user time the 16th.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().nth(13);
+    let ticks = ticks.and_then(|ticks| ticks.parse::<u64>().ok());
+    let millis = ticks.unwrap_or_default() * 1000 / clock_ticks_per_second();
+    Duration::from_millis(millis)
 }
 
 fn duration(time: Timespec) -> Duration {

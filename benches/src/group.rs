@@ -23,13 +23,15 @@ pub enum Group {
     WrapperAllocations,
     /// Leases that renew themselves.
     Renewal,
+    /// What annotated functions take to compile.
+    CompileTime,
     /// Which retry delay serves `rslock` best.
     Tuning,
 }
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
@@ -40,6 +42,7 @@ impl Group {
         Self::Wrapper,
         Self::WrapperAllocations,
         Self::Renewal,
+        Self::CompileTime,
         Self::Tuning,
     ];
 
@@ -56,6 +59,7 @@ impl Group {
             Self::Wrapper => "wrapper",
             Self::WrapperAllocations => "wrapper-allocations",
             Self::Renewal => "renewal",
+            Self::CompileTime => "compile-time",
             Self::Tuning => "tuning",
         }
     }
@@ -73,6 +77,7 @@ impl Group {
             Self::Wrapper => "A call under a lock on in-process nodes",
             Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",
             Self::Renewal => "Leases that renew themselves, 3 nodes",
+            Self::CompileTime => "What 300 functions take to compile",
             Self::Tuning => "Which retry delay serves rslock best, 3 nodes",
         }
     }

@@ -4,6 +4,7 @@
 //! cargo bench -p redlock-benches                       everything, in about twelve minutes
 //! cargo bench -p redlock-benches -- --short            the same in less than two minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
+//! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
 //! cargo bench -p redlock-benches -- --tune             which retry delay serves rslock best
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches   as `--short`
@@ -42,8 +43,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    allocations, frozen, hand_over, hot_key, hot_key_processes, renewal, shares, tuning,
-    uncontended, wrapper, wrapper_allocations,
+    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, renewal, shares,
+    tuning, uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

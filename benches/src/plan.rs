@@ -126,7 +126,8 @@ impl Plan {
         match group {
             Group::Renewal | Group::WrapperAllocations => 1,
             // A count hardly differs between rounds, and shares are measured for seconds.
-            Group::Allocations | Group::Shares => self.rounds.min(3),
+            // Nor does a time of the processor, and a round takes a minute of it.
+            Group::Allocations | Group::Shares | Group::CompileTime => self.rounds.min(3),
             _ => self.rounds,
         }
     }

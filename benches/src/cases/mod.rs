@@ -1,6 +1,7 @@
 //! What is measured.
 
 mod allocations;
+mod compile_time;
 mod contended;
 mod frozen;
 mod renewal;
@@ -10,6 +11,7 @@ mod wrapper;
 use tokio::runtime::{Builder, Runtime};
 
 pub use allocations::allocations;
+pub use compile_time::compile_time;
 pub use contended::{hand_over, hot_key, hot_key_processes, shares, tuning};
 pub use frozen::frozen;
 pub use renewal::renewal;
