@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Expr, Ident, LitStr, Token};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token};
 
 use crate::errors::Errors;
 use crate::parameters::Key;
@@ -79,15 +79,29 @@ impl Args {
 
     /// Parses one `key = value` and the comma after it.
     fn read_one(&mut self, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        if self.template_is_positional() && !begins_an_argument(input) {
+            // An argument for `{}`, which the template's own error is about.
+            return skip_to_next(input);
+        }
         if input.peek(LitStr) {
             let literal: LitStr = input.parse()?;
-            let written = literal.token();
-            self.attempted.push(Key::Resource);
-            errors.at(
-                literal.span(),
-                format!("a value needs its key; write `resource = {written}`"),
-            );
-            return comma(input);
+            if input.peek(Token![=]) {
+                let key = literal.value();
+                self.attempted
+                    .push(Key::named(&key).unwrap_or(Key::Resource));
+                let message = format!("a parameter's name has no quotes; write `{key} = …`");
+                errors.at(literal.span(), message);
+            } else {
+                self.attempted.push(Key::Resource);
+                if !is_after_equals_sign() {
+                    let written = with_names(&literal, &arguments_ahead(input));
+                    errors.at(
+                        literal.span(),
+                        format!("a value needs its key; write `resource = {written}`"),
+                    );
+                }
+            }
+            return skip_to_next(input);
         }
 
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
@@ -99,6 +113,15 @@ impl Args {
                 format!("expected a parameter such as `{example}`"),
             )
         })?;
+        if self.attempted.is_empty() && is_unkeyed(&name, input) {
+            self.attempted.push(Key::Resource);
+            let example = Key::Resource.example();
+            errors.at(
+                name.span(),
+                format!("a value needs its key; write `{example}`"),
+            );
+            return skip_to_next(input);
+        }
         let key = self.known(&name, errors);
 
         let other_sign = input.peek(Token![==]) || input.peek(Token![=>]);
@@ -126,11 +149,24 @@ impl Args {
         comma(input)
     }
 
+    /// True if the resource is a template with a placeholder that has no name.
+    fn template_is_positional(&self) -> bool {
+        let Some(Expr::Lit(ExprLit {
+            lit: Lit::Str(template),
+            ..
+        })) = self.get(Key::Resource)
+        else {
+            return false;
+        };
+        let template = template.value().replace("{{", "");
+        ["{}", "{:", "{0"].iter().any(|it| template.contains(it))
+    }
+
     /// The key of that name, unless the name is unknown or given twice.
     fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
         let typed = name.to_string();
         let Some(key) = Key::named(&typed) else {
-            let guess = nearest(&typed, Key::names());
+            let guess = nearest(&typed, Key::names()).or_else(|| meant(&typed));
             self.attempted.extend(guess.and_then(Key::named));
             let hint = guess.map_or_else(
                 || format!("known: {}", listed(Key::names())),
@@ -149,6 +185,61 @@ impl Args {
         self.attempted.push(key);
         Some(key)
     }
+}
+
+/// The parameter with another name for the same thing.
+fn meant(typed: &str) -> Option<&'static str> {
+    const MEANT: [(&str, Key); 8] = [
+        ("key", Key::Resource),
+        ("keys", Key::Resource),
+        ("lock", Key::Resource),
+        ("expire", Key::Ttl),
+        ("expires", Key::Ttl),
+        ("timeout", Key::Wait),
+        ("retries", Key::RetryCount),
+        ("nodes", Key::Pools),
+    ];
+    let found = MEANT.iter().find(|(name, _)| *name == typed);
+    found.map(|(_, key)| key.name())
+}
+
+/// True for an expression in the place of the first parameter, such as `id` or `format!(…)`.
+fn is_unkeyed(name: &Ident, input: ParseStream<'_>) -> bool {
+    let typed = name.to_string();
+    let is_known = Key::named(&typed).is_some() || nearest(&typed, Key::names()).is_some();
+    let ends = input.is_empty() || input.peek(Token![,]);
+    let goes_on = input.peek(Token![!]) || input.peek(Token![.]) || input.peek(Token![::]);
+    !is_known && (ends || goes_on)
+}
+
+/// True for `#[redlock = "…"]`, which rustc refuses.
+fn is_after_equals_sign() -> bool {
+    let written = Span::call_site().source_text().unwrap_or_default();
+    let name_ends =
+        written.find(|c: char| !(c.is_alphanumeric() || "#[_:".contains(c) || c.is_whitespace()));
+    name_ends.is_some_and(|at| written[at..].starts_with('='))
+}
+
+/// The arguments that follow a template, as for `format!`.
+fn arguments_ahead(input: ParseStream<'_>) -> Vec<String> {
+    let ahead = input.fork();
+    let mut arguments = Vec::new();
+    while ahead.parse::<Token![,]>().is_ok() && !begins_an_argument(&ahead) {
+        let Ok(argument) = ahead.parse::<Expr>() else {
+            break;
+        };
+        arguments.push(argument.to_token_stream().to_string().replace(' ', ""));
+    }
+    arguments
+}
+
+/// The literal with an argument in the place of each `{}`.
+fn with_names(template: &LitStr, arguments: &[String]) -> String {
+    let mut written = template.token().to_string();
+    for argument in arguments {
+        written = written.replacen("{}", &format!("{{{argument}}}"), 1);
+    }
+    written
 }
 
 /// The comma between two arguments; optional after the last one.
@@ -244,6 +335,28 @@ mod tests {
             (
                 r#""order:{id}""#,
                 &[r#"a value needs its key; write `resource = "order:{id}"`"#],
+            ),
+            (
+                r#""order:{}:{}", id, order.id, ttl = 5"#,
+                &[r#"a value needs its key; write `resource = "order:{id}:{order.id}"`"#],
+            ),
+            (
+                r#"format!("order:{id}"), guard = lease"#,
+                &[r#"a value needs its key; write `resource = "order:{id}"`"#],
+            ),
+            // The placeholder is reported with the template.
+            (r#"resource = "order:{}", id, order.id"#, &[]),
+            (
+                r#"resource = "{{}}", tll"#,
+                &["unknown parameter `tll`; did you mean `ttl`?"],
+            ),
+            (
+                r#""ttl" = 5, guard = lease"#,
+                &["a parameter's name has no quotes; write `ttl = …`"],
+            ),
+            (
+                r#"key = "order:{id}""#,
+                &["unknown parameter `key`; did you mean `resource`?"],
             ),
             (
                 "= 5, ttl = 50",

@@ -1,4 +1,4 @@
-//! `#[redlock = …]` is rustc's to refuse; what to write instead is ours to say.
+//! `#[redlock = …]` is rustc's to refuse, in one error.
 use redlock_runtime::{LockError, redlock};
 
 #[redlock = "order:{id}"]
