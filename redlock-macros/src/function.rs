@@ -123,7 +123,7 @@ impl Function {
     }
 }
 
-fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signature)> {
+pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Signature)> {
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;

@@ -2,9 +2,11 @@
 //! what the body could use only under the lock, so that one mistake causes one error.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::FnArg;
+use syn::parse::Parser as _;
 
-use crate::function::{block, is_function, split_inner_attributes};
+use crate::function::{bindings, block, is_function, parse_header, split_inner_attributes};
 use crate::shape::find_own;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
@@ -36,24 +38,57 @@ pub(crate) fn stand_in(
         let here = Span::mixed_site().located_at(header[at].span());
         header.insert(at, Ident::new("async", here).into());
     }
+    let used = use_of_parameters(header.iter().cloned().collect());
     let mut output: TokenStream = header.into_iter().collect();
-    let Some(guard) = guard else {
+    let binding = guard.map(|guard| {
+        let here = Span::mixed_site().located_at(guard.span());
+        quote_spanned! {here=>
+            let #guard: &#runtime::__private::Lease =
+                ::core::option::Option::unwrap(::core::option::Option::None);
+            // Suppresses the warning that the name is unused.
+            let _ = #guard;
+        }
+    });
+    if used.is_empty() && binding.is_none() {
         body.to_tokens(&mut output);
         return output;
-    };
-    let here = Span::mixed_site().located_at(guard.span());
-    let binding = quote_spanned! {here=>
-        let #guard: &#runtime::__private::Lease =
-            ::core::option::Option::unwrap(::core::option::Option::None);
-        // Suppresses the warning that the name is unused.
-        let _ = #guard;
-    };
+    }
     let (inner_attributes, rest) = split_inner_attributes(body);
-    let inside = [inner_attributes, binding, rest.stream()];
+    let binding = binding.unwrap_or_default();
+    let inside = [inner_attributes, used, binding, rest.stream()];
     let mut body = Group::new(Delimiter::Brace, inside.into_iter().collect());
     body.set_span(rest.span());
     body.to_tokens(&mut output);
     output
+}
+
+/// Statements that use each parameter: a parameter that only the attribute mentions is not unused.
+fn use_of_parameters(header: TokenStream) -> TokenStream {
+    let Ok((_, signature)) = parse_header.parse2(header) else {
+        return TokenStream::new();
+    };
+    let used = signature.inputs.iter().map(|input| {
+        let FnArg::Typed(typed) = input else {
+            return TokenStream::new();
+        };
+        // A field with an attribute may be compiled out.
+        if typed.pat.to_token_stream().to_string().contains('#') {
+            return TokenStream::new();
+        }
+        let conditions = typed.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+        let conditions = quote!(#(#conditions)*);
+        if typed.attrs.iter().any(|a| a.path().is_ident("cfg_attr")) {
+            return TokenStream::new();
+        }
+        let mut names = Vec::new();
+        bindings(&typed.pat, &mut names);
+        names.retain(|name| !name.to_string().starts_with('_'));
+        for name in &mut names {
+            name.set_span(Span::call_site().resolved_at(name.span()));
+        }
+        quote_spanned!(Span::mixed_site()=> #(#conditions let _ = &#names;)*)
+    });
+    used.collect()
 }
 
 /// The place for `async`, unless the function has it or cannot have it.
@@ -116,6 +151,15 @@ mod tests {
             "fn f() { LEASE Box::pin(async move { x.await }) }",
         );
         check("fn f() { let a = 1; }", "fn f() { LEASE let a = 1; }");
+    }
+
+    #[test]
+    fn every_parameter_is_used() {
+        check(
+            "fn f(&self, a: A, (b, _c): (B, C), #[cfg(x)] d: D) { 1 }",
+            "fn f(&self, a: A, (b, _c): (B, C), #[cfg(x)] d: D) { \
+             let _ = &a; let _ = &b; #[cfg(x)] let _ = &d; LEASE 1 }",
+        );
     }
 
     #[test]
