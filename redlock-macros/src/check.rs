@@ -1,8 +1,10 @@
 //! Phase two: checks every value, reports all errors, and lowers the rest.
 
+use std::sync::OnceLock;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{Expr, Ident};
+use syn::{Expr, Ident, Type};
 
 use crate::args::Args;
 use crate::captured::captured;
@@ -51,6 +53,11 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         .get(Key::Guard)
         .and_then(|v| guard(v, &parameters, errors));
     let runtime = runtime(args.get(Key::Crate), errors);
+    if let Some(Type::Never(never)) = function.and_then(|function| function.output.as_ref()) {
+        let message = "a function that never returns has no value for a lock error; \
+                       write `Result<std::convert::Infallible, redlock_runtime::LockError>`";
+        errors.under(never, message);
+    }
 
     // Last, so that all other errors are reported too.
     Some(Plan {
@@ -116,7 +123,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
 /// The path of the runtime's crate. An invalid path falls back to the default, as its error was
 /// reported already.
 fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
-    let usual = quote!(::redlock_runtime);
+    let usual = dependency();
     let Some(value) = value else { return usual };
     let absolute = |path: &syn::Path| {
         let first = path
@@ -142,6 +149,75 @@ fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
                 format!("`crate` takes an absolute path; write `{example}`"),
             );
             usual
+        }
+    }
+}
+
+/// `::redlock_runtime`, or the name that the crate's manifest gives this dependency.
+fn dependency() -> TokenStream {
+    static RENAMED: OnceLock<Option<String>> = OnceLock::new();
+    let arguments = || std::env::args_os().map(|it| it.to_string_lossy().into_owned());
+    let renamed = RENAMED.get_or_init(|| renamed(arguments()));
+    let name = renamed.as_deref().unwrap_or(RUNTIME);
+    let name = Ident::new(name, Span::call_site());
+    quote!(::#name)
+}
+
+const RUNTIME: &str = "redlock_runtime";
+
+/// The name of a renamed runtime, by the arguments of the compiler that runs the macro: `--extern
+/// name=…/libredlock_runtime-….rmeta`. Nothing is found in an editor's macro server, which has no such
+/// arguments.
+fn renamed(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+    let file = format!("lib{RUNTIME}-");
+    let mut renamed = None;
+    while arguments.any(|argument| argument == "--extern") {
+        let argument = arguments.next()?;
+        let Some((name, path)) = argument.split_once('=') else {
+            continue;
+        };
+        if name == RUNTIME {
+            return None;
+        }
+        let is_runtime = path
+            .rsplit(['/', '\\'])
+            .next()
+            .is_some_and(|it| it.starts_with(&file));
+        if is_runtime && syn::parse_str::<Ident>(name).is_ok() {
+            renamed = Some(name.to_owned());
+        }
+    }
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn a_renamed_runtime_is_found() {
+        let table = [
+            (
+                "rustc --extern locks=/t/libredlock_runtime-5f.rmeta",
+                Some("locks"),
+            ),
+            (
+                "rustc --extern a=/t/liba-1.rlib --extern redlock_runtime=/t/libredlock_runtime-5f.rlib",
+                None,
+            ),
+            (
+                "rustc --extern locks=/t/libredlock_runtime-5f.rlib --extern redlock_runtime=/t/x.rlib",
+                None,
+            ),
+            (
+                "rustc --crate-name a --extern tokio=/t/libtokio-1.rlib",
+                None,
+            ),
+            ("rustc --cfg feature=\"/libredlock_runtime-\" x=y", None),
+        ];
+        for (arguments, expected) in table {
+            let found = renamed(arguments.split(' ').map(str::to_owned));
+            assert_eq!(found.as_deref(), expected, "{arguments}");
         }
     }
 }

@@ -30,6 +30,15 @@ fn every_case_compiles() {
     assert!(cases.len() >= 60, "{} cases are left", cases.len());
 }
 
+#[test]
+fn a_runtime_that_the_manifest_renames_is_found() {
+    let report = Project::get().check(&["--package", "renamed", "--bins"]);
+    let drawn: Vec<&str> = report.diagnostics.iter().map(Diagnostic::text).collect();
+    assert!(drawn.is_empty(), "{}", drawn.concat());
+    let accepted = report.accepted.iter().any(|name| name == "dependency");
+    assert!(accepted, "{}", report.stderr);
+}
+
 /// actix-web's attributes above have made the function synchronous, as tokio's do.
 #[test]
 fn below_the_attribute_of_actix_the_order_is_named() {

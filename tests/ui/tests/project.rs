@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, messages};
 const TESTS: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Packages in a workspace of their own, which share all that is compiled: one an edition for the
-/// fixtures, and one for the cases that have to compile.
+/// fixtures, and two for the cases that have to compile.
 pub(crate) struct Project {
     /// Where the manifests are.
     directory: PathBuf,
@@ -26,6 +26,7 @@ pub(crate) struct Project {
 
 /// The folders with cases that have to compile, and one with a case that must not.
 pub(crate) const ACCEPTED: [&str; 2] = ["pass", "pass/other_macros"];
+pub(crate) const RENAMED: &str = "pass/renamed";
 pub(crate) const REFUSED: &str = "fail/other_macros";
 
 /// What cargo said.
@@ -81,6 +82,7 @@ impl Project {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
+        project.write("renamed/Cargo.toml", &manifest_of_renamed());
         let lock = Path::new(TESTS).join("../../Cargo.lock");
         let lock = fs::read_to_string(lock).expect("the workspace's Cargo.lock");
         project.write("Cargo.lock", &lock);
@@ -141,7 +143,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2021", "2024", "accepted"]
+members = ["2021", "2024", "accepted", "renamed"]
 
 [profile.dev]
 debug = false
@@ -216,6 +218,28 @@ tracing = {{ version = "0.1", default-features = false, features = ["attributes"
 "#
     );
     for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
+        let path = quoted(&file);
+        manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
+    }
+    manifest
+}
+
+/// A package in which the runtime has another name.
+fn manifest_of_renamed() -> String {
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    let mut manifest = format!(
+        r#"# Written by the test `compile` of redlock-compile-tests.
+[package]
+name = "renamed"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[dependencies]
+locks = {{ package = "redlock-runtime", path = {runtime} }}
+"#
+    );
+    for (name, file) in cases(&[RENAMED]) {
         let path = quoted(&file);
         manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
     }
