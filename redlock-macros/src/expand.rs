@@ -135,7 +135,7 @@ pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> T
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
-    let at_call = plan.settings.expressions().map(at_call);
+    let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __call = #private::Call::new(#site, #resource);
@@ -230,18 +230,27 @@ fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
 
 /// A statement that passes the value of an expression to the call. Its type is written out, so that
 /// rustc reports a value of another type at the expression and not inside the runtime.
-fn at_call((key, value): (Key, &Expr)) -> TokenStream {
-    let ty = match key.kind() {
-        Kind::Time | Kind::TimeOr { .. } => quote!(::core::time::Duration),
-        Kind::Count => quote!(::core::primitive::u32),
-        Kind::Fraction => quote!(::core::primitive::f64),
-        // A duration or a number: the runtime takes either. Other kinds are never expressions.
-        _ => quote!(_),
+fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site().located_at(value.span());
+    // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
+    // whose own span errors then have.
+    let time = |ty: TokenStream| quote_spanned!(here=> #private::Time::<#ty>::time((#value)));
+    let of_runtime = |name| {
+        let name = Ident::new(name, Span::mixed_site());
+        time(quote!(#private::#name))
+    };
+    let typed = |ty: TokenStream| quote_spanned!(here=> { let __value: #ty = #value; __value });
+    let value = match key.kind() {
+        Kind::Time => time(quote!(::core::time::Duration)),
+        Kind::TimeOr { variant, .. } => of_runtime(variant[0]),
+        Kind::TimeOrFraction(of) => of_runtime(of),
+        Kind::Count => typed(quote!(::core::primitive::u32)),
+        Kind::Fraction => typed(quote!(::core::primitive::f64)),
+        // Other kinds are never expressions.
+        _ => value.to_token_stream(),
     };
     let method = setter(key);
-    let here = Span::mixed_site().located_at(value.span());
-    let typed = quote_spanned!(here=> { let __value: #ty = #value; __value });
-    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#typed);)
+    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#value);)
 }
 
 fn duration(duration: Duration) -> TokenStream {

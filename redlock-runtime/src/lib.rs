@@ -174,6 +174,7 @@ pub mod __private {
 
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::name::resource;
+    pub use crate::attribute::time::Time;
     pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};

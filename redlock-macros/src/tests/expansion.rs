@@ -181,11 +181,7 @@ fn expressions_are_evaluated_at_the_call() {
                     },
                     format!("{}", key),
                 );
-                let __call = __call
-                    .ttl({
-                        let __value: Duration = TTL;
-                        __value
-                    });
+                let __call = __call.ttl(crate::locks::__private::Time::<Duration>::time((TTL)));
                 let __call = __call
                     .retry_count({
                         let __value: u32 = n + 1;

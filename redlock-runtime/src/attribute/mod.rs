@@ -5,4 +5,5 @@ pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
 pub(crate) mod name;
 mod run;
+pub(crate) mod time;
 mod way;
