@@ -9,7 +9,7 @@ use syn::{Expr, Ident};
 
 use crate::captured::Captured;
 use crate::function::Function;
-use crate::output::erase_impl_trait;
+use crate::output::{could_skip, erase_impl_trait};
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 
@@ -266,7 +266,7 @@ fn duration(duration: Duration) -> TokenStream {
 
 /// The user's block as one future, emitted once.
 fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
-    let Output { ty, span } = output;
+    let Output { ty, span, .. } = output;
     // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
@@ -300,6 +300,8 @@ struct Output {
     /// The type with its place in the source and the macro's hygiene: errors point at the type, but
     /// lints for hand-written code ignore it.
     span: Span,
+    /// True for a type that `if_locked = "skip"` allows. Such a type's error mentions this.
+    could_skip: bool,
 }
 
 impl Output {
@@ -309,20 +311,30 @@ impl Output {
             || quote_spanned!(span=> ()),
             |ty| erase_impl_trait(ty).into_token_stream(),
         );
-        Self { ty, span }
+        let could_skip = function.output.as_ref().is_none_or(could_skip);
+        Self {
+            ty,
+            span,
+            could_skip,
+        }
     }
 
     /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
     /// with the span of the return type. If the type cannot carry a lock error, the error appears
     /// at the return type.
     fn trait_call(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> TokenStream {
-        let Self { ty, span } = self;
+        let Self { ty, span, .. } = self;
         match if_locked {
             Some(IfLocked::Skip) => {
                 quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal)
             }
             Some(IfLocked::Error) | None => {
-                quote_spanned!(*span=> <#ty as #private::FromLockError>::from_lock_error)
+                let carries = if self.could_skip {
+                    quote!(FromLockErrorOrSkips)
+                } else {
+                    quote!(FromLockError)
+                };
+                quote_spanned!(*span=> <#ty as #private::#carries>::from_lock_error)
             }
         }
     }

@@ -104,6 +104,20 @@ fn in_bound(bound: &TypeParamBound) -> Option<Type> {
     })
 }
 
+/// True for `()` and `Option<_>`.
+pub(crate) fn could_skip(ty: &Type) -> bool {
+    match ty {
+        Type::Group(ty) => could_skip(&ty.elem),
+        Type::Paren(ty) => could_skip(&ty.elem),
+        Type::Tuple(ty) => ty.elems.is_empty(),
+        Type::Path(ty) => {
+            let last = ty.path.segments.last();
+            last.is_some_and(|last| last.ident == "Option")
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use quote::{ToTokens as _, quote};

@@ -173,6 +173,7 @@ pub mod __private {
     pub use std::format;
 
     pub use crate::attribute::call::{Call, Slot};
+    pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};
     pub use crate::attribute::name::resource;
     pub use crate::attribute::time::Time;
     pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};

@@ -26,22 +26,60 @@ use crate::error::LockError;
     message = "`{Self}` cannot carry a lock error",
     label = "a function under `#[redlock]` returns this when it gets no lock",
     note = "return `Result<_, E>` where `E: From<redlock_runtime::LockError>`",
-    note = "or implement `redlock_runtime::FromLockError` for `{Self}`",
-    note = "with `if_locked = \"skip\"`, `()` and `Option<_>` do as well"
+    note = "a type that your crate defines can implement `redlock_runtime::FromLockError` instead"
 )]
 pub trait FromLockError: Sized {
     /// The value to return if the lock was not acquired, or was lost under the body.
     fn from_lock_error(error: LockError) -> Self;
 }
 
-// Without these notes, rustc would explain that the inner `E: From<LockError>` does not hold, and
-// would not mention the two solutions.
-#[diagnostic::do_not_recommend]
 impl<T, E> FromLockError for Result<T, E>
 where
-    E: From<LockError>,
+    E: CarriesLockError,
 {
     fn from_lock_error(error: LockError) -> Self {
-        Err(E::from(error))
+        Err(E::carrying(error))
+    }
+}
+
+/// Every `E: From<LockError>`. A trait of its own, so that rustc's error is about `E` and says what
+/// to do.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot carry a lock error",
+    label = "a function under `#[redlock]` returns this error when it gets no lock",
+    note = "implement `From<redlock_runtime::LockError>` for `{Self}` if your crate defines it",
+    note = "for a type of another crate, return an error type of your own that holds either error, or \
+            `Box<dyn std::error::Error + Send + Sync>`"
+)]
+pub trait CarriesLockError: Sized {
+    /// The error that is returned.
+    fn carrying(error: LockError) -> Self;
+}
+
+// Not recommended: rustc would report `E: From<LockError>`, without the notes above.
+#[diagnostic::do_not_recommend]
+impl<E: From<LockError>> CarriesLockError for E {
+    fn carrying(error: LockError) -> Self {
+        Self::from(error)
+    }
+}
+
+/// [`FromLockError`] for `()` and `Option`, which the attribute knows by their tokens: rustc's error
+/// has one more way out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot carry a lock error",
+    label = "a function under `#[redlock]` returns this when it gets no lock",
+    note = "return `Result<{Self}, E>` where `E: From<redlock_runtime::LockError>`",
+    note = "or add `if_locked = \"skip\"` if the function is to return without a lock, and without an error"
+)]
+pub trait FromLockErrorOrSkips: Sized {
+    /// As [`FromLockError::from_lock_error`].
+    fn from_lock_error(error: LockError) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromLockError> FromLockErrorOrSkips for T {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::from_lock_error(error)
     }
 }

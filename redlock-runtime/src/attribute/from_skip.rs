@@ -1,5 +1,6 @@
 //! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
+use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
 use crate::telemetry::{count_swallowed, name_of};
 
@@ -33,7 +34,7 @@ use crate::telemetry::{count_swallowed, name_of};
     message = "`{Self}` has no value for a call that is skipped",
     label = "a function with `if_locked = \"skip\"` returns this when somebody else holds the lock",
     note = "return `()`, `Option<_>`, or a `Result<_, E>` of these where `E: From<redlock_runtime::LockError>`",
-    note = "or implement `redlock_runtime::FromSkip` for `{Self}`"
+    note = "a type that your crate defines can implement `redlock_runtime::FromSkip` instead"
 )]
 pub trait FromSkip: Sized {
     /// The value to return if another caller holds the lock.
@@ -55,8 +56,7 @@ pub trait FromSkip: Sized {
     }
 }
 
-// No implementation is recommended: rustc would list them, or explain which inner bound does not
-// hold, although the notes above say what to do.
+// Not recommended: rustc would list these types, which the notes above have already.
 #[diagnostic::do_not_recommend]
 impl FromSkip for () {
     fn skipped() -> Self {}
@@ -78,18 +78,17 @@ impl<T> FromSkip for Option<T> {
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<T, E> FromSkip for Result<T, E>
 where
     T: FromSkip,
-    E: From<LockError>,
+    E: CarriesLockError,
 {
     fn skipped() -> Self {
         Ok(T::skipped())
     }
 
     fn from_lock_error(error: LockError) -> Self {
-        Err(E::from(error))
+        Err(E::carrying(error))
     }
 }
 
