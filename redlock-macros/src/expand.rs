@@ -42,11 +42,12 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //             let lease: &Lease = held.lease();
 //             ({ send(id, lease).await })
 //         };
-//         return call.run_with( // `call.run(…)` without `held` if there is no guard
+//         let value = call.run_with( // `call.run(…)` without `held` if there is no guard
 //             held,
 //             body,
 //             <Result<Receipt, AppError> as FromLockError>::from_lock_error,
-//         ).await;
+//         );
+//         return value.await;
 //     }
 //
 // The call comes first, so that the resource is computed before the body moves an argument. The
@@ -94,11 +95,14 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
             )
         }
     };
+    // With the span of the return type: if the value is not `Send`, rustc's note is there.
+    let value = Ident::new("__value", output.span);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
         #held
         let __body = #body;
-        return #run.await;
+        let #value = #run;
+        return #value.await;
     };
 
     let mut new = Group::new(
