@@ -9,7 +9,7 @@ use syn::{Expr, Ident};
 
 use crate::captured::Captured;
 use crate::function::Function;
-use crate::output::{could_skip, erase_impl_trait};
+use crate::output::{could_skip, erase_impl_trait, response};
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 
@@ -97,10 +97,12 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     };
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__value", output.span);
+    let answering = output.answering(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
         #held
         let __body = #body;
+        #answering
         let #value = #run;
         return #value.await;
     };
@@ -306,6 +308,8 @@ struct Output {
     span: Span,
     /// True for a type that `if_locked = "skip"` allows. Such a type's error mentions this.
     could_skip: bool,
+    /// The module of the runtime with the traits for `impl IntoResponse` or `impl Responder`.
+    response: Option<&'static str>,
 }
 
 impl Output {
@@ -320,7 +324,24 @@ impl Output {
             ty,
             span,
             could_skip,
+            response: function.output.as_ref().and_then(response),
         }
+    }
+
+    /// For a handler that returns `impl IntoResponse` or `impl Responder`: the body's value becomes an
+    /// answer, unless it can carry a lock error itself.
+    fn answering(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> Option<TokenStream> {
+        let module = self
+            .response
+            .filter(|_| if_locked != Some(IfLocked::Skip))?;
+        let module = Ident::new(module, Span::mixed_site());
+        Some(quote_spanned! {Span::mixed_site()=>
+            let __choice = {
+                use #private::#module::*;
+                (&&&#private::Probe::of(&__body)).choose()
+            };
+            let __body = __choice.wrap(__body);
+        })
     }
 
     /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
@@ -333,7 +354,9 @@ impl Output {
                 quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal)
             }
             Some(IfLocked::Error) | None => {
-                let carries = if self.could_skip {
+                let carries = if self.response.is_some() {
+                    quote!(FromLockErrorOrAnswer)
+                } else if self.could_skip {
                     quote!(FromLockErrorOrSkips)
                 } else {
                     quote!(FromLockError)

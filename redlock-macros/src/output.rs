@@ -118,12 +118,36 @@ pub(crate) fn could_skip(ty: &Type) -> bool {
     }
 }
 
+/// The module of the runtime for a handler's `impl IntoResponse` or `impl Responder`.
+pub(crate) fn response(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Group(ty) => response(&ty.elem),
+        Type::Paren(ty) => response(&ty.elem),
+        Type::ImplTrait(ty) => ty.bounds.iter().find_map(|bound| {
+            let TypeParamBound::Trait(bound) = bound else {
+                return None;
+            };
+            let name = &bound.path.segments.last()?.ident;
+            RESPONSES
+                .iter()
+                .find_map(|(known, module)| (name == known).then_some(*module))
+        }),
+        _ => None,
+    }
+}
+
+/// The traits of axum and of actix-web, and their modules in `redlock-runtime`.
+const RESPONSES: [(&str, &str); 2] = [
+    ("IntoResponse", "into_response"),
+    ("Responder", "responder"),
+];
+
 #[cfg(test)]
 mod tests {
     use quote::{ToTokens as _, quote};
     use syn::{ReturnType, Type};
 
-    use super::{erase_impl_trait, future_output};
+    use super::{could_skip, erase_impl_trait, future_output, response};
 
     #[test]
     fn impl_trait_is_erased_wherever_it_hides() {
@@ -147,6 +171,34 @@ mod tests {
             assert_eq!(
                 erase_impl_trait(&ty).to_token_stream().to_string(),
                 quote!(#expected).to_string(),
+            );
+        }
+    }
+
+    #[test]
+    fn types_with_errors_of_their_own_are_told_apart() {
+        let table = [
+            ("()", true, None),
+            ("(u8,)", false, None),
+            ("Option<u8>", true, None),
+            ("std::option::Option<u8>", true, None),
+            ("Result<(), E>", false, None),
+            ("impl IntoResponse", false, Some("into_response")),
+            (
+                "impl Send + axum::response::IntoResponse + use<>",
+                false,
+                Some("into_response"),
+            ),
+            ("impl Responder", false, Some("responder")),
+            ("impl Iterator<Item = u8>", false, None),
+            ("Result<impl IntoResponse, E>", false, None),
+        ];
+        for (written, skips, module) in table {
+            let ty: Type = syn::parse_str(written).expect(written);
+            assert_eq!(
+                (could_skip(&ty), response(&ty)),
+                (skips, module),
+                "{written}"
             );
         }
     }

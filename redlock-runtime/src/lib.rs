@@ -99,8 +99,8 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `axum` | [`LockError`] is a response of axum handlers, and a function may return a bare `axum::response::Response` |
-//! | `actix` | [`LockError`] is a response of actix-web handlers, and a function may return a bare `actix_web::HttpResponse` |
+//! | `axum` | [`LockError`] is a response of axum handlers, and a function may return `impl IntoResponse` or a bare `axum::response::Response` |
+//! | `actix` | [`LockError`] is a response of actix-web handlers, and a function may return `impl Responder` or a bare `actix_web::HttpResponse` |
 //! | `inspect` | what is held and how the nodes are doing, as JSON and as a page, over HTTP |
 //! | `metrics` | figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade |
 //! | `testing` | the kit for tests, for `[dev-dependencies]` |
@@ -172,6 +172,7 @@ pub mod __private {
     // A crate without `std` has no path to it.
     pub use std::format;
 
+    pub use crate::attribute::answer::{FromLockErrorOrAnswer, Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};
     pub use crate::attribute::name::resource;

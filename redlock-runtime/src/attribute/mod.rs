@@ -1,5 +1,6 @@
 //! The functions and traits that the expansion of the attribute calls.
 
+pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;

@@ -1,9 +1,13 @@
 //! For actix-web.
 
+use actix_web::body::EitherBody;
+use actix_web::error::InternalError;
 use actix_web::http::{StatusCode, header};
-use actix_web::{HttpResponse, ResponseError};
+use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 
 use super::{CONTENT_TYPE, Problem};
+use crate::attribute::answer::responder::IsResponse;
+use crate::attribute::answer::{Answer, InAnAnswer, Probe};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::error::LockError;
 
@@ -46,5 +50,55 @@ fn reason_of(status: u16) -> Option<&'static str> {
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {
         error.error_response()
+    }
+}
+
+/// For functions that return `Result<_, HttpResponse>`.
+impl From<LockError> for HttpResponse {
+    fn from(error: LockError) -> Self {
+        error.error_response()
+    }
+}
+
+/// For handlers that return `Result<_, InternalError<String>>`: the status of the response, and its
+/// `detail` as text.
+///
+/// ```
+/// use actix_web::error::InternalError;
+/// use actix_web::http::StatusCode;
+/// use redlock_runtime::redlock;
+///
+/// #[redlock(resource = "order:{id}")]
+/// async fn charge(id: u64) -> Result<String, InternalError<String>> {
+///     if id == 0 {
+///         return Err(InternalError::new("no such order".to_owned(), StatusCode::NOT_FOUND));
+///     }
+///     Ok(format!("order {id} charged"))
+/// }
+/// ```
+impl From<LockError> for InternalError<String> {
+    fn from(error: LockError) -> Self {
+        let problem = Problem::of(&error, reason_of);
+        problem.log(&error);
+        Self::new(problem.detail.to_owned(), error.status_code())
+    }
+}
+
+// For handlers that return `impl Responder`.
+
+impl<F: Future<Output: Responder>> IsResponse for &Probe<F> {
+    fn choose(&self) -> InAnAnswer {
+        InAnAnswer
+    }
+}
+
+impl<T: Responder> Responder for Answer<T> {
+    type Body = EitherBody<T::Body>;
+
+    fn respond_to(self, request: &HttpRequest) -> HttpResponse<Self::Body> {
+        match self {
+            Self::Value(value) => value.respond_to(request).map_into_left_body(),
+            Self::Refused(error) => error.error_response().map_into_right_body(),
+        }
     }
 }

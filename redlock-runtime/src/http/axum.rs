@@ -5,6 +5,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::{CONTENT_TYPE, Problem};
+use crate::attribute::answer::into_response::IsResponse;
+use crate::attribute::answer::{Answer, InAnAnswer, Probe};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::error::LockError;
 
@@ -24,9 +26,9 @@ impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = Problem::of(&self, reason_of);
         problem.log(&self);
+        let status = status_of(&problem);
         let mut response = Response::new(Body::from(problem.body));
-        *response.status_mut() =
-            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -52,5 +54,69 @@ impl FromLockError for Response {
 impl From<LockError> for Response {
     fn from(error: LockError) -> Self {
         error.into_response()
+    }
+}
+
+/// For handlers that return `Result<_, StatusCode>`: the status of the response, without its body and
+/// its `Retry-After`.
+///
+/// ```
+/// use axum::http::StatusCode;
+/// use redlock_runtime::redlock;
+///
+/// #[redlock(resource = "order:{id}")]
+/// async fn charge(id: u64) -> Result<String, StatusCode> {
+///     if id == 0 { Err(StatusCode::NOT_FOUND) } else { Ok(format!("order {id} charged")) }
+/// }
+/// ```
+impl From<LockError> for StatusCode {
+    fn from(error: LockError) -> Self {
+        let problem = Problem::of(&error, reason_of);
+        problem.log(&error);
+        status_of(&problem)
+    }
+}
+
+/// For handlers that return `Result<_, (StatusCode, String)>`: the status of the response, and its
+/// `detail` as text.
+///
+/// ```
+/// use axum::http::StatusCode;
+/// use redlock_runtime::redlock;
+///
+/// #[redlock(resource = "order:{id}")]
+/// async fn charge(id: u64) -> Result<String, (StatusCode, String)> {
+///     if id == 0 {
+///         return Err((StatusCode::NOT_FOUND, "no such order".to_owned()));
+///     }
+///     Ok(format!("order {id} charged"))
+/// }
+/// ```
+impl From<LockError> for (StatusCode, String) {
+    fn from(error: LockError) -> Self {
+        let problem = Problem::of(&error, reason_of);
+        problem.log(&error);
+        (status_of(&problem), problem.detail.to_owned())
+    }
+}
+
+fn status_of(problem: &Problem) -> StatusCode {
+    StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+// For handlers that return `impl IntoResponse`.
+
+impl<F: Future<Output: IntoResponse>> IsResponse for &Probe<F> {
+    fn choose(&self) -> InAnAnswer {
+        InAnAnswer
+    }
+}
+
+impl<T: IntoResponse> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Value(value) => value.into_response(),
+            Self::Refused(error) => error.into_response(),
+        }
     }
 }

@@ -19,6 +19,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
 pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<u64>,
+    pub(crate) detail: &'static str,
     pub(crate) body: String,
 }
 
@@ -49,6 +50,7 @@ impl Problem {
         Self {
             status,
             retry_after: error.retry_after().map(seconds),
+            detail,
             body,
         }
     }

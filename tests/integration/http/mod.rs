@@ -145,6 +145,61 @@ async fn a_function_that_returns_a_bare_response_answers_the_same() {
     }
 }
 
+async fn ask_kind(server: &Server, kind: &str, key: &str) -> HttpReply {
+    let path = format!("/kinds/{kind}/{key}");
+    http_request(server.addr(), "POST", &path, "")
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_handler_of_an_opaque_type_answers_the_same() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        let reply = ask_kind(&server, "opaque", "free").await;
+        assert_eq!((reply.status, &*reply.body), (200, "done with free"));
+        let media_type = reply.header("content-type").unwrap();
+        assert!(media_type.starts_with("text/html"), "{media_type}");
+
+        let reply = ask_kind(&server, "opaque", "long").await;
+        assert_problem(&reply, 423, "Locked", LOCKED);
+        assert_eq!(retry_after(&reply), Some(30));
+    }
+}
+
+#[tokio::test]
+async fn an_error_type_decides_itself_how_it_looks() {
+    let scene = Scene::start(None).await;
+    let [axum, actix] = Server::both(&scene).await;
+    let reply = ask_kind(&axum, "own_error", "long").await;
+    assert_eq!((reply.status, &*reply.body), (418, ""));
+    // A response is an error of its own too, and the whole of it.
+    let reply = ask_kind(&actix, "own_error", "long").await;
+    assert_problem(&reply, 423, "Locked", LOCKED);
+    for server in [axum, actix] {
+        let reply = ask_kind(&server, "own_error", "free").await;
+        assert_eq!((reply.status, &*reply.body), (200, "done with free"));
+    }
+}
+
+#[tokio::test]
+async fn a_status_and_a_text_are_those_of_the_response() {
+    for (status, expected) in [(None, 423), (Some(409), 409)] {
+        let scene = Scene::start(status).await;
+        let servers = Server::both(&scene).await;
+        for server in &servers {
+            let reply = ask_kind(server, "text", "long").await;
+            assert_eq!((reply.status, &*reply.body), (expected, LOCKED));
+            let media_type = reply.header("content-type").unwrap();
+            assert!(media_type.starts_with("text/plain"), "{media_type}");
+            let reply = ask_kind(server, "text", "free").await;
+            assert_eq!((reply.status, &*reply.body), (200, "done with free"));
+        }
+        let reply = ask_kind(&servers[0], "status", "long").await;
+        assert_eq!((reply.status, &*reply.body), (expected, ""));
+    }
+}
+
 #[tokio::test]
 async fn a_free_lock_is_nothing_to_speak_of() {
     let scene = Scene::start(None).await;

@@ -1,0 +1,141 @@
+//! Handlers that return `impl IntoResponse` or `impl Responder`.
+//!
+//! The attribute cannot name such a type, and most responses have no place for a lock error. So the
+//! handler returns an [`Answer`], which is a response if the body's value is one. A value that can
+//! carry a lock error itself is returned as it is: its author decides how the error looks.
+//!
+//! The choice is made for each handler when it is compiled. `(&&&probe).choose()` calls the method of
+//! the first of these traits that the probe has:
+//!
+//! | trait | implemented for | if the body's value is | the body |
+//! |---|---|---|---|
+//! | [`CarriesItself`] | `&&Probe<F>` | [`FromLockError`] | stays as it is |
+//! | [`IsResponse`](into_response::IsResponse) | `&Probe<F>` | a response of the framework, whose feature is on | answers |
+//! | [`IsAnything`] | `Probe<F>` | anything | stays as it is, and rustc reports the value |
+
+#![allow(missing_docs, reason = "hidden, and described above")]
+#![allow(clippy::unused_self, reason = "the receiver is the choice")]
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::attribute::from_lock_error::FromLockError;
+use crate::error::LockError;
+
+/// The value of a body, or the reason why there is none.
+pub enum Answer<T> {
+    Value(T),
+    Refused(LockError),
+}
+
+// Not recommended: rustc would list this type to a person with another return type.
+#[diagnostic::do_not_recommend]
+impl<T> FromLockError for Answer<T> {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A body whose value becomes an [`Answer`].
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Answering<F> {
+        #[pin]
+        body: F,
+    }
+}
+
+impl<F: Future> Future for Answering<F> {
+    type Output = Answer<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().body.poll(context).map(Answer::Value)
+    }
+}
+
+/// Stands for the type of a body.
+pub struct Probe<F>(PhantomData<fn() -> F>);
+
+impl<F: Future> Probe<F> {
+    pub const fn of(_: &F) -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The choice for a value that is returned as it is.
+pub struct AsItIs;
+
+impl AsItIs {
+    pub fn wrap<F: Future>(self, body: F) -> F {
+        body
+    }
+}
+
+/// The choice for a value that is wrapped in an [`Answer`].
+pub struct InAnAnswer;
+
+impl InAnAnswer {
+    pub fn wrap<F: Future>(self, body: F) -> Answering<F> {
+        Answering { body }
+    }
+}
+
+pub trait CarriesItself {
+    fn choose(&self) -> AsItIs;
+}
+
+impl<F: Future<Output: FromLockError>> CarriesItself for &&Probe<F> {
+    fn choose(&self) -> AsItIs {
+        AsItIs
+    }
+}
+
+pub trait IsAnything {
+    fn choose(&self) -> AsItIs;
+}
+
+impl<F> IsAnything for Probe<F> {
+    fn choose(&self) -> AsItIs {
+        AsItIs
+    }
+}
+
+/// For `impl IntoResponse`.
+pub mod into_response {
+    pub use super::{CarriesItself, IsAnything};
+
+    /// Implemented in `http/axum.rs`.
+    pub trait IsResponse {
+        fn choose(&self) -> super::InAnAnswer;
+    }
+}
+
+/// For `impl Responder`.
+pub mod responder {
+    pub use super::{CarriesItself, IsAnything};
+
+    /// Implemented in `http/actix.rs`.
+    pub trait IsResponse {
+        fn choose(&self) -> super::InAnAnswer;
+    }
+}
+
+/// [`FromLockError`] for handlers, with an error that says what to write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot carry a lock error",
+    label = "a handler under `#[redlock]` returns this when it gets no lock",
+    note = "turn on the feature `axum` or `actix` of `redlock-runtime`, and return a response of that framework",
+    note = "or return `Result<_, E>` where `E: From<redlock_runtime::LockError>`"
+)]
+pub trait FromLockErrorOrAnswer: Sized {
+    fn from_lock_error(error: LockError) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromLockError> FromLockErrorOrAnswer for T {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::from_lock_error(error)
+    }
+}
