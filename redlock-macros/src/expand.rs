@@ -111,7 +111,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         Delimiter::Brace,
         [
             function.inner_attributes.clone(),
-            function.shape.surround(&block),
+            function.shape.surround(&block, &private),
             function.boxed.clone(),
         ]
         .into_iter()
@@ -297,7 +297,9 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     };
     // With the user's own span: borrow errors name the captures of a user's block, and lints check
     // its content.
-    quote_spanned!(block.span()=> async move { #locked })
+    let moves = function.shape.moves();
+    let capture_mode = moves.then(|| quote_spanned!(block.span()=> move));
+    quote_spanned!(block.span()=> async #capture_mode { #locked })
 }
 
 /// The declared return type, as the hints and the trait call repeat it.

@@ -1,7 +1,7 @@
 //! The place of the asynchronous block: the function itself, or a future that it returns.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote};
+use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote, quote_spanned};
 
 /// The place of the asynchronous block in the function.
 pub(crate) enum Shape {
@@ -9,169 +9,304 @@ pub(crate) enum Shape {
     AsyncFn,
     /// A function that returns a future, ending in `Box::pin(async move { … })` (which
     /// `#[async_trait]` makes of an `async fn`) or in a bare `async move { … }`.
-    ReturnsFuture {
-        /// The statements before the block, and `Box::pin` if the function has it.
-        before: TokenStream,
-        /// `async move`.
-        opening: TokenStream,
-        /// The span of the block's braces.
-        braces: Span,
-        /// True if `opening` and the block are in parentheses.
-        parens: Option<Span>,
-    },
+    ReturnsFuture(Tail),
+}
+
+/// The end of a function that returns a future, and the statements before it.
+#[derive(Default)]
+pub(crate) struct Tail {
+    /// The statements before the future.
+    statements: TokenStream,
+    /// The attributes of the last expression, and its `return`.
+    lead: TokenStream,
+    /// The path of `Box::pin`.
+    path: TokenStream,
+    /// `async move`, or `async`.
+    opening: TokenStream,
+    /// The span of the block's braces.
+    braces: Option<Span>,
+    /// The span of the parentheses around `opening` and the block.
+    parens: Option<Span>,
+    /// The `;` after a `return`.
+    end: TokenStream,
 }
 
 impl Shape {
     /// Replaces the user's block by a new one.
-    pub(crate) fn surround(&self, block: &TokenStream) -> TokenStream {
+    pub(crate) fn surround(&self, block: &TokenStream, private: &TokenStream) -> TokenStream {
         match self {
             Self::AsyncFn => block.clone(),
-            Self::ReturnsFuture {
-                before,
-                opening,
-                braces,
-                parens: None,
-            } => {
-                let block = in_braces(block, *braces);
-                quote!(#before #opening #block)
-            }
-            Self::ReturnsFuture {
-                before,
-                opening,
-                braces,
-                parens: Some(span),
-            } => {
-                let block = in_braces(block, *braces);
-                let mut group = Group::new(Delimiter::Parenthesis, quote!(#opening #block));
-                group.set_span(*span);
-                let group = group.to_token_stream();
-                quote!(#before #group)
-            }
+            Self::ReturnsFuture(tail) => tail.surround(block, private),
+        }
+    }
+
+    /// The words in the statements before the future. The variables that it sees are among them.
+    pub(crate) fn locals(&self) -> Vec<Ident> {
+        let mut words = Vec::new();
+        if let Self::ReturnsFuture(tail) = self {
+            collect_words(tail.statements.clone(), &mut words);
+        }
+        words
+    }
+
+    /// True if the block moves what it captures, and does not borrow it.
+    pub(crate) fn moves(&self) -> bool {
+        match self {
+            Self::AsyncFn => true,
+            Self::ReturnsFuture(tail) => tail.opening.clone().into_iter().count() == 2,
+        }
+    }
+
+    /// A `return` before the future returns another future, which would run without the lock.
+    pub(crate) fn early_return(&self) -> Option<Span> {
+        match self {
+            Self::AsyncFn => None,
+            Self::ReturnsFuture(tail) => find_own(tail.statements.clone(), "return"),
         }
     }
 }
 
-fn in_braces(block: &TokenStream, span: Span) -> Group {
-    let mut group = Group::new(Delimiter::Brace, block.clone());
-    group.set_span(span);
-    group
-}
-
-impl Shape {
-    /// A `return` before the future returns another future, which would run without the lock.
-    pub(crate) fn early_return(&self) -> Option<Span> {
-        let Self::ReturnsFuture { before, .. } = self else {
-            return None;
+impl Tail {
+    /// The statements may return, in a way that the macro cannot see: in the expansion of another
+    /// macro. They run in a closure whose result only the future at the end can be. Another future
+    /// has another type, which rustc reports at its `return`.
+    //
+    // Output (paths shortened):
+    //     return returned(move || -> RunsUnderTheLock<_> {
+    //         let twice = id * 2;
+    //         return RunsUnderTheLock::future(Box::pin(async move { … }));
+    //     });
+    fn surround(&self, block: &TokenStream, private: &TokenStream) -> TokenStream {
+        let Self {
+            statements,
+            lead,
+            path,
+            opening,
+            end,
+            ..
+        } = self;
+        let here = Span::mixed_site();
+        let block = in_group(Delimiter::Brace, block.clone(), self.braces);
+        let mut future = quote!(#opening #block);
+        if let Some(span) = self.parens {
+            let argument = in_group(Delimiter::Parenthesis, future, Some(span));
+            future = quote!(#path #argument);
+        }
+        if statements.is_empty() {
+            return quote!(#lead #future #end);
+        }
+        let marked = quote_spanned!(here=> #private::RunsUnderTheLock::future(#future));
+        // Clippy counts the macro's own implicit returns among the user's.
+        let marked = match lead.clone().into_iter().last() {
+            Some(TokenTree::Ident(_)) => quote!(#lead #marked #end),
+            _ => quote_spanned!(here=> #lead return #marked;),
         };
-        let mut before: Vec<TokenTree> = before.clone().into_iter().collect();
-        // The future itself may follow a `return`, with the path of `Box::pin` in between.
-        let in_path = |token: &TokenTree| match token {
-            TokenTree::Punct(punct) => punct.as_char() == ':',
-            TokenTree::Ident(ident) => ident != "return",
-            _ => false,
-        };
-        while before.pop_if(|last| in_path(last)).is_some() {}
-        before.pop_if(|last| matches!(last, TokenTree::Ident(_)));
-        find_own(before.into_iter().collect(), "return")
+        quote_spanned! {here=>
+            return #private::returned(move || -> #private::RunsUnderTheLock<_> {
+                #statements
+                #marked
+            });
+        }
     }
 }
 
-/// A word that belongs to the block itself, and not to an `async` block, a closure or a function in
-/// it.
-pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
-    // True if the next block is the body of a function, a closure or an `async` block.
-    let (mut is_function, mut is_other) = (false, false);
-    for token in block {
+fn collect_words(tokens: TokenStream, words: &mut Vec<Ident>) {
+    for token in tokens {
         match token {
-            TokenTree::Ident(ident) if ident == word && !is_other => return Some(ident.span()),
-            TokenTree::Ident(ident) => {
-                is_function |= ident == "fn";
-                is_other = ident == "async" || is_other && ident == "move";
+            TokenTree::Ident(word) => words.push(word),
+            TokenTree::Group(group) => collect_words(group.stream(), words),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+fn in_group(delimiter: Delimiter, inside: TokenStream, span: Option<Span>) -> TokenStream {
+    let mut group = Group::new(delimiter, inside);
+    group.set_span(span.unwrap_or_else(Span::mixed_site));
+    group.to_token_stream()
+}
+
+/// Keywords that an expression can follow. After any other word, `|` is an operator.
+const BEFORE_EXPRESSIONS: [&str; 10] = [
+    "async", "break", "else", "if", "in", "match", "move", "return", "static", "while",
+];
+
+/// A word that belongs to the block itself, and not to an `async` block, a closure, a function or a
+/// macro in it.
+pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
+    let tokens: Vec<TokenTree> = block.into_iter().collect();
+    let mut at = 0;
+    // True if the next braces are those of a function.
+    let mut is_function = false;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == '|' && begins_closure(&tokens[..at]) => {
+                at = end_of_closure(&tokens, at);
+                continue;
             }
+            TokenTree::Punct(punct) => {
+                is_function &= punct.as_char() != ';';
+                // Both halves of the operator `||`.
+                at += usize::from(punct.as_char() == '|' && punct.spacing() == Spacing::Joint);
+            }
+            TokenTree::Ident(ident) if ident == word => return Some(ident.span()),
+            TokenTree::Ident(ident) => is_function |= ident == "fn",
             TokenTree::Group(group) => {
                 let is_body = is_function && group.delimiter() == Delimiter::Brace;
                 is_function &= !is_body;
-                if !is_body
-                    && !is_other
-                    && let Some(found) = find_own(group.stream(), word)
-                {
+                let is_other = is_body || is_async(&tokens[..at]) || is_of_macro(&tokens[..at]);
+                let found = (!is_other).then(|| find_own(group.stream(), word));
+                if let Some(found) = found.flatten() {
                     return Some(found);
                 }
-                is_other = false;
             }
-            // The parameters of a closure end with `|`.
-            TokenTree::Punct(punct) => is_other |= punct.as_char() == '|',
-            TokenTree::Literal(_) => is_other = false,
+            TokenTree::Literal(_) => {}
         }
+        at += 1;
     }
     None
+}
+
+/// True if a `|` after these tokens begins the parameters of a closure.
+fn begins_closure(before: &[TokenTree]) -> bool {
+    match before {
+        [] => true,
+        [.., TokenTree::Punct(punct)] => punct.as_char() != '?',
+        [.., TokenTree::Ident(word)] => BEFORE_EXPRESSIONS.iter().any(|it| word == it),
+        [.., TokenTree::Punct(pound), TokenTree::Group(group)] => {
+            pound.as_char() == '#' && group.delimiter() == Delimiter::Bracket
+        }
+        [.., TokenTree::Group(_) | TokenTree::Literal(_)] => false,
+    }
+}
+
+/// The index after the closure whose parameters begin at `start`. A closure with a return type ends
+/// with its block; another one ends before the next `,` or `;`.
+fn end_of_closure(tokens: &[TokenTree], start: usize) -> usize {
+    let is = |at: usize, c: char| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == c);
+    let next = |from: usize, wanted: &dyn Fn(usize) -> bool| {
+        let found = (from..tokens.len()).find(|&at| wanted(at));
+        found.unwrap_or(tokens.len())
+    };
+    let body = next(start + 1, &|at| is(at, '|')) + 1;
+    if is(body, '-') && is(body + 1, '>') {
+        let is_block = |at: usize| matches!(&tokens[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        return (next(body, &is_block) + 1).min(tokens.len());
+    }
+    next(body, &|at| is(at, ',') || is(at, ';'))
+}
+
+/// True if the tokens end with `async` or `async move`.
+fn is_async(before: &[TokenTree]) -> bool {
+    split_async(before).is_some()
+}
+
+/// True if the tokens end with the name of a macro and its `!`.
+fn is_of_macro(before: &[TokenTree]) -> bool {
+    matches!(before, [.., TokenTree::Ident(_), TokenTree::Punct(punct)] if punct.as_char() == '!')
 }
 
 /// The asynchronous block at the end of a body, if there is one.
 pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
     let mut tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let is_semicolon =
+        |token: &mut TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
+    let end = tokens.pop_if(is_semicolon);
     let TokenTree::Group(last) = tokens.pop()? else {
         return None;
     };
-    match last.delimiter() {
+    let mut tail = Tail::default();
+    let (before, block) = match last.delimiter() {
         Delimiter::Brace => {
-            let (before, opening) = split_async_move(&tokens)?;
-            let before = before.iter().cloned().collect();
-            Some((
-                Shape::ReturnsFuture {
-                    before,
-                    opening,
-                    braces: last.span(),
-                    parens: None,
-                },
-                last,
-            ))
+            let (before, opening) = split_async(&tokens)?;
+            tail.opening = collected(opening);
+            (before, last)
         }
-        Delimiter::Parenthesis if ends_in_box_pin(&tokens) => {
+        Delimiter::Parenthesis => {
+            let (before, path) = split_box_pin(&tokens)?;
+            tail.path = collected(path);
+            tail.parens = Some(last.span());
             let mut inside: Vec<TokenTree> = last.stream().into_iter().collect();
-            if matches!(inside.last(), Some(TokenTree::Punct(p)) if p.as_char() == ',') {
-                inside.pop();
-            }
+            inside.pop_if(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','));
             let Some(TokenTree::Group(block)) = inside.pop() else {
                 return None;
             };
-            let (before_async, opening) = split_async_move(&inside)?;
+            let (before_async, opening) = split_async(&inside)?;
             if block.delimiter() != Delimiter::Brace || !before_async.is_empty() {
                 return None;
             }
-            let before = tokens.into_iter().collect();
-            Some((
-                Shape::ReturnsFuture {
-                    before,
-                    opening,
-                    braces: block.span(),
-                    parens: Some(last.span()),
-                },
-                block,
-            ))
+            tail.opening = collected(opening);
+            (before, block)
         }
-        _ => None,
+        _ => return None,
+    };
+    tail.braces = Some(block.span());
+
+    let (statements, lead) = split_lead(before);
+    let is_return = matches!(lead.last(), Some(TokenTree::Ident(_)));
+    if end.is_some() && !is_return || !ends_a_statement(statements) {
+        return None;
     }
+    tail.end = end.into_iter().collect();
+    tail.lead = collected(lead);
+    tail.statements = collected(statements);
+    Some((Shape::ReturnsFuture(tail), block))
+}
+
+fn collected(tokens: &[TokenTree]) -> TokenStream {
+    tokens.iter().cloned().collect()
 }
 
 /// Splits `async move` (or `async`) off the end of the tokens.
-fn split_async_move(tokens: &[TokenTree]) -> Option<(&[TokenTree], TokenStream)> {
-    let is = |token: Option<&TokenTree>, word: &str| matches!(token, Some(TokenTree::Ident(i)) if i == word);
+fn split_async(tokens: &[TokenTree]) -> Option<(&[TokenTree], &[TokenTree])> {
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
     let length = match tokens {
-        [.., a, b] if is(Some(a), "async") && is(Some(b), "move") => 2,
-        [.., a] if is(Some(a), "async") => 1,
+        [.., a, b] if is(a, "async") && is(b, "move") => 2,
+        [.., a] if is(a, "async") => 1,
         _ => return None,
     };
-    let (before, opening) = tokens.split_at(tokens.len() - length);
-    Some((before, opening.iter().cloned().collect()))
+    Some(tokens.split_at(tokens.len() - length))
 }
 
-fn ends_in_box_pin(tokens: &[TokenTree]) -> bool {
-    let [.., boxed, colon, colon2, pin] = tokens else {
-        return false;
+/// Splits the path of `Box::pin` off the end of the tokens.
+fn split_box_pin(tokens: &[TokenTree]) -> Option<(&[TokenTree], &[TokenTree])> {
+    let in_path = |token: &TokenTree| match token {
+        TokenTree::Punct(punct) => punct.as_char() == ':',
+        TokenTree::Ident(ident) => ident != "return",
+        _ => false,
+    };
+    let length = tokens.iter().rev().take_while(|token| in_path(token));
+    let (before, path) = tokens.split_at(tokens.len() - length.count());
+    let [.., boxed, colon, colon2, pin] = path else {
+        return None;
     };
     let is = |token: &TokenTree, text: &str| token.to_string() == text;
-    is(boxed, "Box") && is(colon, ":") && is(colon2, ":") && is(pin, "pin")
+    let is_box_pin = is(boxed, "Box") && is(colon, ":") && is(colon2, ":") && is(pin, "pin");
+    is_box_pin.then_some((before, path))
+}
+
+/// Splits the attributes of the last expression and its `return` off the end of the tokens.
+fn split_lead(tokens: &[TokenTree]) -> (&[TokenTree], &[TokenTree]) {
+    let is_return = matches!(tokens.last(), Some(TokenTree::Ident(word)) if word == "return");
+    let mut length = usize::from(is_return);
+    while let [.., TokenTree::Punct(pound), TokenTree::Group(group)] =
+        &tokens[..tokens.len() - length]
+        && pound.as_char() == '#'
+        && group.delimiter() == Delimiter::Bracket
+    {
+        length += 2;
+    }
+    tokens.split_at(tokens.len() - length)
+}
+
+/// True if an expression can follow that is a statement of its own.
+fn ends_a_statement(tokens: &[TokenTree]) -> bool {
+    match tokens.last() {
+        None => true,
+        Some(TokenTree::Punct(punct)) => punct.as_char() == ';',
+        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Brace,
+        Some(TokenTree::Ident(_) | TokenTree::Literal(_)) => false,
+    }
 }
 
 #[cfg(test)]
@@ -183,17 +318,43 @@ mod tests {
         let table = [
             ("{ Box::pin(async move {}) }", false),
             ("{ return Box::pin(async move {}) }", false),
+            ("{ return Box::pin(async move {}); }", false),
             ("{ return ::std::boxed::Box::pin(async move {}) }", false),
             ("{ return async {} }", false),
+            ("{ return async {}; }", false),
+            ("{ #[allow(x)] return async {}; }", false),
             ("{ let a = b; async {} }", false),
+            ("{ let a = |x| -> u8 { return 2 }; async {} }", false),
+            (
+                "{ let a = |x| match x { 0 => return 1, _ => 2 }; async {} }",
+                false,
+            ),
             ("{ if a { return b; } Box::pin(async move {}) }", true),
             ("{ if a { return b; } return Box::pin(async {}) }", true),
             ("{ if a { return b; } async {} }", true),
+            ("{ a || return b; async {} }", true),
         ];
         for (body, expected) in table {
             let body: proc_macro2::Group = syn::parse_str(body).expect(body);
             let (shape, _) = future_at_the_end(&body).expect("a future");
             assert_eq!(shape.early_return().is_some(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn other_ends_are_no_futures() {
+        for body in [
+            "{ a || return Box::pin(async move {}) }",
+            "{ || Box::pin(async move {}) }",
+            "{ a = async move {} }",
+            "{ async move {}; }",
+            "{ Box::pin(async move {}); }",
+            "{ Box::pin(a, async move {}) }",
+            "{ Rc::pin(async move {}) }",
+            "{ if a { async {} } else { async {} } }",
+        ] {
+            let body: proc_macro2::Group = syn::parse_str(body).expect(body);
+            assert!(future_at_the_end(&body).is_none(), "{body}");
         }
     }
 
@@ -204,14 +365,28 @@ mod tests {
             ("if a { b(return) }", true),
             ("let x = if a | b { return };", true),
             ("match x { A => { return } B => {} }", true),
+            ("match x { A | B => return 1, C => {} }", true),
+            ("let x = a || return;", true),
+            ("let x = a()? | return;", true),
+            ("f(|x| x, return)", true),
+            ("let f = |x| x; return", true),
+            ("let f = |x| -> [u8; 2] { x }; return", true),
+            ("async {} return", true),
             ("async { return }; async move { return };", false),
             (
                 "|x| { return }; move || { return }; async |x| { return };",
                 false,
             ),
             ("|x| return", false),
+            ("f(|x: u8| return x, 1)", false),
+            ("let f = || || return;", false),
+            ("return_if!(return); x!{ return }", false),
+            ("#[x] |a| return", false),
+            ("a.map(|x| -> u8 { return 2 })", false),
+            ("a = |x| match x { 0 => return 1, _ => return 2 };", false),
             ("fn f(x: u8) -> u8 { if x { return } }", false),
             ("fn f() {} return", true),
+            ("let f: fn(u8) = g; if f { return }", true),
             ("let f: fn(u8) = g; returns", false),
         ];
         for (block, expected) in table {

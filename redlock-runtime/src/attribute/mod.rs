@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
 pub(crate) mod name;
+pub(crate) mod returned;
 mod run;
 pub(crate) mod time;
 mod way;

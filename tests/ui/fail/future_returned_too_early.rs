@@ -33,8 +33,15 @@ impl Job {
     }
 }
 
+#[redlock(resource = "{id}")]
+fn behind_an_operator(id: u64) -> Pin<Box<dyn Future<Output = Result<u64, LockError>> + Send>> {
+    let is_ready = id == 0;
+    let _ = is_ready || return Box::pin(async { Ok(0) });
+    Box::pin(async move { Ok(id) })
+}
+
 async fn calls() -> Result<u64, LockError> {
-    Ok(boxed(1).await? + Job(1).job(&[]).await?)
+    Ok(boxed(1).await? + behind_an_operator(1).await? + Job(1).job(&[]).await?)
 }
 
 fn main() {
