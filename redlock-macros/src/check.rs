@@ -29,7 +29,12 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let resource = args.get(Key::Resource).and_then(|value| {
         // Without a function its parameters are unknown, and the function's error was reported
         // already.
-        function.and_then(|_| resource::check(value, &parameters, errors))
+        let locals = function?.shape.locals();
+        let names = resource::Names {
+            parameters: parameters.clone(),
+            locals,
+        };
+        resource::check(value, &names, errors)
     });
 
     let settings = settings(args, errors);

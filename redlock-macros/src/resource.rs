@@ -1,7 +1,7 @@
 //! The `resource` parameter: template literals become literals for `format_args!`.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens as _, quote};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote_spanned};
 use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
 use crate::errors::Errors;
@@ -16,13 +16,20 @@ const MAX_BYTES: usize = 1024;
 /// The limit of names. The runtime refuses more names too.
 const MAX_NAMES: usize = 128;
 
-/// Checks the resource. `parameters` are the names with which a dotted placeholder can begin.
-pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
+/// The names with which a dotted placeholder can begin.
+pub(crate) struct Names {
+    pub parameters: Vec<Ident>,
+    /// The words in the statements before a returned future, variables among them.
+    pub locals: Vec<Ident>,
+}
+
+/// Checks the resource.
+pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
     if let Expr::Array(array) = bare(value) {
-        return all(array, parameters, errors);
+        return all(array, names, errors);
     }
     match literal(value) {
-        Some(Lit::Str(written)) => template(written, parameters, errors).map(Resource::Template),
+        Some(Lit::Str(written)) => template(written, names, errors).map(Resource::Template),
         Some(Lit::ByteStr(bytes)) if bytes.value().is_empty() => {
             errors.under(value, empty());
             None
@@ -35,13 +42,86 @@ pub(crate) fn check(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> 
             );
             None
         }
-        _ => Some(Resource::Expression(value.clone())),
+        _ => expression(value, names, errors),
     }
+}
+
+/// An expression. Strings in it are no templates, so a placeholder in one is a mistake: all calls
+/// would take the same lock.
+fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
+    let unreplaced = unreplaced(value.to_token_stream(), &names.parameters);
+    for Unreplaced { span, inside, text } in &unreplaced {
+        errors.at(
+            *span,
+            format!(
+                "`{{{inside}}}` in this string is not replaced, as only a literal on its own is a template; \
+                 write `resource = {text:?}`, or use `format!`"
+            ),
+        );
+    }
+    let expression = || Resource::Expression(value.clone());
+    unreplaced.is_empty().then(expression)
+}
+
+/// A string that looks like a template and is none.
+struct Unreplaced {
+    span: Span,
+    /// The text of the string.
+    text: String,
+    /// The first placeholder of a parameter in it, without the braces.
+    inside: String,
+}
+
+/// Macros that use a string as it is. Others may replace its placeholders, as `format!` does.
+const TAKE_STRINGS_AS_THEY_ARE: [&str; 3] = ["concat", "dbg", "vec"];
+
+/// The strings of an expression that have the name of a parameter as a placeholder.
+fn unreplaced(tokens: TokenStream, parameters: &[Ident]) -> Vec<Unreplaced> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let of_token = |(at, token): (usize, &TokenTree)| match token {
+        TokenTree::Group(group) => {
+            let is_opaque = match &tokens[..at] {
+                [.., TokenTree::Ident(name), TokenTree::Punct(bang)] if bang.as_char() == '!' => {
+                    !TAKE_STRINGS_AS_THEY_ARE.iter().any(|it| name == it)
+                }
+                _ => false,
+            };
+            if is_opaque {
+                return Vec::new();
+            }
+            unreplaced(group.stream(), parameters)
+        }
+        TokenTree::Literal(token) => {
+            let span = token.span();
+            let text = match Lit::new(token.clone()) {
+                Lit::Str(text) => text.value(),
+                Lit::ByteStr(text) => String::from_utf8_lossy(&text.value()).into_owned(),
+                Lit::CStr(text) => text.value().to_string_lossy().into_owned(),
+                _ => return Vec::new(),
+            };
+            let found = placeholder_of(&text, parameters).map(str::to_owned);
+            let found = found.map(|inside| Unreplaced { span, text, inside });
+            found.into_iter().collect()
+        }
+        _ => Vec::new(),
+    };
+    tokens.iter().enumerate().flat_map(of_token).collect()
+}
+
+/// The first `{name…}` of a parameter in a text.
+fn placeholder_of<'a>(text: &'a str, parameters: &[Ident]) -> Option<&'a str> {
+    let mut parts = text.split('{').skip(1);
+    parts.find_map(|part| {
+        let (inside, _) = part.split_once('}')?;
+        let name = inside.split([':', '.', '[', '(']).next()?.trim();
+        let is_parameter = parameters.iter().any(|parameter| plain(parameter) == name);
+        is_parameter.then_some(inside)
+    })
 }
 
 /// An array of templates. An array without a template is an expression. In an array with both,
 /// braces in a user's string would be ambiguous.
-fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<Resource> {
+fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource> {
     let text = |element| match literal(element) {
         Some(Lit::Str(written)) => Some(written),
         _ => None,
@@ -59,7 +139,7 @@ fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<R
         return None;
     }
     if array.elems.iter().all(|element| text(element).is_none()) {
-        return Some(Resource::Expression(Expr::Array(array.clone())));
+        return expression(&Expr::Array(array.clone()), names, errors);
     }
     let mut templates: Vec<Template> = Vec::new();
     let mut whole = true;
@@ -80,7 +160,7 @@ fn all(array: &ExprArray, parameters: &[Ident], errors: &mut Errors) -> Option<R
             whole = false;
             continue;
         }
-        match template(written, parameters, errors) {
+        match template(written, names, errors) {
             Some(template) => templates.push(template),
             None => whole = false,
         }
@@ -95,7 +175,7 @@ fn empty() -> String {
     )
 }
 
-fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Option<Template> {
+fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Template> {
     let text = written.value();
     let scanned = match scan(&text) {
         Ok(scanned) => scanned,
@@ -117,7 +197,7 @@ fn template(written: &LitStr, parameters: &[Ident], errors: &mut Errors) -> Opti
             arguments: Vec::new(),
         });
     }
-    renamed(written, &text, &scanned, parameters, errors)
+    renamed(written, &text, &scanned, names, errors)
 }
 
 fn unusable(text: &str, scanned: &Scanned<'_>) -> Option<String> {
@@ -150,7 +230,7 @@ fn renamed(
     written: &LitStr,
     text: &str,
     scanned: &Scanned<'_>,
-    parameters: &[Ident],
+    names: &Names,
     errors: &mut Errors,
 ) -> Option<Template> {
     let span = written.span();
@@ -172,7 +252,7 @@ fn renamed(
                     placeholder,
                     span,
                     text,
-                    parameters,
+                    names,
                     errors,
                 ));
                 paths.push(&placeholder.path);
@@ -206,39 +286,61 @@ fn argument(
     placeholder: &Placeholder<'_>,
     span: Span,
     text: &str,
-    parameters: &[Ident],
+    names: &Names,
     errors: &mut Errors,
 ) -> Option<(Ident, TokenStream)> {
     let (root, fields) = placeholder.path.split_first()?;
-    let mut named_so = parameters.iter().filter(|name| plain(name) == *root);
-    let Some(parameter) = named_so.next() else {
-        errors.at(span, unknown_parameter(root, parameters));
+    let Some(root) = variable(root, span, names) else {
+        errors.at(span, unknown_parameter(root, &names.parameters));
         return None;
     };
-    let mut parameter = parameter.clone();
-    parameter.set_span(if named_so.next().is_some() {
+    let mut path = root.into_token_stream();
+    // The place of the literal and the hygiene of the macro: rustc would offer to replace the
+    // whole literal by the name of a similar field otherwise.
+    let here = Span::mixed_site().located_at(span);
+    for field in fields {
+        let field = match field.parse::<u32>() {
+            Ok(index) => Index { index, span: here }.into_token_stream(),
+            // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
+            // same name.
+            Err(_) => identifier(field, here).into_token_stream(),
+        };
+        path = quote_spanned!(here=> #path.#field);
+    }
+    Some((Ident::new(&argument_name(index, text), span), path))
+}
+
+/// The variable, constant or static with which a dotted placeholder begins.
+fn variable(root: &str, span: Span, names: &Names) -> Option<Ident> {
+    let is_root = |name: &&Ident| plain(name) == root;
+    let mut named_so = names.parameters.iter().filter(is_root);
+    let parameter = named_so.next();
+    let Some(known) = parameter.or_else(|| names.locals.iter().find(is_root)) else {
+        // A constant or a static by its spelling. rustc knows whether it exists. With the macro's
+        // hygiene the name means an item only.
+        let is_constant = root != "Self" && root.starts_with(char::is_uppercase);
+        let is_constant = is_constant && !root.contains(char::is_lowercase);
+        return is_constant.then(|| identifier(root, Span::mixed_site().located_at(span)));
+    };
+    let mut known = known.clone();
+    known.set_span(if named_so.next().is_some() {
         // A name of a `macro_rules!` macro and the same name of its caller: the template's writer
         // sees this one.
         span
     } else {
         // The parameter's own token resolves as the parameter does; its span is the literal. `self`
         // is a keyword with hygiene, and stays exactly the receiver's token.
-        span.resolved_at(parameter.span())
+        span.resolved_at(known.span())
     });
-    let mut path = parameter.into_token_stream();
-    for field in fields {
-        let field = match field.parse::<u32>() {
-            Ok(index) => Index { index, span }.into_token_stream(),
-            // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
-            // same name.
-            Err(_) if syn::parse_str::<Ident>(field).is_err() => {
-                Ident::new_raw(field, span).into_token_stream()
-            }
-            Err(_) => Ident::new(field, span).into_token_stream(),
-        };
-        path = quote!(#path.#field);
+    Some(known)
+}
+
+fn identifier(name: &str, span: Span) -> Ident {
+    if syn::parse_str::<Ident>(name).is_ok() {
+        Ident::new(name, span)
+    } else {
+        Ident::new_raw(name, span)
     }
-    Some((Ident::new(&argument_name(index, text), span), path))
 }
 
 /// A parameter's name as a template contains it: `type` for `r#type`.

@@ -5,12 +5,17 @@
 
 use std::ops::Range;
 
+use syn::Ident;
+use syn::ext::IdentExt as _;
+use syn::parse::Parser as _;
+
 /// One `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
     /// The range of the name in the template, without the braces and the `:spec`.
     pub range: Range<usize>,
-    /// The name split at its dots: `["order", "id"]`. Plain placeholders have one segment.
+    /// The name split at its dots, without `r#`: `["order", "id"]`. Plain placeholders have one
+    /// segment.
     pub path: Vec<&'a str>,
 }
 
@@ -32,6 +37,8 @@ pub(crate) enum Fault {
     Positional(String),
     /// A dotted placeholder with a segment that is neither a field name nor a tuple index.
     BadField(String),
+    /// `{x[0]}`, `{x.len()}` or `{Self::P}`.
+    Expression(String),
 }
 
 impl std::fmt::Display for Fault {
@@ -53,6 +60,13 @@ impl std::fmt::Display for Fault {
                 write!(
                     f,
                     "`{{{written}}}` in `resource` is no path of fields; write `{{order.id}}` or `{{pair.0}}`"
+                )
+            }
+            Self::Expression(written) => {
+                write!(
+                    f,
+                    "a placeholder in `resource` is a name or a path of fields; \
+                     for `{written}` use `format!`: `resource = format!(\"…{{}}…\", {written})`"
                 )
             }
         }
@@ -105,38 +119,66 @@ impl Scanned<'_> {
 
 /// Parses the text between two braces; `start` is its offset in the template.
 fn placeholder(inside: &str, start: usize) -> Result<Placeholder<'_>, Fault> {
+    if let Some(expression) = expression(inside) {
+        return Err(Fault::Expression(expression.to_owned()));
+    }
     let name = inside.split(':').next().unwrap_or_default().trim();
     if name.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Fault::Positional(inside.to_owned()));
     }
     let path: Vec<&str> = name.split('.').collect();
     // `format_args!` checks a plain name, however unusual it is.
-    if path.len() > 1 && !(is_name(path[0]) && path[1..].iter().all(|part| is_field(part))) {
+    if path.len() == 1 {
+        return Ok(Placeholder {
+            range: range_of(name, inside, start),
+            path,
+        });
+    }
+    let path: Vec<&str> = path.into_iter().map(without_prefix).collect();
+    if !(is_name(path[0]) && path[1..].iter().all(|part| is_field(part))) {
         return Err(Fault::BadField(name.to_owned()));
     }
-    let offset = inside.len() - inside.trim_start().len();
     Ok(Placeholder {
-        range: start + offset..start + offset + name.len(),
+        range: range_of(name, inside, start),
         path,
     })
 }
 
-fn is_name(part: &str) -> bool {
-    !part.is_empty()
-        && !part.contains(|c: char| c.is_whitespace() || c.is_ascii_punctuation() && c != '_')
+fn range_of(name: &str, inside: &str, start: usize) -> Range<usize> {
+    let offset = inside.len() - inside.trim_start().len();
+    start + offset..start + offset + name.len()
 }
 
-/// A field becomes an identifier, and the constructor panics on an invalid one. Only ASCII is
-/// accepted here.
+/// The expression, if the placeholder has an index, a call or a path.
+fn expression(inside: &str) -> Option<&str> {
+    let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
+    // In `{id::<8}`, the second colon is the fill of the spec.
+    let rest = spec.strip_prefix(':').unwrap_or_default();
+    if rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        return Some(inside.trim());
+    }
+    name.contains(['[', '(']).then_some(name.trim())
+}
+
+fn without_prefix(part: &str) -> &str {
+    part.strip_prefix("r#").unwrap_or(part)
+}
+
+fn is_name(part: &str) -> bool {
+    matches!(part, "self" | "Self")
+        || is_field(part) && !part.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A field becomes an identifier, and the constructor panics on an invalid one.
 fn is_field(part: &str) -> bool {
-    let index = part.bytes().all(|b| b.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
-    let mut bytes = part.bytes();
-    let name = bytes
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !matches!(part, "_" | "self" | "Self" | "super" | "crate");
-    !part.is_empty() && (name || index && part.len() < 10)
+    if part.starts_with(|c: char| c.is_ascii_digit()) {
+        let index = part.bytes().all(|b| b.is_ascii_digit());
+        return index && (part == "0" || !part.starts_with('0')) && part.len() < 10;
+    }
+    let is_word = part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_reserved = matches!(part, "" | "_" | "self" | "Self" | "super" | "crate");
+    // Only the lexer knows all letters that can begin an identifier.
+    is_word && !is_reserved && (part.is_ascii() || Ident::parse_any.parse_str(part).is_ok())
 }
 
 #[cfg(test)]
@@ -146,7 +188,8 @@ mod tests {
     fn names(text: &str) -> Vec<String> {
         let scanned = scan(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
         for placeholder in &scanned.placeholders {
-            assert_eq!(text[placeholder.range.clone()], placeholder.path.join("."));
+            let written = text[placeholder.range.clone()].replace("r#", "");
+            assert_eq!(written, placeholder.path.join("."));
         }
         scanned
             .placeholders
@@ -176,6 +219,10 @@ mod tests {
             ("{ id }", &["id"]),
             ("{type}", &["type"]),
             ("{grid.0.1}", &["grid.0.1"]),
+            ("{o.größe}/{größe.o}", &["o.größe", "größe.o"]),
+            ("{o.r#type}/{r#type.o}", &["o.type", "type.o"]),
+            ("{id::<8}/{id::>8}/{o.id::^8}", &["id", "id", "o.id"]),
+            ("{STATIC.id}", &["STATIC.id"]),
         ];
         for (text, expected) in table {
             assert_eq!(&names(text), expected, "{text}");
@@ -196,8 +243,15 @@ mod tests {
             ("{a.}", Fault::BadField("a.".into())),
             ("{.a}", Fault::BadField(".a".into())),
             ("{a..b}", Fault::BadField("a..b".into())),
-            ("{a.b()}", Fault::BadField("a.b()".into())),
-            ("{a[0].b}", Fault::BadField("a[0].b".into())),
+            ("{a.b c}", Fault::BadField("a.b c".into())),
+            ("{a.🦀}", Fault::BadField("a.🦀".into())),
+            ("{a.r#self}", Fault::BadField("a.r#self".into())),
+            ("{a.b()}", Fault::Expression("a.b()".into())),
+            ("{a[0].b:08}", Fault::Expression("a[0].b".into())),
+            ("{ a[0] }", Fault::Expression("a[0]".into())),
+            ("{f(a)}", Fault::Expression("f(a)".into())),
+            ("{Self::P}", Fault::Expression("Self::P".into())),
+            ("{::a::P:08}", Fault::Expression("::a::P:08".into())),
             ("{a.01}", Fault::BadField("a.01".into())),
             ("{a.self}", Fault::BadField("a.self".into())),
             ("{a.-}", Fault::BadField("a.-".into())),

@@ -22,6 +22,11 @@ async fn not_display(user: User) -> Result<u64, LockError> {
     Ok(user.id)
 }
 
+#[redlock(resource = "user:{USER.id}")]
+async fn no_such_constant(user: User) -> Result<u64, LockError> {
+    Ok(user.id)
+}
+
 fn main() {
-    let _ = (f(User { id: 1 }), User { id: 1 }.g(), not_display(User { id: 1 }));
+    let _ = (f(User { id: 1 }), User { id: 1 }.g(), not_display(User { id: 1 }), no_such_constant(User { id: 1 }));
 }
