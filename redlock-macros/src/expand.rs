@@ -35,7 +35,7 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //         );
 //         let held = &Slot::new();
 //         let body = async move {
-//             let _ = &id;
+//             capture!(id);
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 return ret;
 //             }
@@ -273,6 +273,9 @@ fn duration(duration: Duration) -> TokenStream {
 /// The user's block as one future, emitted once.
 fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
     let Output { ty, span, .. } = output;
+    let captured = plan.captured.iter().map(Captured::item);
+    let captured = (!plan.captured.is_empty())
+        .then(|| quote_spanned!(Span::mixed_site()=> #private::capture!(#(#captured)*);));
     // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
@@ -288,9 +291,8 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     // body. Their span is the attribute: with the span of the block they would change the block's
     // span.
     let block = &function.body;
-    let captured = plan.captured.iter().map(Captured::statement);
     let locked = quote_spanned! {Span::mixed_site()=>
-        #(#captured)*
+        #captured
         #expect_returns
         #guard
         (#block)

@@ -110,16 +110,9 @@ impl Function {
 
     /// The names that the parameters bind, in order, `self` first.
     pub(crate) fn parameters(&self) -> Vec<Ident> {
-        let mut names = Vec::new();
-        for input in &self.signature.inputs {
-            match input {
-                FnArg::Receiver(receiver) => {
-                    names.push(Ident::new("self", receiver.self_token.span));
-                }
-                FnArg::Typed(typed) => bindings(&typed.pat, &mut names),
-            }
-        }
-        names
+        let inputs = self.signature.inputs.iter();
+        let bindings = inputs.flat_map(bindings);
+        bindings.map(|binding| binding.name).collect()
     }
 }
 
@@ -288,29 +281,65 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     })
 }
 
-/// Collects the names that a pattern binds.
-pub(crate) fn bindings(pattern: &Pat, names: &mut Vec<Ident>) {
+/// A name that a parameter binds.
+pub(crate) struct Binding {
+    pub name: Ident,
+    /// The attributes of the parameter, and of the fields around the name in its pattern.
+    pub attributes: Vec<Attribute>,
+}
+
+/// The names that a parameter binds, in order.
+pub(crate) fn bindings(input: &FnArg) -> Vec<Binding> {
+    match input {
+        FnArg::Receiver(receiver) => vec![Binding {
+            name: Ident::new("self", receiver.self_token.span),
+            attributes: receiver.attrs.clone(),
+        }],
+        FnArg::Typed(typed) => {
+            let mut bindings = Vec::new();
+            collect(&typed.pat, &typed.attrs, &mut bindings);
+            bindings
+        }
+    }
+}
+
+/// Collects the names that a pattern binds. `outer` are the attributes around the pattern.
+fn collect(pattern: &Pat, outer: &[Attribute], bindings: &mut Vec<Binding>) {
     match pattern {
         Pat::Ident(binding) => {
-            names.push(binding.ident.clone());
+            bindings.push(Binding {
+                name: binding.ident.clone(),
+                attributes: outer.to_vec(),
+            });
             if let Some((_, inner)) = &binding.subpat {
-                bindings(inner, names);
+                collect(inner, outer, bindings);
             }
         }
-        Pat::Struct(pattern) => pattern.fields.iter().for_each(|f| bindings(&f.pat, names)),
-        Pat::Tuple(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
-        Pat::TupleStruct(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
-        Pat::Slice(pattern) => pattern.elems.iter().for_each(|p| bindings(p, names)),
+        Pat::Struct(pattern) => {
+            for field in &pattern.fields {
+                let attributes = [outer, &field.attrs].concat();
+                collect(&field.pat, &attributes, bindings);
+            }
+        }
+        Pat::Tuple(pattern) => collect_all(&pattern.elems, outer, bindings),
+        Pat::TupleStruct(pattern) => collect_all(&pattern.elems, outer, bindings),
+        Pat::Slice(pattern) => collect_all(&pattern.elems, outer, bindings),
         // Every alternative binds the same names.
-        Pat::Or(pattern) => pattern
-            .cases
-            .iter()
-            .take(1)
-            .for_each(|p| bindings(p, names)),
-        Pat::Reference(pattern) => bindings(&pattern.pat, names),
-        Pat::Paren(pattern) => bindings(&pattern.pat, names),
-        Pat::Type(pattern) => bindings(&pattern.pat, names),
+        Pat::Or(pattern) => collect_all(pattern.cases.iter().take(1), outer, bindings),
+        Pat::Reference(pattern) => collect(&pattern.pat, outer, bindings),
+        Pat::Paren(pattern) => collect(&pattern.pat, outer, bindings),
+        Pat::Type(pattern) => collect(&pattern.pat, outer, bindings),
         _ => {}
+    }
+}
+
+fn collect_all<'a>(
+    patterns: impl IntoIterator<Item = &'a Pat>,
+    outer: &[Attribute],
+    bindings: &mut Vec<Binding>,
+) {
+    for pattern in patterns {
+        collect(pattern, outer, bindings);
     }
 }
 

@@ -172,6 +172,7 @@ pub mod __private {
     // A crate without `std` has no path to it.
     pub use std::format;
 
+    pub use crate::__redlock_capture as capture;
     pub use crate::attribute::answer::{FromLockErrorOrAnswer, Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};

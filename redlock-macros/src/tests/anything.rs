@@ -56,6 +56,11 @@ const WORDS: &[&str] = &[
     "\"order:{id}\"",
     "\"{self.id}\"",
     "\"{id.0.x}\"",
+    "\"{id.größe}\"",
+    "\"{id[0]}\"",
+    "\"{N.id}\"",
+    "concat",
+    "format",
     "\"{\"",
     "\"}\"",
     "\"{}\"",
@@ -104,8 +109,40 @@ const ITEMS: &[&str] = &[
     "const F: fn() = f;",
     "trait T { async fn f(); }",
     "struct S { x: u8 }",
+    "async fn f(P { #[cfg(x)] a, .. }: P, ref b: B) -> R { P { a, ..b } }",
+    "fn f(a: A) -> BoxFuture<'a, R> { let g = |x| match x { 0 => return 1, _ => 2 }; return Box::pin(async { g(a) }); }",
+    "fn f(a: A) -> impl Future<Output = R> { a || return g(); m!(return); async move { a } }",
     "impl S { async fn f(&self) {} }",
     "static S: u8 = 1;",
+];
+
+/// Statements that return from the function.
+const RETURNS: &[&str] = &[
+    "if a { return g(); }",
+    "let x = a || return g();",
+    "match a { 0 | 1 => return g(), _ => {} }",
+    "let f = |x| x | 1; loop { return g() }",
+    "h(0..a, ..b, return g());",
+    "let Some(x) = a? else { return g() };",
+    "let f: fn(u8) = h; { return g() }",
+];
+
+/// Statements whose `return` is that of something else, or that have none.
+const OTHERS: &[&str] = &[
+    "let f = |x| -> u8 { return 2 };",
+    "let f = |x| match x { 0 => return 1, _ => 2 };",
+    "let f = move |A { a, .. }: A| { return };",
+    "let f = || || return 1;",
+    "h(|| return 1, 0..a);",
+    "let v = V { a, ..b };",
+    "let v = &v[..b];",
+    "let f = async |x| { return };",
+    "drop(async { return 1 });",
+    "drop(async move { return 1 });",
+    "fn h(a: u8) -> u8 { return a }",
+    "let x = a | b || c;",
+    "a.b(..c).d(|x| x || return);",
+    "m!(return);",
 ];
 
 fn lexed(text: &str) -> TokenStream {
@@ -194,6 +231,37 @@ proptest! {
             let output = block::transform(quote::quote!(#arguments, async move { x }), 1);
             assert!(syn::parse2::<syn::Expr>(output.clone()).is_ok(), "{output}");
         }
+    }
+
+    #[test]
+    fn any_return_before_a_future_is_told_from_those_of_closures(
+        statements in vec(prop_oneof![
+            select(RETURNS).prop_map(|text| (true, text)),
+            select(OTHERS).prop_map(|text| (false, text)),
+            select(OTHERS).prop_map(|text| (false, text)),
+        ], 0..5),
+        tail in select(&["async move { 1 }", "Box::pin(async { 1 })", "return Box::pin(async { 1 });"]),
+    ) {
+        let before: Vec<&str> = statements.iter().map(|(_, text)| *text).collect();
+        let item = format!("fn f() -> impl Future<Output = u8> {{ {} {tail} }}", before.join(" "));
+        let output = transform(lexed("resource = \"a\""), lexed(&item)).to_string();
+        let returns = statements.iter().any(|(returns, _)| *returns);
+        assert_eq!(output.contains("would run without the lock"), returns, "{item}");
+        assert_eq!(output.contains("compile_error"), returns, "{item}: {output}");
+        // What the macro cannot see through runs where only the future can be returned.
+        let is_closed = output.contains("RunsUnderTheLock");
+        assert_eq!(is_closed, !returns && !statements.is_empty(), "{item}: {output}");
+    }
+
+    #[test]
+    fn any_body_captures_every_argument(
+        statements in vec(select(OTHERS), 0..5),
+        body in tokens(),
+    ) {
+        let statements: TokenStream = statements.iter().map(|text| lexed(text)).collect();
+        let item = quote::quote!(async fn f(a: A, P { b, .. }: P, _c: C, d: &D) -> R { #statements #body });
+        let output = transform(lexed("resource = \"{a }\""), item).to_string();
+        assert!(output.contains("capture ! (_c b a)"), "{output}");
     }
 
     #[test]

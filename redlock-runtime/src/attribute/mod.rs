@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod call;
+pub(crate) mod capture;
 pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
 pub(crate) mod name;

@@ -51,6 +51,25 @@ async fn shadowed(_order: Order, r#type: Order) -> Result<usize, LockError> {
     Ok(r#type)
 }
 
+#[redlock(resource = "order:{key }:{o.größe}")]
+async fn conditional_fields(
+    Order { #[cfg(any())] absent, #[cfg(not(any()))] key, .. }: Order,
+    Sized { #[cfg_attr(all(), cfg(not(any())))] größe, .. }: Sized,
+    o: Sized,
+) -> Result<(), LockError> {
+    drop((key, größe));
+    Ok(())
+}
+
+#[redlock(resource = Order { key: "a".into(), ..order }.key)]
+async fn moved_behind_dots(order: Order, rest: Order) -> Result<Order, LockError> {
+    Ok(Order { key: String::new(), ..rest })
+}
+
+struct Sized {
+    größe: String,
+}
+
 impl Order {
     fn ttl(self) -> std::time::Duration {
         std::time::Duration::from_secs(self.id)
