@@ -9,6 +9,7 @@ use syn::{Expr, Ident};
 
 use crate::captured::Captured;
 use crate::function::Function;
+use crate::lifetimes::erase_lifetimes;
 use crate::output::{could_skip, erase_impl_trait, response};
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{IfLocked, Plan, Resource, Template, Value};
@@ -321,7 +322,10 @@ impl Output {
         let span = Span::mixed_site().located_at(function.output_span());
         let ty = function.output.as_ref().map_or_else(
             || quote_spanned!(span=> ()),
-            |ty| erase_impl_trait(ty).into_token_stream(),
+            |ty| {
+                let ty = erase_impl_trait(ty).into_token_stream();
+                erase_lifetimes(ty, &function.signature.generics)
+            },
         );
         let could_skip = function.output.as_ref().is_none_or(could_skip);
         Self {

@@ -25,6 +25,7 @@ mod check;
 mod errors;
 mod expand;
 mod function;
+mod lifetimes;
 mod output;
 mod parameters;
 mod plan;
