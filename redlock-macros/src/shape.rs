@@ -131,8 +131,8 @@ const BEFORE_EXPRESSIONS: [&str; 10] = [
     "async", "break", "else", "if", "in", "match", "move", "return", "static", "while",
 ];
 
-/// A word that belongs to the block itself, and not to an `async` block, a closure, a function or a
-/// macro in it.
+/// A word that belongs to the block itself, and not to an `async` block, a closure or a function in
+/// it.
 pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
     let tokens: Vec<TokenTree> = block.into_iter().collect();
     let mut at = 0;
@@ -154,7 +154,9 @@ pub(crate) fn find_own(block: TokenStream, word: &str) -> Option<Span> {
             TokenTree::Group(group) => {
                 let is_body = is_function && group.delimiter() == Delimiter::Brace;
                 is_function &= !is_body;
-                let is_other = is_body || is_async(&tokens[..at]) || is_of_macro(&tokens[..at]);
+                // A macro awaits what it gets in the function; where it returns is unknown.
+                let is_unknown = word == "return" && is_of_macro(&tokens[..at]);
+                let is_other = is_body || is_unknown || split_async(&tokens[..at]).is_some();
                 let found = (!is_other).then(|| find_own(group.stream(), word));
                 if let Some(found) = found.flatten() {
                     return Some(found);
@@ -194,11 +196,6 @@ fn end_of_closure(tokens: &[TokenTree], start: usize) -> usize {
         return (next(body, &is_block) + 1).min(tokens.len());
     }
     next(body, &|at| is(at, ',') || is(at, ';'))
-}
-
-/// True if the tokens end with `async` or `async move`.
-fn is_async(before: &[TokenTree]) -> bool {
-    split_async(before).is_some()
 }
 
 /// True if the tokens end with the name of a macro and its `!`.
@@ -393,5 +390,7 @@ mod tests {
             let found = find_own(block.parse().expect(block), "return");
             assert_eq!(found.is_some(), expected, "{block}");
         }
+        let block = "println!(\"{}\", x.await)".parse().expect("tokens");
+        assert!(find_own(block, "await").is_some());
     }
 }
