@@ -2,11 +2,13 @@
 //! what the body could use only under the lock, so that one mistake causes one error.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens as _, quote_spanned};
 use syn::FnArg;
 use syn::parse::Parser as _;
 
-use crate::function::{bindings, block, is_function, parse_header, split_inner_attributes};
+use crate::function::{
+    Binding, bindings, block, is_function, parse_header, split_inner_attributes,
+};
 use crate::shape::find_own;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
@@ -67,26 +69,24 @@ fn use_of_parameters(header: TokenStream) -> TokenStream {
     let Ok((_, signature)) = parse_header.parse2(header) else {
         return TokenStream::new();
     };
-    let used = signature.inputs.iter().map(|input| {
-        let FnArg::Typed(typed) = input else {
-            return TokenStream::new();
-        };
-        // A field with an attribute may be compiled out.
-        if typed.pat.to_token_stream().to_string().contains('#') {
-            return TokenStream::new();
+    let used = signature
+        .inputs
+        .iter()
+        .filter(|input| matches!(input, FnArg::Typed(_)));
+    let used = used.flat_map(bindings).filter_map(|binding| {
+        let Binding {
+            mut name,
+            attributes,
+        } = binding;
+        let mut attributes = attributes.iter();
+        // What the condition of a `cfg_attr` is about is not known.
+        let is_unclear = attributes.clone().any(|a| a.path().is_ident("cfg_attr"));
+        if is_unclear || name.to_string().starts_with('_') {
+            return None;
         }
-        let conditions = typed.attrs.iter().filter(|a| a.path().is_ident("cfg"));
-        let conditions = quote!(#(#conditions)*);
-        if typed.attrs.iter().any(|a| a.path().is_ident("cfg_attr")) {
-            return TokenStream::new();
-        }
-        let mut names = Vec::new();
-        bindings(&typed.pat, &mut names);
-        names.retain(|name| !name.to_string().starts_with('_'));
-        for name in &mut names {
-            name.set_span(Span::call_site().resolved_at(name.span()));
-        }
-        quote_spanned!(Span::mixed_site()=> #(#conditions let _ = &#names;)*)
+        let conditions = attributes.by_ref().filter(|a| a.path().is_ident("cfg"));
+        name.set_span(Span::call_site().resolved_at(name.span()));
+        Some(quote_spanned!(Span::mixed_site()=> #(#conditions)* let _ = &#name;))
     });
     used.collect()
 }
