@@ -97,9 +97,11 @@ impl Tail {
         }
         let marked = quote_spanned!(here=> #private::RunsUnderTheLock::future(#future));
         // Clippy counts the macro's own implicit returns among the user's.
-        let marked = match lead.clone().into_iter().last() {
-            Some(TokenTree::Ident(_)) => quote!(#lead #marked #end),
-            _ => quote_spanned!(here=> #lead return #marked;),
+        let has_return = matches!(lead.clone().into_iter().last(), Some(TokenTree::Ident(_)));
+        let marked = if has_return {
+            quote!(#lead #marked #end)
+        } else {
+            quote_spanned!(here=> #lead return #marked;)
         };
         quote_spanned! {here=>
             return #private::returned(move || -> #private::RunsUnderTheLock<_> {
