@@ -98,7 +98,7 @@ pub mod request {
     //! what a ttl and the names of a [`Resource`](crate::Resource) may be.
 
     pub use crate::model::request::{
-        MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_ttl,
+        MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };
     pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 }

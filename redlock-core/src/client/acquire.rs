@@ -11,12 +11,13 @@ use crate::lease::Lease;
 use crate::model::invalid::Invalid;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
-use crate::node::hash_slot::check_slots;
+use crate::node::hash_slot::{Beside, check_slots};
 use crate::node::operation::{Operation, Want};
 use crate::node::{Holding, Node, NodeSet, Remaining};
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
+use crate::quorum::runs::run_keys;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::handover::LeftClaim;
 use crate::waiting::wakeup::QuorumWatch;
@@ -35,8 +36,9 @@ impl Client {
     ///
     /// # Errors
     /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
-    /// [`AcquireError::Unavailable`] if no majority answered in time, and [`AcquireError::Invalid`]
-    /// before anything is sent.
+    /// [`AcquireError::Unavailable`] if no majority answered in time,
+    /// [`AcquireError::AlreadyRun`] if a majority remembers a run of the request's
+    /// [`once_per`](Request::once_per), and [`AcquireError::Invalid`] before anything is sent.
     ///
     /// # Cancellation
     /// If this future is dropped at any point, the caller leaves the line at once. Every node that the
@@ -56,10 +58,14 @@ impl Client {
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            client.check_slots(&**node, &line_key.keys, request.fencing)?;
+            client.check_slots(&**node, &line_key.keys, request)?;
         }
         let mut budget = RetryBudget::new(environment, &request.retry, client.context.node_timeout)
             .with_splits(request.split_retries);
+        if request.once_per.is_some() {
+            // Boxed: few locks have a period.
+            Box::pin(client.unless_run(&line_key, budget.end)).await?;
+        }
         let (mut turn, mut left_claim) = {
             // Boxed: standing in line costs more than the allocation, and would be a large part of
             // every acquisition's future.
@@ -72,10 +78,10 @@ impl Client {
                 Err(waiting) => waiting.await?,
             }
         };
-        loop {
+        let lease = loop {
             if let Some(left) = left_claim.take() {
                 if left.suits(request, &*environment.clock) {
-                    return Ok(client.take_over(*left, request, &budget, turn));
+                    break client.take_over(*left, request, &budget, turn);
                 }
                 // Ahead of the acquisition on each connection: no round trip lies between the two.
                 left.release();
@@ -86,19 +92,16 @@ impl Client {
                 AttemptOutcome::Acquired(claim, terms) => {
                     let line_ticket = turn.hold(&terms, &claim.token);
                     let leases = &client.leases;
-                    return Ok(Lease::new(
-                        leases,
-                        claim,
-                        request,
-                        &budget,
-                        terms,
-                        line_ticket,
-                    ));
+                    break Lease::new(leases, claim, request, &budget, terms, line_ticket);
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
             (turn, left_claim) = Box::pin(client.pause(turn, refused, &mut budget)).await?;
+        };
+        if request.once_per.is_some() {
+            return Box::pin(client.unless_run_meanwhile(lease)).await;
         }
+        Ok(lease)
     }
 }
 
@@ -110,10 +113,21 @@ impl ClientShared {
         &self,
         node: &dyn Node,
         keys: &Resource,
-        is_fenced: bool,
+        request: &Request,
     ) -> Result<(), Invalid> {
-        let counters = is_fenced.then(|| counter_keys(keys, &self.context.key_prefix));
-        check_slots(node, keys, counters.as_ref())
+        let prefix = &self.context.key_prefix;
+        let counters = request.fencing.then(|| Beside {
+            keys: counter_keys(keys, prefix),
+            parameter: "a fencing token",
+            key: "counter",
+        });
+        let runs = request.once_per.map(|_| Beside {
+            keys: run_keys(keys, prefix),
+            parameter: "`once_per`",
+            key: "record of its runs",
+        });
+        let beside: Vec<_> = counters.into_iter().chain(runs).collect();
+        check_slots(node, keys, &beside)
     }
 
     /// Waits until it is the caller's turn.

@@ -4,6 +4,7 @@
 mod acquire;
 mod attempt;
 mod flush;
+mod once;
 
 use std::fmt;
 use std::sync::Arc;

@@ -15,10 +15,10 @@ use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
-use crate::quorum::round::bit;
+use crate::quorum::round::{Round, bit};
 use crate::quorum::terms::Terms;
-use crate::waiting::TurnTicket;
 use crate::waiting::budget::RetryBudget;
+use crate::waiting::{LineKey, TurnTicket};
 
 use super::events::third_left;
 use super::renew::Renewed;
@@ -34,6 +34,10 @@ pub struct Lease {
     pub(crate) has_left: bool,
     /// The renewal that this holder asked for.
     pub(crate) renewed: Option<Renewed>,
+    /// When this holder's run began.
+    pub(crate) began: Moment,
+    /// The answers of the nodes that were told to remember this holder's run.
+    pub(crate) remembered: Option<Arc<Round>>,
 }
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
@@ -85,6 +89,7 @@ impl Lease {
             generation: 0,
         };
         let mut lease = Self::of(handle);
+        lease.began = terms.acquired_at;
         lease.renew(request, terms.acquired_at);
         lease
     }
@@ -92,15 +97,21 @@ impl Lease {
     /// One more holder, which is counted already.
     pub(crate) fn of(handle: LeaseHandle) -> Self {
         Self {
+            began: handle.shared.now(),
             handle,
             has_left: false,
             renewed: None,
+            remembered: None,
         }
     }
 
     /// A handle to keep or pass on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
+    }
+
+    pub(crate) fn line_key(&self) -> LineKey {
+        self.shared.line_key()
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod handle;
 mod join;
 pub(crate) mod observe;
 pub(crate) mod release;
+mod remember;
 pub(crate) mod renew;
 pub(crate) mod run;
 

@@ -47,7 +47,12 @@ impl Lease {
     /// only ends the waiting.
     pub async fn release(mut self) -> Released {
         let sent = self.release_share();
-        self.settled(sent).await
+        let released = self.settled(sent).await;
+        if let Some(round) = self.remembered.take() {
+            // Boxed: few leases have a period.
+            Box::pin(self.await_remembered(&round)).await;
+        }
+        released
     }
 
     /// Releases the lock as if nothing had run under it: [`min_hold`](crate::Request::min_hold) does

@@ -84,6 +84,8 @@ impl Store {
             Want::Shorten { ttl } => self.shorten(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
+            Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
+            Want::Recall => self.recall(operation.keys(), now),
         }
     }
 
@@ -223,6 +225,27 @@ impl Store {
             Some(entry) => {
                 let left = entry.expires.saturating_since(now);
                 Answer::Held(Holding::unknown(Remaining::Expires(left)))
+            }
+        }
+    }
+
+    fn remember(&mut self, operation: &Operation, expires: Moment) -> Answer {
+        let record = operation.run_record();
+        for key in operation.keys().names() {
+            self.put(key, &record, expires);
+        }
+        Answer::GRANTED
+    }
+
+    fn recall(&self, keys: &Resource, now: Moment) -> Answer {
+        let entries: Option<Vec<_>> = keys.names().map(|key| self.entries.get(key)).collect();
+        let first = entries.and_then(|entries| entries.into_iter().min_by_key(|it| it.expires));
+        match first {
+            None => Answer::Absent,
+            Some(entry) => {
+                let mut holding = Holding::by(&entry.value);
+                holding.remaining = Remaining::Expires(entry.expires.saturating_since(now));
+                Answer::Held(holding)
             }
         }
     }

@@ -5,4 +5,5 @@ pub(crate) mod brief;
 pub(crate) mod invalid;
 pub(crate) mod request;
 pub(crate) mod resource;
+pub(crate) mod run_record;
 pub(crate) mod token;

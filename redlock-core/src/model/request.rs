@@ -36,6 +36,9 @@ pub struct Request {
     pub min_hold: Duration,
     /// True if the lock comes with a fencing token.
     pub fencing: bool,
+    /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
+    /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
+    pub once_per: Option<Duration>,
 }
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
@@ -96,6 +99,7 @@ impl Request {
             renewal: Renewal::Never,
             min_hold: Duration::ZERO,
             fencing: false,
+            once_per: None,
         }
     }
 
@@ -156,6 +160,9 @@ impl Request {
                 Brief(self.ttl),
             )));
         }
+        if let Some(period) = self.once_per {
+            check_period(period, self.ttl)?;
+        }
         Ok(())
     }
 }
@@ -213,6 +220,28 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Checks the period of a job whose lock has a valid ttl.
+///
+/// # Errors
+/// [`Invalid`] below the ttl: the lock of a holder that was killed would stay for longer than a period.
+/// And above [`MAX_TTL`], as a node counts the period too.
+pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
+    if period < ttl {
+        return Err(Invalid::new(format!(
+            "`once_per` of {} is below the ttl of {}, for which the lock of a killed process stays; \
+             lower the ttl, or raise `once_per`",
+            Brief(period),
+            Brief(ttl),
+        )));
+    }
+    if period > MAX_TTL {
+        return Err(Invalid::new(
+            "`once_per` is above a year; no node remembers a run for that long",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,10 +266,16 @@ mod tests {
         let short = Renewal::For(Duration::from_secs(59));
         assert!(refusal(|r| r.renewal = short).contains("max_hold"));
         assert!(refusal(|r| r.min_hold = Duration::from_secs(61)).contains("min_hold"));
+        assert!(refusal(|r| r.once_per = Some(Duration::ZERO)).contains("once_per"));
+        assert!(refusal(|r| r.once_per = Some(Duration::from_secs(59))).contains("below the ttl"));
+        assert!(refusal(|r| r.once_per = Some(Duration::MAX)).contains("year"));
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
         assert!(Request::new("r").check().is_ok());
+        for secs in [60, MAX_TTL.as_secs()] {
+            assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());
+        }
     }
 
     #[test]

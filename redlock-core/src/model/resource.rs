@@ -17,8 +17,10 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
 /// The auxiliary keys after [`RESERVED_PREFIX`].
 const AUXILIARY: [&[u8]; 4] = [b"marker", b"marker:2", b"permissions", b"flush"];
-/// The beginning of the auxiliary keys that belong to one lock.
+/// The beginning of the keys of fencing counters, after [`RESERVED_PREFIX`].
 pub(crate) const COUNTERS: &[u8] = b"fence:";
+/// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
+pub(crate) const RUNS: &[u8] = b"once:";
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -145,12 +147,11 @@ fn is_auxiliary(key: &[u8]) -> bool {
         let head = key.strip_suffix(*kind);
         head.is_some_and(|head| head.ends_with(RESERVED_PREFIX))
     };
-    let is_counter = |at: &[u8]| {
-        let kind = at.strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| kind == COUNTERS)
+    let begins_one = |from: usize| {
+        let kind = key[from..].strip_prefix(RESERVED_PREFIX);
+        kind.is_some_and(|kind| kind.starts_with(COUNTERS) || kind.starts_with(RUNS))
     };
-    let counter = RESERVED_PREFIX.len() + COUNTERS.len();
-    AUXILIARY.iter().any(is) || key.windows(counter).any(is_counter)
+    AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
 
 /// The names for readers: printable, shortened, joined by ` + `.
@@ -320,6 +321,9 @@ mod tests {
             ("shop:red", "lock:fence:{shop:order}"),
             ("", "shop:redlock:marker"),
             ("", "shop:redlock:fence:{shop:order}"),
+            ("redlock:", "once:{order}"),
+            ("redlock:on", "ce::{order}:42"),
+            ("", "shop:redlock:once:{shop:order}"),
         ] {
             let resource = Resource::from(name);
             assert!(resource.check().is_ok(), "{name}");

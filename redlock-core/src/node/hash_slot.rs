@@ -3,7 +3,7 @@
 //! The rule is the Redis Cluster specification's ("Key distribution model", "Hash tags").
 
 use crate::model::invalid::Invalid;
-use crate::model::resource::{Resource, Shown};
+use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
 use super::Node;
 
@@ -29,12 +29,38 @@ pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
     keys.names().next().map_or(0, slot_of)
 }
 
-/// Checks that `node` can have all of `keys` and `counters` in one slot: only then can one command
-/// reach them all.
+/// The auxiliary keys of one `kind` for the lock keys `keys`, with `prefix`. Each is in the hash slot of
+/// its lock key, so that one script may use both on a Redis Cluster. A name that contains `}` but no
+/// hash tag cannot have such a key.
+///
+/// No two lock keys share an auxiliary key: `{…}` and `:` keep names with a hash tag of their own apart
+/// from names that become one.
+pub(crate) fn keys_beside(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Resource {
+    Resource::all(keys.names().map(|key| {
+        let name = key.strip_prefix(prefix).unwrap_or(key);
+        let head = [prefix, RESERVED_PREFIX, kind].concat();
+        if hash_tag(key).is_some() {
+            [&head, b":".as_slice(), name].concat()
+        } else {
+            [&head, b"{".as_slice(), key, b"}"].concat()
+        }
+    }))
+}
+
+/// What a lock has beside its keys, in their hash slot: the auxiliary keys, and how errors name the
+/// parameter and such a key.
+pub(crate) struct Beside<'a> {
+    pub(crate) keys: Resource,
+    pub(crate) parameter: &'a str,
+    pub(crate) key: &'a str,
+}
+
+/// Checks that `node` can have all of `keys`, and each of the keys `beside` them, in one slot: only then
+/// can one command reach them all, and does one connection serve what is about them in order.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
-    counters: Option<&Resource>,
+    beside: &[Beside<'_>],
 ) -> Result<(), Invalid> {
     let slot = slot_of_all(keys);
     if let Some(other) = keys.names().find(|key| slot_of(key) != slot) {
@@ -48,14 +74,15 @@ pub(crate) fn check_slots(
             node.name(),
         )));
     }
-    let stray = counters.filter(|counters| counters.names().any(|key| slot_of(key) != slot));
-    if stray.is_some() {
+    let is_stray = |beside: &&Beside<'_>| beside.keys.names().any(|key| slot_of(key) != slot);
+    if let Some(stray) = beside.iter().find(is_stray) {
         return Err(Invalid::new(format!(
-            "`{}` cannot have a fencing token on the Redis Cluster `{}`: because of a brace in its \
-             name, no counter can be in its hash slot; leave the braces out, or put a whole part of \
-             the name in braces",
+            "`{}` cannot have {} on the Redis Cluster `{}`: because of a brace in its name, no {} can \
+             be in its hash slot; leave the braces out, or put a whole part of the name in braces",
             Shown(keys.names().next().unwrap_or_default()),
+            stray.parameter,
             node.name(),
+            stray.key,
         )));
     }
     Ok(())

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
+use crate::model::run_record;
+use crate::model::token::{self, OwnerToken};
 
 /// One request to all nodes of a lock: the keys, the token and the action.
 ///
@@ -91,6 +92,17 @@ pub enum Want {
     },
     /// Answer the remaining time of the first key, for any holder.
     Inspect,
+    /// Set all keys to the [run record](Operation::run_record) for `ttl`, whatever they hold. The keys
+    /// are those of runs, never those of locks.
+    Remember {
+        /// When the run began: the time in ms since 1970.
+        began: u64,
+        /// The rest of the period, from the moment when the node serves the operation.
+        ttl: Duration,
+    },
+    /// Answer the run record that expires first, and its remaining time, as a key that is held. If a
+    /// key is missing, never expires or is not a string, answer that there is none.
+    Recall,
 }
 
 impl Operation {
@@ -145,6 +157,18 @@ impl Operation {
     /// The action.
     pub fn want(&self) -> Want {
         self.want
+    }
+
+    /// The value by which nodes remember the run that [`Want::Remember`] is about. Empty for other
+    /// actions.
+    pub fn run_record(&self) -> Vec<u8> {
+        match self.want {
+            Want::Remember { began, .. } => {
+                let owner = token::owner_of(self.token.as_bytes()).unwrap_or_default();
+                run_record::written(owner, began).into_bytes()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The bytes of `form`, made by `encode` when the first node asks.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::env::micros;
 use crate::model::brief::Brief;
-use crate::model::resource::{COUNTERS, RESERVED_PREFIX, Resource};
-use crate::node::hash_slot::hash_tag;
+use crate::model::resource::{COUNTERS, Resource};
+use crate::node::hash_slot::keys_beside;
 use crate::node::operation::HINT_WINDOW;
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet, NodeTime};
 
@@ -165,22 +165,9 @@ impl TokenChoice {
     }
 }
 
-/// The keys of the fencing counters of `keys`, with `prefix`. Each is in the hash slot of its lock key,
-/// so that one script may use both on a Redis Cluster. A name that contains `}` but no hash tag cannot
-/// have such a key.
-///
-/// No two lock keys share a counter: `{…}` and `:` keep names with a hash tag of their own apart from
-/// names that become one.
+/// The keys of the fencing counters of `keys`, with `prefix`.
 pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
-    Resource::all(keys.names().map(|key| {
-        let name = key.strip_prefix(prefix).unwrap_or(key);
-        let head = [prefix, RESERVED_PREFIX, COUNTERS].concat();
-        if hash_tag(key).is_some() {
-            [&head, b":".as_slice(), name].concat()
-        } else {
-            [&head, b"{".as_slice(), key, b"}"].concat()
-        }
-    }))
+    keys_beside(keys, prefix, COUNTERS)
 }
 
 #[cfg(test)]
@@ -188,6 +175,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::resource::RESERVED_PREFIX;
     use crate::node::hash_slot::slot_of;
     use crate::node::operation::Operation;
     use crate::node::{Holding, Node, NodeStatus, Reply};

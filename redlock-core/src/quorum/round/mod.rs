@@ -29,6 +29,8 @@ pub(crate) enum Goal {
     Contention,
     /// A majority is known not to hold our key.
     FreeOfUs,
+    /// A majority answered that a key is held, or none can.
+    MajorityHeld,
     /// All nodes answered.
     All,
     /// These seats answered: bit n is seat n.
@@ -50,6 +52,10 @@ impl Goal {
                     tally.is_won() || tally.is_contended() && tally.is_out_of_reach()
                 }
                 Self::FreeOfUs => tally.is_free_of_us(),
+                Self::MajorityHeld => {
+                    let needed = majority(tally.configured);
+                    tally.held >= needed || tally.held + tally.pending() < needed
+                }
                 Self::All => false,
                 Self::Seats(seats) => seats & !votes.answered() == 0,
                 Self::OtherThan(seats) => votes.voted() != seats,

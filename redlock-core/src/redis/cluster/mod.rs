@@ -336,6 +336,8 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         Want::Acquire { .. } => !reply.is_retracted(),
         // It only helps the next extension, with the same danger.
         Want::Restore { .. } => false,
+        // A record behind its release costs a second run at most.
+        Want::Remember { .. } | Want::Recall => true,
         // All others compare the token with the key's value.
         Want::Confirm { .. }
         | Want::Extend { .. }

@@ -164,6 +164,22 @@ pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// 1: the keys hold the run record, whatever they held. Sent with its text each time, and so not among
+/// the introductions: an answer NOSCRIPT would put the record behind the release of its lock.
+pub(super) const REMEMBER: &str = "for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+     return 1";
+
+/// The remaining ms of the run record that expires first, a space, and the record; nil: a key is
+/// missing, never expires, or is not a string. Sent with its text each time, as `REMEMBER`: a lock
+/// without a period has no part in either.
+pub(super) const RECALL: &str = "local least, record \
+     for i = 1, #KEYS do \
+       local value, left = redis.pcall('GET', KEYS[i]), redis.call('PTTL', KEYS[i]) \
+       if type(value) ~= 'string' or left < 0 then return false end \
+       if not least or left < least then least, record = left, value end \
+     end \
+     return string.format('%.0f ', least) .. record";
+
 /// The commands that the user may not run, tested on a key that never exists, under the prefix in ARGV
 /// (a key in KEYS would have to be in a slot of the Cluster node). Without this test only a lock would
 /// show it: without DEL, all works until a release leaves the key. An error that the user may not touch

@@ -8,7 +8,9 @@ use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
-use super::scripts::{ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RELEASE, RESTORE, SHORTEN};
+use super::scripts::{
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
+};
 use super::wire::{Digits, Value, pack};
 
 /// The commands that the server supports.
@@ -60,8 +62,21 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
             pack(words.into_iter().take(count))
         }
         Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
+        Want::Remember { ttl, .. } => {
+            let (record, ttl) = (operation.run_record(), millis(ttl));
+            eval(REMEMBER, operation.keys(), &[&record, ttl.as_bytes()])
+        }
+        Want::Recall => eval(RECALL, operation.keys(), &[]),
         _ => script_call(operation, encoding, false),
     }
+}
+
+/// The call of a script with its text.
+fn eval(text: &str, keys: &Resource, arguments: &[&[u8]]) -> Vec<u8> {
+    let count = Digits::of(keys.names().len() as u64);
+    let head: [&[u8]; 3] = [b"EVAL", text.as_bytes(), count.as_bytes()];
+    let words = head.into_iter().chain(keys.names());
+    pack(words.chain(arguments.iter().copied()))
 }
 
 /// True if an acquisition needs a script: `SET NX` handles one key, and no counter.
@@ -104,7 +119,10 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
-        Want::Release { .. } | Want::Inspect => (&*RELEASE, Vec::new()),
+        // The others are no scripts, or are sent with their text at once.
+        Want::Release { .. } | Want::Inspect | Want::Remember { .. } | Want::Recall => {
+            (&*RELEASE, Vec::new())
+        }
     };
     let counters = operation.counters().map(Resource::names);
     let marker = encoding.marker.as_deref();
@@ -200,12 +218,24 @@ pub(in crate::redis) fn interpret(
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
+        (Want::Recall, Value::Nil) => Answer::Absent,
+        (Want::Recall, Value::Bulk(text)) => recalled(text).unwrap_or_else(nonsense),
+        (Want::Recall, _) => nonsense(),
         // The other operations are scripts, with the same replies.
         (_, Value::Int(1)) => granted(None),
         (_, Value::Int(0)) => Answer::Held(Holding::default()),
         (_, Value::Int(-1)) => Answer::Absent,
         _ => nonsense(),
     }
+}
+
+/// A run record behind its remaining ms.
+fn recalled(text: &[u8]) -> Option<Answer> {
+    let space = text.iter().position(|byte| *byte == b' ')?;
+    let left = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
+    let mut holding = Holding::by(&text[space + 1..]);
+    holding.remaining = Remaining::Expires(Duration::from_millis(left));
+    Some(Answer::Held(holding))
 }
 
 /// True if the error's first word says that the server did not run the command: `OOM`, `NOPERM`,

@@ -153,3 +153,37 @@ fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
         assert!(was_sent(&["a"], proxys));
     }
 }
+
+#[test]
+fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
+    let token = OwnerToken::draw(
+        "web-7/3121",
+        &*IoThread::start().unwrap().environment().entropy,
+    );
+    let keys = Resource::all(["once:a", "once:b"]);
+    let operation = |want| Operation::new(keys.clone(), token.clone(), want);
+    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+
+    let began = 1_795_316_400_012;
+    let remember = operation(Want::Remember { began, ttl: TTL });
+    let record = "web-7/3121 2026-11-22T03:00:00.012Z";
+    let call = ["EVAL", REMEMBER, "2", "once:a", "once:b", record, "30000"];
+    assert_eq!(words(encoded(&remember, &encoding)), call);
+    let said = |operation, value| interpret(operation, Dialect::NamesHolder, 0, &value);
+    assert_eq!(said(&remember, Value::Int(1)), Answer::GRANTED);
+
+    let recall = operation(Want::Recall);
+    let call = ["EVAL", RECALL, "2", "once:a", "once:b"];
+    assert_eq!(words(encoded(&recall, &encoding)), call);
+    assert_eq!(said(&recall, Value::Nil), Answer::Absent);
+    let mut holding = Holding::by(record);
+    holding.remaining = Remaining::Expires(Duration::from_millis(3_240_000));
+    let text = format!("3240000 {record}");
+    assert_eq!(
+        said(&recall, Value::Bulk(text.as_bytes())),
+        Answer::Held(holding)
+    );
+    for nonsense in [Value::Bulk(b"soon"), Value::Bulk(b"x y"), Value::Int(1)] {
+        assert!(matches!(said(&recall, nonsense), Answer::Failed(_)));
+    }
+}

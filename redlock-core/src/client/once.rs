@@ -1,0 +1,78 @@
+//! A job that runs once a period: the two looks of an acquisition.
+
+use std::sync::Arc;
+
+use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::error::{AcquireError, LastRun};
+use crate::lease::Lease;
+use crate::model::invalid::Invalid;
+use crate::model::resource::Resource;
+use crate::node::NodeSet;
+use crate::node::operation::{Operation, Want};
+use crate::quorum::round::{Goal, Round};
+use crate::quorum::runs::{last_run, run_keys};
+use crate::waiting::LineKey;
+
+use super::{Client, ClientShared};
+
+impl Client {
+    /// The run of `resource` that a majority of `nodes` remembers, within the node timeout: see
+    /// [`Request::once_per`](crate::Request::once_per). A node that fails, or does not answer, remembers
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a key that belongs to the library.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn last_run(
+        &self,
+        nodes: &NodeSet,
+        resource: &Resource,
+    ) -> Result<Option<LastRun>, Invalid> {
+        let client = &*self.shared;
+        let line_key = LineKey {
+            keys: resource.keys_under(&client.context.key_prefix)?,
+            nodes: Arc::clone(nodes),
+        };
+        Ok(client.last_run(&line_key, None).await)
+    }
+}
+
+impl ClientShared {
+    /// The look before the wait: a late caller does not compete for the lock.
+    pub(super) async fn unless_run(
+        &self,
+        line_key: &LineKey,
+        end: Option<Moment>,
+    ) -> Result<(), AcquireError> {
+        let run = self.last_run(line_key, end).await;
+        run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
+    }
+
+    /// The look under the lock. The holder that ran submitted its record before its release, on the same
+    /// connection, so the answers contain it. The caller's own limit does not bound this look: a caller
+    /// that got the lock at the last moment would run the job again.
+    pub(super) async fn unless_run_meanwhile(&self, lease: Lease) -> Result<Lease, AcquireError> {
+        match self.last_run(&lease.line_key(), None).await {
+            None => Ok(lease),
+            Some(run) => {
+                lease.release_now().await;
+                Err(AcquireError::AlreadyRun(run))
+            }
+        }
+    }
+
+    async fn last_run(&self, line_key: &LineKey, end: Option<Moment>) -> Option<LastRun> {
+        let context = &self.context;
+        let keys = run_keys(&line_key.keys, &context.key_prefix);
+        let question = Operation::new(keys, context.fresh_token(), Want::Recall);
+        let until = context.now().saturating_add(context.node_timeout);
+        let until = end.map_or(until, |end| until.min(end));
+        let nodes = &line_key.nodes;
+        let round = Round::start(nodes, &Arc::new(question), Goal::MajorityHeld, |_| true);
+        before(context.clock(), until, round.decided()).await;
+        last_run(&round.answers())
+    }
+}
