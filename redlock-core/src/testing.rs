@@ -1,5 +1,5 @@
 //! What a test of a node needs: [`ask`] puts an operation to it, and a [`QuorumWatch`] has it tell of
-//! keys.
+//! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
 //! [`MemoryNode::serve`] and [`MemoryNode::fork`].
@@ -10,10 +10,13 @@
 //! [`MemoryNode::fork`]: crate::MemoryNode::fork
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::model::resource::Resource;
 use crate::node::operation::Operation;
 use crate::node::{Answer, Node, Reply};
 use crate::quorum::round::{Goal, Round};
+use crate::quorum::runs;
 
 pub use crate::waiting::wakeup::QuorumWatch;
 
@@ -25,4 +28,14 @@ pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
     node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
     round.decided().await;
     round.answers().pop().flatten().unwrap_or(Answer::Absent)
+}
+
+/// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.
+pub fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
+    runs::run_keys(keys, prefix)
+}
+
+/// The time for which a run is remembered, counted from its beginning.
+pub fn remembered_for(period: Duration) -> Duration {
+    runs::remembered_for(period)
 }

@@ -101,14 +101,14 @@ fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
     let (held, run) = match &plan.guard {
         None => (
             None,
-            quote_spanned!(here=> #private::Call::run(__call, __body, #refused)),
+            quote_spanned!(here=> #private::Call::run(__call, __body, #refused, |_| true)),
         ),
         Some(guard) => {
             let span = here.located_at(guard.span());
             (
                 Some(quote_spanned!(span=> let __held = &#private::Slot::new();)),
                 quote_spanned! {here=>
-                    #private::Call::run_with(__call, __held, __body, #refused)
+                    #private::Call::run_with(__call, __held, __body, #refused, |_| true)
                 },
             )
         }

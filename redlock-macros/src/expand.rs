@@ -78,12 +78,12 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
     let call = call(plan, function, &private);
     let body = body(plan, function, &output, &private);
-    let from_lock_error = output.trait_call(plan.if_locked, &private);
+    let (from_lock_error, is_success) = output.trait_calls(plan.if_locked, &private);
     let (held, run) = match &plan.guard {
         None => (
             None,
             quote_spanned! {Span::mixed_site()=>
-                #private::Call::run(__call, __body, #from_lock_error)
+                #private::Call::run(__call, __body, #from_lock_error, #is_success)
             },
         ),
         Some(guard) => {
@@ -91,7 +91,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
             (
                 Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
                 quote_spanned! {Span::mixed_site()=>
-                    #private::Call::run_with(__call, __held, __body, #from_lock_error)
+                    #private::Call::run_with(__call, __held, __body, #from_lock_error, #is_success)
                 },
             )
         }
@@ -352,25 +352,31 @@ impl Output {
         })
     }
 
-    /// `<Ret as FromLockError>::from_lock_error`, or its counterpart for calls that may be skipped,
-    /// with the span of the return type. If the type cannot carry a lock error, the error appears
-    /// at the return type.
-    fn trait_call(&self, if_locked: Option<IfLocked>, private: &TokenStream) -> TokenStream {
+    /// `<Ret as FromLockError>::from_lock_error` and `::is_success`, or their counterparts for calls
+    /// that may be skipped, with the span of the return type. If the type cannot carry a lock error,
+    /// the error appears at the return type.
+    fn trait_calls(
+        &self,
+        if_locked: Option<IfLocked>,
+        private: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
         let Self { ty, span, .. } = self;
-        match if_locked {
-            Some(IfLocked::Skip) => {
-                quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal)
-            }
-            Some(IfLocked::Error) | None => {
-                let carries = if self.response.is_some() {
-                    quote!(FromLockErrorOrAnswer)
-                } else if self.could_skip {
-                    quote!(FromLockErrorOrSkips)
-                } else {
-                    quote!(FromLockError)
-                };
-                quote_spanned!(*span=> <#ty as #private::#carries>::from_lock_error)
-            }
+        if if_locked == Some(IfLocked::Skip) {
+            return (
+                quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal),
+                quote_spanned!(*span=> <#ty as #private::FromSkip>::is_success),
+            );
         }
+        let carries = if self.response.is_some() {
+            quote!(FromLockErrorOrAnswer)
+        } else if self.could_skip {
+            quote!(FromLockErrorOrSkips)
+        } else {
+            quote!(FromLockError)
+        };
+        (
+            quote_spanned!(*span=> <#ty as #private::#carries>::from_lock_error),
+            quote_spanned!(*span=> <#ty as #private::#carries>::is_success),
+        )
     }
 }

@@ -85,6 +85,7 @@ parameters! {
     MaxHold "max_hold": Kind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
         r#"max_hold = "10m""#;
     MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
+    OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
     Fencing "fencing": Kind::Flag, "fencing = true";
     OnLost "on_lost":
         Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),

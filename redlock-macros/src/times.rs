@@ -55,6 +55,22 @@ pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors)
         ),
         _ => {}
     }
+    match given(Key::OncePer) {
+        Some((value, Duration::ZERO)) => errors.under(
+            value,
+            "a `once_per` of zero is no period; leave it out for a function that runs at each call",
+        ),
+        Some((value, period)) if ttl.is_some_and(|ttl| period < ttl) => errors.under(
+            value,
+            "`once_per` is below `ttl`, for which the lock of a killed process stays; give a longer \
+             `once_per` or a shorter `ttl`",
+        ),
+        Some((value, period)) if period > MAX_TTL => errors.under(
+            value,
+            "`once_per` is above a year; no node remembers a run for that long",
+        ),
+        _ => {}
+    }
     if let Some((value, held)) = given(Key::MinHold)
         && ttl.is_some_and(|ttl| held > ttl)
     {

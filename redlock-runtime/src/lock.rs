@@ -160,4 +160,43 @@ impl Lock {
     {
         self.acquire_for(true).await?.run(body).await
     }
+
+    /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
+    /// body returns `Err` is not remembered: the next call runs.
+    ///
+    /// # Example: a report once an hour, by whichever process comes first
+    /// ```
+    /// # use std::io;
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// # #[derive(Debug, thiserror::Error)]
+    /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
+    /// use std::time::Duration;
+    ///
+    /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
+    /// let failed: Result<(), Failed> = hourly()
+    ///     .try_run(|_lease| async { Err(io::Error::other("no disk"))? })
+    ///     .await;
+    /// assert!(matches!(failed, Err(Failed::Io(_))));
+    /// let again: Result<(), Failed> = hourly().try_run(|_lease| async { Ok(()) }).await;
+    /// assert!(again.is_ok());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own; and the [`LockError`] of the acquisition, or `Lost` if the body was cancelled.
+    ///
+    /// # Cancellation
+    /// As [`run`](Self::run).
+    pub async fn try_run<F, B, T, E>(self, body: F) -> Result<T, E>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        self.acquire_for(true).await?.try_run(body).await
+    }
 }

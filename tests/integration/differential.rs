@@ -40,6 +40,10 @@ fn counter(number: u64) -> String {
     format!("count:{number}")
 }
 
+fn run(number: u64) -> String {
+    format!("run:{number}")
+}
+
 const NAMES: u64 = 3;
 
 /// In µs.
@@ -103,18 +107,26 @@ impl Pair {
             _ if is_outlier => now() + DAY,
             _ => self.hint(),
         };
-        let want = match self.random.below(11) {
+        let want = match self.random.below(14) {
             0..=2 => Want::Acquire { ttl, hint },
             3 => Want::Confirm { counter: hint, ttl },
             4 => Want::Extend { ttl },
             5 => Want::Restore { ttl },
             6 => Want::Inspect,
             7 => Want::Shorten { ttl },
+            8 => Want::Remember { began: hint, ttl },
+            9 | 10 => Want::Recall,
             _ => Want::Release { ttl },
         };
         let is_fenced = match want {
             Want::Acquire { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
+        };
+        let keys = match want {
+            Want::Remember { .. } | Want::Recall => {
+                Resource::all(numbers.iter().map(|number| run(*number)))
+            }
+            _ => keys,
         };
         Operation::new(keys, token, want)
             .with_counters(is_fenced.then_some(counters))
@@ -146,8 +158,9 @@ impl Pair {
 
     /// Somebody else does something to a key, on both nodes.
     fn meddle(&mut self) {
-        let name = match self.random.below(3) {
+        let name = match self.random.below(4) {
             0 => counter(self.random.below(NAMES)),
+            1 => run(self.random.below(NAMES)),
             _ => lock(self.random.below(NAMES)),
         };
         if self.random.below(2) == 0 {
@@ -197,7 +210,9 @@ impl Pair {
 
     fn compare_keys(&self) {
         let numbers = 0..NAMES;
-        let names: Vec<String> = numbers.flat_map(|n| [lock(n), counter(n)]).collect();
+        let names: Vec<String> = numbers
+            .flat_map(|n| [lock(n), counter(n), run(n)])
+            .collect();
         for name in &names {
             let simulated = self.memory.get(name.as_bytes());
             assert_eq!(

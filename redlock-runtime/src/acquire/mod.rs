@@ -181,6 +181,7 @@ impl Prepared {
         let limits = Arc::clone(&self.registry.shared.limits);
         let site = self.holder.site;
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
+        let lease = lease.once_per(self.request.once_per);
         Ok(lease.recorded(record))
     }
 
@@ -204,6 +205,10 @@ impl Prepared {
         };
         // The share is dropped before it counts as ended.
         let mut core = core;
+        if self.request.once_per.is_some() {
+            // Boxed: few locks have a period. The lock is held above, so one look is enough.
+            Box::pin(self.look(core.nodes())).await?;
+        }
         if let Err(error) = core.cover(&self.request).await {
             return Err(LockError::of_extend(error, self.request.resource.clone()));
         }
@@ -211,6 +216,18 @@ impl Prepared {
             return self.fail(LockErrorKind::ShuttingDown);
         };
         Ok((core, place))
+    }
+
+    /// Refuses a job that ran already in its period.
+    async fn look(&self, nodes: &NodeSet) -> Result<(), LockError> {
+        let resource = &self.request.resource;
+        let looked = self.registry.shared.client.last_run(nodes, resource).await;
+        let kind = match looked {
+            Ok(None) => return Ok(()),
+            Ok(Some(run)) => LockErrorKind::AlreadyRun(run),
+            Err(invalid) => LockErrorKind::Invalid(invalid),
+        };
+        Err(LockError::new(kind, Subject::Resource(resource.clone())))
     }
 
     async fn acquire_anew(&self) -> Result<HeldLock, LockError> {

@@ -131,11 +131,17 @@ pub mod responder {
 )]
 pub trait FromLockErrorOrAnswer: Sized {
     fn from_lock_error(error: LockError) -> Self;
+
+    fn is_success(value: &Self) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: FromLockError> FromLockErrorOrAnswer for T {
     fn from_lock_error(error: LockError) -> Self {
         Self::from_lock_error(error)
+    }
+
+    fn is_success(value: &Self) -> bool {
+        <Self as FromLockError>::is_success(value)
     }
 }

@@ -47,9 +47,16 @@ impl Call {
     /// drops the body, releases the lock and waits until the next caller could win. If that fails,
     /// the output is what `refused` makes of the error.
     ///
+    /// With `once_per`, the nodes remember the run if `is_success` says so of what the body returned.
+    ///
     /// Dropping the future drops the body first, then sends the release.
-    pub fn run<F: Future>(self, body: F, refused: fn(LockError) -> F::Output) -> Run<'static, F> {
-        Run::new(self.begin(None), body, refused)
+    pub fn run<F: Future>(
+        self,
+        body: F,
+        refused: fn(LockError) -> F::Output,
+        is_success: fn(&F::Output) -> bool,
+    ) -> Run<'static, F> {
+        Run::new(self.begin(None), body, refused, is_success)
     }
 
     /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
@@ -59,8 +66,9 @@ impl Call {
         held: &Slot,
         body: F,
         refused: fn(LockError) -> F::Output,
+        is_success: fn(&F::Output) -> bool,
     ) -> Run<'_, F> {
-        Run::new(self.begin(Some(held)), body, refused)
+        Run::new(self.begin(Some(held)), body, refused, is_success)
     }
 
     fn begin(self, held: Option<&Slot>) -> Begun<'_> {

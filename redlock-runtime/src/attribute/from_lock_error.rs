@@ -31,6 +31,13 @@ use crate::error::LockError;
 pub trait FromLockError: Sized {
     /// The value to return if the lock was not acquired, or was lost under the body.
     fn from_lock_error(error: LockError) -> Self;
+
+    /// Whether a body that returned `value` did its work. A run that did not is not remembered for
+    /// [`once_per`](crate::parameters::LockOptions::once_per). `Ok` did, `Err` did not, and any other
+    /// value did.
+    fn is_success(_value: &Self) -> bool {
+        true
+    }
 }
 
 impl<T, E> FromLockError for Result<T, E>
@@ -39,6 +46,10 @@ where
 {
     fn from_lock_error(error: LockError) -> Self {
         Err(E::carrying(error))
+    }
+
+    fn is_success(value: &Self) -> bool {
+        value.is_ok()
     }
 }
 
@@ -75,11 +86,18 @@ impl<E: From<LockError>> CarriesLockError for E {
 pub trait FromLockErrorOrSkips: Sized {
     /// As [`FromLockError::from_lock_error`].
     fn from_lock_error(error: LockError) -> Self;
+
+    /// As [`FromLockError::is_success`].
+    fn is_success(value: &Self) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: FromLockError> FromLockErrorOrSkips for T {
     fn from_lock_error(error: LockError) -> Self {
         Self::from_lock_error(error)
+    }
+
+    fn is_success(value: &Self) -> bool {
+        <Self as FromLockError>::is_success(value)
     }
 }

@@ -5,7 +5,8 @@ use crate::error::LockError;
 use crate::telemetry::{count_swallowed, name_of};
 
 /// A return type with a value for "skipped, because another caller holds the lock". A function with
-/// `if_locked = "skip"` returns that value if the lock is held.
+/// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
+/// `once_per` ran already.
 ///
 /// `()` and `Option<T>` implement the trait, and so does every `Result<T, E>` if `T` does and `E:
 /// From<LockError>`. Any other error than a held lock, such as unreachable nodes, is an `Err` if
@@ -44,11 +45,18 @@ pub trait FromSkip: Sized {
     /// body.
     fn from_lock_error(error: LockError) -> Self;
 
+    /// Whether a body that returned `value` did its work. A run that did not is not remembered for
+    /// [`once_per`](crate::parameters::LockOptions::once_per). `Ok` did, `Err` did not, and any other
+    /// value did.
+    fn is_success(_value: &Self) -> bool {
+        true
+    }
+
     /// Chooses between the two values.
     // Hidden: only the expansion of the attribute calls it.
     #[doc(hidden)]
     fn from_refusal(error: LockError) -> Self {
-        if error.is_contended() {
+        if error.is_contended() || error.is_already_run() {
             Self::skipped()
         } else {
             Self::from_lock_error(error)
@@ -89,6 +97,10 @@ where
 
     fn from_lock_error(error: LockError) -> Self {
         Err(E::carrying(error))
+    }
+
+    fn is_success(value: &Self) -> bool {
+        value.is_ok()
     }
 }
 

@@ -30,9 +30,14 @@ pin_project! {
 }
 
 impl<'a, F: Future> Run<'a, F> {
-    pub(super) fn new(begun: Begun<'a>, body: F, refused: fn(LockError) -> F::Output) -> Self {
+    pub(super) fn new(
+        begun: Begun<'a>,
+        body: F,
+        refused: fn(LockError) -> F::Output,
+        is_success: fn(&F::Output) -> bool,
+    ) -> Self {
         Self {
-            body: Body::Running { body },
+            body: Body::Running { body, is_success },
             begun,
             refused,
         }
@@ -58,6 +63,9 @@ pub(super) trait PollBody {
     /// Polls the body. Once it has returned, its output is kept and the body is dropped.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()>;
 
+    /// True if the body has returned, and did its work by what it returned.
+    fn has_succeeded(&self) -> bool;
+
     /// Drops the body, unless it has returned.
     fn stop(self: Pin<&mut Self>);
 }
@@ -65,15 +73,15 @@ pub(super) trait PollBody {
 pin_project! {
     #[project = BodyProjection]
     enum Body<F: Future> {
-        Running { #[pin] body: F },
-        Ended { output: Option<F::Output> },
+        Running { #[pin] body: F, is_success: fn(&F::Output) -> bool },
+        Ended { output: Option<F::Output>, has_succeeded: bool },
     }
 }
 
 impl<F: Future> Body<F> {
     fn output(self: Pin<&mut Self>) -> F::Output {
         match self.project() {
-            BodyProjection::Ended { output } => output.take(),
+            BodyProjection::Ended { output, .. } => output.take(),
             BodyProjection::Running { .. } => None,
         }
         .expect("the body has returned, and the call is polled to its end once")
@@ -82,16 +90,27 @@ impl<F: Future> Body<F> {
 
 impl<F: Future> PollBody for Body<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if let BodyProjection::Running { body } = self.as_mut().project() {
-            let output = Some(ready!(body.poll(context)));
-            self.set(Self::Ended { output });
+        if let BodyProjection::Running { body, is_success } = self.as_mut().project() {
+            let output = ready!(body.poll(context));
+            let has_succeeded = is_success(&output);
+            self.set(Self::Ended {
+                output: Some(output),
+                has_succeeded,
+            });
         }
         Poll::Ready(())
     }
 
+    fn has_succeeded(&self) -> bool {
+        matches!(self, Self::Ended { has_succeeded: true, .. })
+    }
+
     fn stop(mut self: Pin<&mut Self>) {
         if let BodyProjection::Running { .. } = self.as_mut().project() {
-            self.set(Self::Ended { output: None });
+            self.set(Self::Ended {
+                output: None,
+                has_succeeded: false,
+            });
         }
     }
 }

@@ -206,6 +206,9 @@ where
                 let poll = &mut |context: &mut Context<'_>| body.as_mut().poll(context);
                 let lease = under.lease(*this.held);
                 let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
+                if ended.is_ok() && body.has_succeeded() {
+                    lease.ended_well();
+                }
                 body.stop();
                 ended
             };

@@ -11,7 +11,9 @@ use std::time::Duration;
 use redlock_core::Resource;
 use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
 
-pub use redlock_core::error::{Contended, Invalid, NodeOutcome, NodeReport, TooLate, Unavailable};
+pub use redlock_core::error::{
+    Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,
+};
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub use start::{ConfigError, InitError};
@@ -81,6 +83,9 @@ pub enum LockErrorKind {
     Contended(Contended),
     /// No majority of the nodes answered in time.
     Unavailable(Unavailable),
+    /// A majority of the nodes remembers a run of this period: see
+    /// [`once_per`](crate::parameters::LockOptions::once_per).
+    AlreadyRun(LastRun),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
     Lost(LeaseEnd),
     /// This process is shutting down and refuses further locks.
@@ -136,6 +141,7 @@ impl LockError {
         let kind = match error {
             AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
             AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            AcquireError::AlreadyRun(run) => LockErrorKind::AlreadyRun(run),
             AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
@@ -205,6 +211,25 @@ impl LockError {
     /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
+    }
+
+    /// Whether the job ran already in this period.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
+    /// hourly().run(|_lease| async {}).await?;
+    /// let error = hourly().run(|_lease| async {}).await.unwrap_err();
+    /// assert!(error.is_already_run());
+    /// assert!(error.retry_after() > Some(Duration::from_secs(53 * 60)));
+    /// # Ok(()) }
+    /// ```
+    pub fn is_already_run(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::AlreadyRun(_))
     }
 
     /// Whether the lock was lost under the body.
@@ -285,8 +310,8 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
 
-    /// The time after which a retry makes sense, if it is known: the holder's remaining time, or a
-    /// second if the lock service is in trouble. `None` if a retry cannot help.
+    /// The time after which a retry makes sense, if it is known: the holder's remaining time, the rest
+    /// of a job's period, or a second if the lock service is in trouble. `None` if a retry cannot help.
     ///
     /// ```
     /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
@@ -304,6 +329,7 @@ impl LockError {
                 Remaining::Expires(left) => left,
                 _ => SOON,
             }),
+            LockErrorKind::AlreadyRun(run) => Some(run.next_in),
             LockErrorKind::Unavailable(_)
             | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown => Some(SOON),
@@ -335,6 +361,7 @@ impl fmt::Display for LockError {
             LockErrorKind::Unavailable(unavailable) => {
                 write!(f, "{subject} could not be locked: {unavailable}")
             }
+            LockErrorKind::AlreadyRun(run) => write!(f, "{subject} was {run}"),
             LockErrorKind::Lost(over) => write!(f, "the lock on {subject} was lost: {over}"),
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
@@ -381,6 +408,7 @@ impl std::error::Error for LockError {
         match self.kind() {
             LockErrorKind::Contended(contended) => Some(contended),
             LockErrorKind::Unavailable(unavailable) => Some(unavailable),
+            LockErrorKind::AlreadyRun(run) => Some(run),
             LockErrorKind::Invalid(invalid) => Some(invalid),
             _ => None,
         }

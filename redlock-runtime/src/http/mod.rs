@@ -31,6 +31,10 @@ impl Problem {
                 error.contended_status(),
                 "Another request is working on this right now. Try again later.",
             ),
+            LockErrorKind::AlreadyRun(_) => (
+                error.contended_status(),
+                "This was done already a short while ago. Try again later.",
+            ),
             LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (
                 503,
                 "The service cannot take this request right now. Try again later.",

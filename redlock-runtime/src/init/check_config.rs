@@ -73,8 +73,8 @@ pub(crate) fn check_config(
     let any = redlock_core::Resource::from("check");
     if any.keys_under(config.key_prefix.as_bytes()).is_err() {
         problems.push(
-            "`key_prefix` has `redlock:fence:` in it, where the library keeps keys of its own; \
-             choose another one"
+            "`key_prefix` has `redlock:fence:` or `redlock:once:` in it, where the library keeps keys \
+             of its own; choose another one"
                 .into(),
         );
     }
@@ -111,6 +111,13 @@ pub(crate) fn check_config(
     }
     if let Err(invalid) = check_defaults(config) {
         problems.push(format!("defaults: {invalid}"));
+    }
+    if config.defaults.once_per.is_some() {
+        problems.push(
+            "defaults: `once_per` would let every lock of the service run once in a period; set it for \
+             one function, under `[sites]` or in its attribute"
+                .into(),
+        );
     }
     addresses
 }

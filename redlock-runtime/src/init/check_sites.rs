@@ -84,10 +84,11 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
     let mut options = own.above(site.options).above(config.defaults);
     if site.has_own_ttl && own.ttl.is_none() {
         // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
-        // any, except for `max_hold`, which has to be above the ttl.
+        // any, except for `max_hold` and `once_per`, which have to be above the ttl.
         let longest = u64::try_from(config.max_ttl.as_millis()).unwrap_or(u64::MAX);
         options.ttl = Some(Duration::from_millis(longest));
         options.max_hold = None;
+        options.once_per = None;
     }
     let request = options.decided(site.skips).request("check".into())?;
     LockLimits::of(config).check(&request)?;

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
@@ -63,6 +64,9 @@ struct CoreLease {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
+    /// The period in which the nodes remember a run that ended well.
+    once_per: Option<Duration>,
+    has_ended_well: AtomicBool,
     holding: Holding,
     record: Record,
 }
@@ -70,7 +74,7 @@ struct CoreLease {
 impl CoreLease {
     /// What is left to release, if anything.
     fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        let core = self.core.lock().take()?;
+        let mut core = self.core.lock().take()?;
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
@@ -82,6 +86,11 @@ impl CoreLease {
             );
             core.leave_to_expire();
             return None;
+        }
+        if let Some(period) = self.once_per
+            && self.has_ended_well.load(Ordering::Relaxed)
+        {
+            core.remember_run(period);
         }
         Some(core)
     }
@@ -112,6 +121,8 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
+                once_per: None,
+                has_ended_well: AtomicBool::new(false),
                 holding,
                 record: Record::default(),
             },
@@ -126,6 +137,17 @@ impl Lease {
         record.held(&self.handle.core);
         self.core.record = record;
         self
+    }
+
+    /// Has the nodes remember a run that ends well.
+    pub(crate) fn once_per(mut self, period: Option<Duration>) -> Self {
+        self.core.once_per = period;
+        self
+    }
+
+    /// The run under the lease has ended well. Call it before the release.
+    pub(crate) fn ended_well(&self) {
+        self.core.has_ended_well.store(true, Ordering::Relaxed);
     }
 
     /// A handle to keep or pass on.
@@ -149,6 +171,9 @@ impl Lease {
     /// is known to have let go of the lock, for at most the node timeout. Never fails: a node that
     /// cannot be reached frees the lock at the ttl.
     ///
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released counts as a run
+    /// that ended well. One that is dropped does not.
+    ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
@@ -163,6 +188,7 @@ impl Lease {
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
+        self.ended_well();
         self.release_in_place().await;
     }
 
@@ -193,6 +219,9 @@ impl Lease {
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
     /// the lease ends, unless `on_lost` says otherwise.
     ///
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
+    /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
+    ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
@@ -214,12 +243,56 @@ impl Lease {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
+        self.run_judged(body, |_| true).await
+    }
+
+    /// As [`run`](Self::run), for a body that may fail. With
+    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` has ended well.
+    ///
+    /// ```
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let total: Result<i32, LockError> = lease.try_run(|_lease| async { Ok(6 * 7) }).await;
+    /// assert_eq!(total?, 42);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own; and [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    ///
+    /// # Cancellation
+    /// As [`run`](Self::run).
+    pub async fn try_run<F, B, T, E>(self, body: F) -> Result<T, E>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        self.run_judged(body, Result::is_ok).await?
+    }
+
+    async fn run_judged<F, B>(
+        self,
+        body: F,
+        is_success: fn(&B::Output) -> bool,
+    ) -> Result<B::Output, LockError>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future,
+    {
         let span = self.span();
         let work = async {
             let outcome = {
                 let body = pin!(body(self.handle()));
                 self.hold(body, &span).await
             };
+            if outcome.as_ref().is_ok_and(is_success) {
+                self.ended_well();
+            }
             self.release_in_place().await;
             outcome
         };

@@ -61,6 +61,7 @@ impl SiteParameters {
         request.renewal = self.max_hold;
         request.min_hold = self.min_hold;
         request.fencing = self.fencing;
+        request.once_per = self.once_per;
         Ok(request)
     }
 }

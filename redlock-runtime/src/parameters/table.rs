@@ -115,6 +115,18 @@ macro_rules! for_each_parameter {
             /// ```
             min_hold: Duration, default Duration::ZERO;
 
+            /// The period of a job: a call is refused, or skipped, while a majority of the nodes
+            /// remembers a run that ended well and began less than nine tenths of this ago. For
+            /// efficiency only: a node may forget. Not below the ttl. Default: every call runs.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().once_per(Duration::from_secs(3600));
+            /// ```
+            once_per: Duration;
+
             /// Whether a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.

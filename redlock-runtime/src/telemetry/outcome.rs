@@ -13,6 +13,8 @@ pub(crate) enum AcquireOutcome {
     Contended,
     /// Contended, if `if_locked = "skip"` is set.
     Skipped,
+    /// The job ran already in this period.
+    AlreadyRun,
     Unavailable,
     /// The lease of the call above, which was to be shared, is over.
     Lost,
@@ -29,6 +31,7 @@ impl AcquireOutcome {
         match error.kind() {
             LockErrorKind::Contended(_) if skips => Self::Skipped,
             LockErrorKind::Contended(_) => Self::Contended,
+            LockErrorKind::AlreadyRun(_) => Self::AlreadyRun,
             LockErrorKind::Unavailable(_) => Self::Unavailable,
             LockErrorKind::Lost(_) => Self::Lost,
             LockErrorKind::ShuttingDown => Self::ShuttingDown,
@@ -44,6 +47,7 @@ impl AcquireOutcome {
             Self::Joined => "joined",
             Self::Contended => "contended",
             Self::Skipped => "skipped",
+            Self::AlreadyRun => "already_run",
             Self::Unavailable => "unavailable",
             Self::Lost => "lost",
             Self::ShuttingDown => "shutting_down",
@@ -54,11 +58,11 @@ impl AcquireOutcome {
         }
     }
 
-    /// Whether the caller was told of an error.
+    /// Whether the caller was told of an error. A job that ran already is none.
     pub(crate) const fn is_error(self) -> bool {
         !matches!(
             self,
-            Self::Acquired | Self::Joined | Self::Skipped | Self::Cancelled
+            Self::Acquired | Self::Joined | Self::Skipped | Self::AlreadyRun | Self::Cancelled
         )
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use redlock_core::node::Holding;
+use redlock_core::testing::run_keys;
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -121,6 +122,59 @@ impl TestLocks {
             left.join(", "),
             self.journal(),
         );
+    }
+
+    /// A node remembers a run of `resource`: a job with
+    /// [`once_per`](crate::parameters::LockOptions::once_per) ended well, and its period is not over.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hourly = redlock_runtime::lock("report").once_per(std::time::Duration::from_secs(3600));
+    /// hourly.run(|_lease| async {}).await.unwrap();
+    /// locks.assert_remembered("report");
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Where none does.
+    #[track_caller]
+    pub fn assert_remembered(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        assert!(
+            self.is_remembered(&resource),
+            "no node remembers a run of `{resource}`; {}",
+            self.journal(),
+        );
+    }
+
+    /// No node remembers a run of `resource`: the next call runs.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hourly = redlock_runtime::lock("report").once_per(std::time::Duration::from_secs(3600));
+    /// drop(hourly.acquire().await.unwrap()); // Not released: the work was not done.
+    /// locks.assert_not_remembered("report");
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Where one does.
+    #[track_caller]
+    pub fn assert_not_remembered(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
+        assert!(
+            !self.is_remembered(&resource),
+            "a run of `{resource}` is remembered; {}",
+            self.journal(),
+        );
+    }
+
+    fn is_remembered(&self, resource: &Resource) -> bool {
+        let keys = run_keys(&self.keys(resource), &self.inner.key_prefix);
+        let remembers = |node: &MemoryNode| keys.names().all(|key| node.get(key).is_some());
+        self.nodes().any(remembers)
     }
 
     /// What calls did, for a panic.

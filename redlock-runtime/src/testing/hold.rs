@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
 use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::testing::{remembered_for, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -154,12 +155,7 @@ impl SomeoneElse {
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
-        let prefix = &self.locks.inner.key_prefix;
-        let checked = resource.check();
-        let keys = match checked.and_then(|()| resource.keys_under(prefix)) {
-            Ok(keys) => keys,
-            Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
-        };
+        let keys = self.keys(&resource);
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
             token: OwnerToken::draw(&self.name, entropy),
@@ -216,6 +212,51 @@ impl SomeoneElse {
         let resource = resource.into();
         self.locks.delete(&resource);
         self.hold(resource)
+    }
+
+    /// Has ended a run of `resource` well that began just now: calls with
+    /// [`once_per`](crate::parameters::LockOptions::once_per) are refused until nine tenths of `period`
+    /// have passed. A node that is cut off or fails does not remember it; one that hangs does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    ///
+    /// let hour = Duration::from_secs(3600);
+    /// locks.someone_else().named("billing-7/3121").ran("report", hour);
+    /// let error = redlock_runtime::lock("report").once_per(hour).acquire().await.unwrap_err();
+    /// assert!(error.is_already_run());
+    /// assert!(error.to_string().contains("billing-7/3121"));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// For an unknown pool, and for a resource that cannot be locked.
+    #[track_caller]
+    pub fn ran(&self, resource: impl Into<Resource>, period: Duration) {
+        let keys = self.keys(&resource.into());
+        let keys = run_keys(&keys, &self.locks.inner.key_prefix);
+        let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
+        let began = SystemTime::now().duration_since(UNIX_EPOCH);
+        let want = Want::Remember {
+            began: u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
+            ttl: remembered_for(period),
+        };
+        let run = Operation::new(keys, token, want);
+        for node in self.nodes() {
+            node.serve(&run);
+        }
+    }
+
+    /// The keys of `resource` on the nodes.
+    #[track_caller]
+    fn keys(&self, resource: &Resource) -> Resource {
+        let checked = resource.check();
+        match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
+            Ok(keys) => keys,
+            Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
+        }
     }
 
     #[track_caller]

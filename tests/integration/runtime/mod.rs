@@ -9,6 +9,7 @@ pub(crate) mod fixture;
 mod line;
 mod loss;
 mod object_style;
+mod once_per;
 mod outlived;
 mod parameters;
 mod places;

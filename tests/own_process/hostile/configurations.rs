@@ -65,6 +65,7 @@ const PARAMETERS: &[&str] = &[
     "min_validity",
     "max_hold",
     "min_hold",
+    "once_per",
     "fencing",
     "on_lost",
     "on_cancel",

@@ -27,6 +27,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
                 r().min_validity(extreme),
                 r().max_hold(extreme),
                 r().min_hold(extreme),
+                r().once_per(extreme),
                 r().wait(Wait::For(extreme)).retry_delay(extreme),
             ] {
                 if let Ok(lease) = lock.acquire().await {

@@ -42,6 +42,7 @@ pub(crate) const TEXTS: [&str; 40] = [
     "$(reboot)",
     "redlock:marker",
     "redlock:fence:{x}",
+    "redlock:once:{x}",
     "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
     "\r\nFLUSHALL\r\n",
     "+OK\r\n",

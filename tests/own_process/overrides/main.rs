@@ -236,6 +236,15 @@ async fn the_other_parameters_arrive_too() {
     })
     .await;
 
+    let site = SiteConfig::new().once_per(seconds(3600));
+    let redlock = start(&nodes, "overrides::shop::validity", site).await;
+    let calls = async {
+        shop::validity().await.unwrap();
+        shop::validity().await.unwrap_err()
+    };
+    let refused = redlock.registry().clone().scope(calls).await;
+    assert!(refused.is_already_run(), "{refused}");
+
     let site = SiteConfig::new()
         .on_cancel(OnCancel::Expire)
         .max_hold(seconds(100));

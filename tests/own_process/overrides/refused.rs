@@ -119,6 +119,11 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         ),
         (
             "charge",
+            site().once_per(seconds(59)),
+            "`once_per` of 59 s is below the ttl of 60 s",
+        ),
+        (
+            "charge",
             site().max_hold(seconds(59)),
             "`max_hold` of 59 s is below the ttl of 60 s",
         ),

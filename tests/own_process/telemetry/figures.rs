@@ -100,6 +100,13 @@ async fn each_outcome_is_counted_by_its_name() {
         outcomes("figures: free").await.unwrap();
         outcomes("figures: held").await.unwrap_err();
         outcomes("redlock:").await.unwrap_err();
+        lock("figures: job")
+            .once_per(SOON * 3)
+            .run(|_| async {})
+            .await
+            .unwrap();
+        let again = lock("figures: job").once_per(SOON * 3).run(|_| async {});
+        assert!(again.await.unwrap_err().is_already_run());
         let joins = async { outcomes("figures: free").await.unwrap() };
         lock("figures: free").run(|_| joins).await.unwrap();
         skips().await;
@@ -116,6 +123,7 @@ async fn each_outcome_is_counted_by_its_name() {
     assert_eq!(now.outcome("figures::skips", "skipped"), 1.0);
     assert_eq!(now.outcome("figures::skips", "contended"), 0.0);
     assert!(now.outcome("lock()", "cancelled") >= 1.0);
+    assert!(now.outcome("lock()", "already_run") >= 1.0);
 
     nodes[0].kill();
     nodes[1].kill();

@@ -1,0 +1,310 @@
+//! Jobs that run once a period: what nodes remember of a run, and what they forget. The client's clock
+//! is the test's own.
+
+use std::time::Duration;
+
+use redlock_core::error::{AcquireError, LastRun};
+use redlock_core::{Client, Lease, NodeSet, Request, Settings};
+use redlock_tests::{NodeOptions, Nodes, Pttl, RedisNode, drop_after, eventually};
+
+use crate::core::fixture::{SOON, client, connect, impatient, once, settle, start, until_voting};
+use crate::core::still_clock::StillClock;
+
+/// The servers' clocks go on: no test takes as long as a small part of these.
+const TTL: Duration = Duration::from_secs(60);
+const PERIOD: Duration = Duration::from_secs(60 * 60);
+const RUN: &str = "redlock:once:{r}";
+
+fn hourly(resource: &str) -> Request {
+    let mut request = once(resource).ttl(TTL);
+    request.once_per = Some(PERIOD);
+    request
+}
+
+fn with_clock(clock: &StillClock) -> Client {
+    let settings = Settings::default().node_timeout(SOON).key_prefix([]);
+    Client::with_settings(clock.environment(), settings)
+}
+
+/// Runs the job, to a good end.
+async fn run(client: &Client, set: &NodeSet) -> Result<(), AcquireError> {
+    let mut lease = client.acquire(set, &hourly("r")).await?;
+    lease.remember_run(PERIOD);
+    lease.release().await;
+    Ok(())
+}
+
+#[track_caller]
+fn already_run(outcome: Result<Lease, AcquireError>) -> LastRun {
+    match outcome {
+        Err(AcquireError::AlreadyRun(run)) => run,
+        Err(other) => panic!("{other}"),
+        Ok(lease) => panic!("{lease:?}"),
+    }
+}
+
+fn left(nodes: &Nodes) -> Vec<Option<Duration>> {
+    nodes.iter().map(|node| node.pttl(RUN).left()).collect()
+}
+
+#[tokio::test]
+async fn a_run_is_remembered_for_nine_tenths_of_its_period_from_its_beginning() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let mut lease = with_clock(&clock)
+        .acquire(&set, &hourly("r"))
+        .await
+        .unwrap();
+    clock.advance(TTL / 2);
+    lease.remember_run(PERIOD);
+    lease.release().await;
+    settle(&set).await;
+    let whole = PERIOD / 10 * 9 - TTL / 2;
+    for left in left(&nodes) {
+        let left = left.expect("a record on each node");
+        assert!(left <= whole && left > whole - TTL / 3, "{left:?}");
+    }
+    let owner = client().owner().to_owned();
+    for record in nodes.values_of(RUN) {
+        let record = String::from_utf8(record.unwrap()).unwrap();
+        let (by, began) = record.split_once(' ').unwrap();
+        assert_eq!(by, owner);
+        assert!(began.ends_with('Z') && began.len() == 24, "{record}");
+    }
+
+    let run = already_run(client().acquire(&set, &hourly("r")).await);
+    assert_eq!(run.owner.as_deref(), Some(&*owner));
+    assert!(run.began.is_some());
+    assert!(run.next_in <= whole, "{run:?}");
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+/// How often a server ran `EVAL`.
+fn evals(node: &RedisNode) -> u64 {
+    let stat = node.info("cmdstat_eval").unwrap_or_default();
+    let calls = stat
+        .strip_prefix("calls=")
+        .and_then(|it| it.split(',').next()?.parse().ok());
+    calls.unwrap_or_default()
+}
+
+/// By the servers' own clocks.
+#[tokio::test]
+async fn a_tick_that_is_a_second_early_runs() {
+    let nodes = Nodes::start_with(3, NodeOptions::default().movable_clock()).await;
+    let set = connect(nodes.urls()).await;
+    run(&client(), &set).await.unwrap();
+    settle(&set).await;
+    for node in &nodes {
+        node.advance_clock(Duration::from_secs(53 * 60));
+    }
+    already_run(client().acquire(&set, &hourly("r")).await);
+    for node in &nodes {
+        node.advance_clock(Duration::from_secs(6 * 60 + 59));
+    }
+    // 59 min 59 s after the beginning of the run.
+    run(&client(), &set).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lock_without_a_period_neither_looks_nor_is_refused() {
+    let (nodes, set) = start(3).await;
+    run(&client(), &set).await.unwrap();
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
+    settle(&set).await;
+    let calls: u64 = nodes.iter().map(evals).sum();
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    settle(&set).await;
+    let after: u64 = nodes.iter().map(evals).sum();
+    assert_eq!(after, calls, "no `EVAL` for a lock without a period");
+}
+
+#[tokio::test]
+async fn a_run_that_did_not_end_well_is_not_remembered() {
+    let (nodes, set) = start(3).await;
+    drop(client().acquire(&set, &hourly("r")).await.unwrap());
+    client()
+        .acquire(&set, &hourly("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
+    settle(&set).await;
+    assert_eq!(left(&nodes), [None, None, None]);
+    run(&client(), &set).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_whose_lease_was_over_is_not_remembered() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let mut lease = with_clock(&clock)
+        .acquire(&set, &hourly("r"))
+        .await
+        .unwrap();
+    clock.advance(TTL);
+    lease.remember_run(PERIOD);
+    lease.release().await;
+    settle(&set).await;
+    assert_eq!(left(&nodes), [None, None, None]);
+}
+
+#[tokio::test]
+async fn a_run_as_long_as_its_period_leaves_nothing() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let mut request = hourly("r").ttl(PERIOD);
+    request.once_per = Some(PERIOD);
+    let mut lease = with_clock(&clock).acquire(&set, &request).await.unwrap();
+    clock.advance(PERIOD / 10 * 9);
+    lease.remember_run(PERIOD);
+    lease.release().await;
+    settle(&set).await;
+    assert_eq!(left(&nodes), [None, None, None]);
+}
+
+#[tokio::test]
+async fn a_minority_that_restarted_empty_does_not_make_the_job_run_again() {
+    let (nodes, set) = start(3).await;
+    run(&client(), &set).await.unwrap();
+    settle(&set).await;
+    nodes[0].del(RUN);
+    already_run(client().acquire(&set, &hourly("r")).await);
+    // Nor does one that is down besides remembering nothing.
+    nodes[0].kill();
+    until_voting(&set[0], false).await;
+    already_run(client().acquire(&set, &hourly("r")).await);
+}
+
+#[tokio::test]
+async fn a_majority_that_restarted_empty_forgets_the_run() {
+    let (nodes, set) = start(3).await;
+    run(&client(), &set).await.unwrap();
+    settle(&set).await;
+    for (place, node) in nodes.iter().enumerate().take(2) {
+        node.kill();
+        until_voting(&set[place], false).await;
+        node.restart().await;
+        until_voting(&set[place], true).await;
+        let outcome = client().acquire(&set, &hourly("r")).await;
+        if place == 0 {
+            already_run(outcome);
+        } else {
+            outcome.unwrap().release().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_or_silence_is_no_vote() {
+    let (nodes, set) = start(3).await;
+    run(&client(), &set).await.unwrap();
+    settle(&set).await;
+    nodes[0].del(RUN);
+    nodes[1].command(["ACL", "SETUSER", "default", "-eval"]);
+    let lease = client().acquire(&set, &hourly("r")).await.unwrap();
+    lease.release().await;
+    settle(&set).await;
+    nodes[1].command(["ACL", "SETUSER", "default", "+eval"]);
+    already_run(client().acquire(&set, &hourly("r")).await);
+
+    nodes[1].freeze();
+    let lease = impatient().acquire(&set, &hourly("r")).await.unwrap();
+    lease.release().await;
+    nodes[1].thaw();
+}
+
+#[tokio::test]
+async fn who_waited_for_the_run_sees_it_under_the_lock() {
+    let (nodes, set) = start(3).await;
+    for _ in 0..20 {
+        let first = client();
+        let mut lease = first.acquire(&set, &hourly("r")).await.unwrap();
+        // Two of another process, in line behind each other, and one of the same process.
+        let mut waiting = hourly("r");
+        waiting.retry.limit = redlock_core::request::RetryLimit::Wait(SOON);
+        let second = client();
+        let behind = [second.clone(), second, first.clone()].map(|client| {
+            let (set, waiting) = (set.clone(), waiting.clone());
+            tokio::spawn(async move { client.acquire(&set, &waiting).await })
+        });
+        eventually("callers to wait", SOON, || async {
+            let waits = first.waiting() == 1;
+            waits
+                .then_some(())
+                .ok_or_else(|| "nobody in line".to_owned())
+        })
+        .await;
+        lease.remember_run(PERIOD);
+        lease.release().await;
+        for behind in behind {
+            already_run(behind.await.unwrap());
+        }
+        settle(&set).await;
+        for node in &nodes {
+            assert_ne!(node.pttl(RUN), Pttl::Missing);
+            node.del(RUN);
+        }
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn several_names_have_a_record_each_and_are_refused_by_all_of_them() {
+    let (nodes, set) = start(3).await;
+    let mut both = hourly("r");
+    both.resource = ["r", "s"].into();
+    let mut lease = client().acquire(&set, &both).await.unwrap();
+    lease.remember_run(PERIOD);
+    lease.release().await;
+    settle(&set).await;
+    already_run(client().acquire(&set, &both).await);
+    already_run(client().acquire(&set, &hourly("s")).await);
+    for node in &nodes {
+        node.del("redlock:once:{s}");
+    }
+    client().acquire(&set, &both).await.unwrap().release().await;
+}
+
+#[tokio::test]
+async fn an_acquisition_may_be_dropped_at_any_await_of_its_looks() {
+    let (nodes, set) = start(3).await;
+    for remembered in [false, true] {
+        for polls in 0..12 {
+            for node in &nodes {
+                node.del(RUN);
+                if remembered {
+                    node.set(RUN, "by hand", Some(PERIOD));
+                }
+            }
+            let client = client();
+            let _ = drop_after(polls, client.acquire(&set, &hourly("r"))).await;
+            nodes.assert_no_lock_keys(SOON).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_release_with_a_record_may_be_dropped_at_any_await() {
+    let (nodes, set) = start(3).await;
+    for polls in 0..6 {
+        let mut lease = client().acquire(&set, &hourly("r")).await.unwrap();
+        lease.remember_run(PERIOD);
+        let _ = drop_after(polls, lease.release()).await;
+        settle(&set).await;
+        assert!(
+            left(&nodes).iter().all(Option::is_some),
+            "after {polls} polls"
+        );
+        nodes.assert_no_lock_keys(SOON).await;
+        for node in &nodes {
+            node.del(RUN);
+        }
+    }
+}

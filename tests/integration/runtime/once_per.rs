@@ -1,0 +1,315 @@
+//! Jobs that run once a period, on real servers: two registries are two processes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::lease::LeaseEnd;
+use redlock_runtime::parameters::{OnLost, Wait};
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{Config, FromLockError, LockError, Redlock, lock, redlock};
+use redlock_tests::{Nodes, drop_after};
+
+use crate::runtime::fixture::{
+    SOON, Stage, config, registry, spawn_on, stage, start, until_served,
+};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+#[derive(Debug, PartialEq)]
+enum Failed {
+    Lock,
+    Job,
+}
+
+impl From<LockError> for Failed {
+    fn from(_: LockError) -> Self {
+        Self::Lock
+    }
+}
+
+#[redlock(resource = "r", once_per = "1h")]
+async fn hourly(ok: bool) -> Result<u32, Failed> {
+    if ok { Ok(1) } else { Err(Failed::Job) }
+}
+
+#[redlock(resource = "r", once_per = "1h")]
+async fn told() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "r", once_per = "1h", if_locked = "skip")]
+async fn skips(runs: &AtomicU32, mut stage: Option<Stage>) -> Option<u32> {
+    if let Some(stage) = &mut stage {
+        stage.play().await;
+    }
+    // A value that says nothing of success: the run has ended.
+    (runs.fetch_add(1, Ordering::Relaxed) > 1000).then_some(1)
+}
+
+#[redlock(resource = "r", once_per = "1h")]
+async fn panics() -> Result<(), LockError> {
+    panic!("the body's own")
+}
+
+#[redlock(resource = "r", once_per = "1h", on_lost = "continue")]
+async fn goes_on(locks: &TestLocks) -> Result<(), LockError> {
+    locks.lose("r");
+    Ok(())
+}
+
+enum Swept {
+    Fully,
+    InPart,
+    Not(LockError),
+}
+
+impl FromLockError for Swept {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::Not(error)
+    }
+
+    fn is_success(value: &Self) -> bool {
+        matches!(value, Self::Fully)
+    }
+}
+
+#[redlock(resource = "r", once_per = "1h", guard = lease)]
+async fn sweeps(fully: bool) -> Swept {
+    assert!(!lease.validity().is_zero());
+    if fully { Swept::Fully } else { Swept::InPart }
+}
+
+async fn assert_not_remembered(nodes: &Nodes, redlock: &Redlock) {
+    until_served(nodes, redlock).await;
+    let records = nodes.values_of("redlock:once:{r}");
+    assert!(records.iter().all(Option::is_none), "{records:?}");
+}
+
+#[tokio::test]
+async fn a_second_call_is_told_when_the_last_run_began_where_and_from_when_on_it_may_run() {
+    let (nodes, redlock) = start(3).await;
+    let _entered = redlock.registry().enter();
+    told().await.unwrap();
+    let error = told().await.unwrap_err();
+    assert!(error.is_already_run() && !error.is_contended());
+    let LockErrorKind::AlreadyRun(run) = error.kind() else {
+        panic!("{error}");
+    };
+    let owner = run.owner.clone().expect("the record names who ran");
+    assert!(owner.ends_with(&format!("/{}", std::process::id())));
+    assert!(run.began.is_some());
+    assert!(run.next_in <= HOUR / 10 * 9 && run.next_in > HOUR / 10 * 8);
+    assert_eq!(error.retry_after(), Some(run.next_in));
+    let text = error.to_string();
+    assert!(
+        text.starts_with(&format!(
+            "`r` was run already in this period: {owner} began at 2"
+        )) && text.contains("; it may run again in 32"),
+        "{text}"
+    );
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_run_that_fails_panics_or_is_dropped_is_not_remembered() {
+    let (nodes, redlock) = start(3).await;
+    let _entered = redlock.registry().enter();
+    assert_eq!(hourly(false).await, Err(Failed::Job));
+    assert_not_remembered(&nodes, &redlock).await;
+
+    assert!(spawn_on(&redlock, panics()).await.unwrap_err().is_panic());
+    assert_not_remembered(&nodes, &redlock).await;
+
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, async move {
+        let runs = AtomicU32::new(0);
+        skips(&runs, Some(stage)).await
+    });
+    director.begun.await.unwrap();
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    assert_not_remembered(&nodes, &redlock).await;
+
+    assert_eq!(hourly(true).await, Ok(1));
+    assert_eq!(hourly(true).await, Err(Failed::Lock));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_lease_was_lost_is_not_remembered() {
+    let locks = TestLocks::new();
+    goes_on(&locks).await.unwrap();
+    locks.assert_not_remembered("r");
+
+    let body = lock("r").once_per(HOUR).on_lost(OnLost::Cancel);
+    let body = body.run(|lease| {
+        locks.lose("r");
+        async move { lease.lost().await }
+    });
+    assert!(body.await.unwrap_err().is_lost());
+    locks.assert_not_remembered("r");
+
+    // Its ttl passed before it was released.
+    let lease = lock("r").once_per(HOUR).acquire().await.unwrap();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert_eq!(lease.lost().await, LeaseEnd::Expired);
+    lease.release().await;
+    locks.assert_not_remembered("r");
+}
+
+#[tokio::test]
+async fn a_type_of_ones_own_says_what_success_is() {
+    let locks = TestLocks::new();
+    assert!(matches!(sweeps(false).await, Swept::InPart));
+    locks.assert_not_remembered("r");
+    assert!(matches!(sweeps(true).await, Swept::Fully));
+    locks.assert_remembered("r");
+    assert!(matches!(sweeps(true).await, Swept::Not(error) if error.is_already_run()));
+}
+
+#[tokio::test]
+async fn processes_that_tick_at_once_run_it_once() {
+    let nodes = crate::runtime::fixture::start_nodes(3).await;
+    let mut fleet = Vec::new();
+    for _ in 0..4 {
+        fleet.push(Redlock::start(config(&nodes)).await.unwrap());
+    }
+    for _ in 0..10 {
+        let runs = std::sync::Arc::new(AtomicU32::new(0));
+        let ticks = fleet.iter().map(|redlock| {
+            let runs = std::sync::Arc::clone(&runs);
+            spawn_on(redlock, async move {
+                let job = lock("r").once_per(HOUR).wait(Wait::For(SOON));
+                job.run(|_lease| async { runs.fetch_add(1, Ordering::Relaxed) })
+                    .await
+            })
+        });
+        let ticks: Vec<_> = ticks.collect();
+        let mut already = 0;
+        for tick in ticks {
+            match tick.await.unwrap() {
+                Ok(_) => {}
+                Err(error) if error.is_already_run() => already += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!((runs.load(Ordering::Relaxed), already), (1, 3));
+        until_served(&nodes, &fleet[0]).await;
+        for node in &nodes {
+            node.del("redlock:once:{r}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_skipped_call_has_the_value_of_a_held_lock() {
+    let locks = TestLocks::new();
+    let runs = AtomicU32::new(0);
+    assert_eq!(skips(&runs, None).await, None);
+    assert_eq!(skips(&runs, None).await, None);
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    assert_eq!(locks.acquisitions_of("r").len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_object_style_remembers_what_is_released_and_what_returns_ok() {
+    let locks = TestLocks::new();
+    let job = || lock("r").once_per(HOUR);
+    drop(job().acquire().await.unwrap());
+    locks.assert_not_remembered("r");
+    let failed: Result<(), Failed> = job().try_run(|_| async { Err(Failed::Job) }).await;
+    assert_eq!(failed, Err(Failed::Job));
+    locks.assert_not_remembered("r");
+
+    let done: Result<u32, Failed> = job().try_run(|_| async { Ok(7) }).await;
+    assert_eq!(done, Ok(7));
+    let refused: Result<u32, Failed> = job().try_run(|_| async { Ok(7) }).await;
+    assert_eq!(refused, Err(Failed::Lock));
+
+    tokio::time::advance(HOUR / 10 * 9).await;
+    job().acquire().await.unwrap().release().await;
+    assert!(job().acquire().await.unwrap_err().is_already_run());
+
+    tokio::time::advance(HOUR / 10 * 9).await;
+    job().run(|_| async {}).await.unwrap();
+    assert!(job().run(|_| async {}).await.unwrap_err().is_already_run());
+    locks.assert_all_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_below_a_holder_looks_and_is_remembered_from_its_own_beginning() {
+    let locks = TestLocks::new();
+    let outer = lock("r").ttl(HOUR).run(|_| async {
+        tokio::time::advance(HOUR / 2).await;
+        told().await.unwrap();
+        assert!(told().await.unwrap_err().is_already_run());
+    });
+    outer.await.unwrap();
+    assert_eq!(locks.acquisitions_of("r").len(), 3);
+    let left = told().await.unwrap_err().retry_after();
+    assert!(left > Some(HOUR / 10 * 8), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_key_prefix_is_part_of_the_records_key() {
+    let locks = TestLocks::with_config(Config::new().key_prefix("shop:"));
+    told().await.unwrap();
+    let keys = locks.node("a").keys();
+    assert_eq!(keys, [b"shop:redlock:once:{shop:r}".to_vec()]);
+    locks.assert_remembered("r");
+    locks.assert_all_free();
+}
+
+#[tokio::test]
+async fn a_call_may_be_dropped_at_any_await() {
+    let (nodes, redlock) = start(3).await;
+    for polls in 0..16 {
+        let runs = AtomicU32::new(0);
+        let call = registry(&redlock).scope(skips(&runs, None));
+        let outcome = drop_after(polls, call).await;
+        nodes.assert_no_lock_keys(SOON).await;
+        until_served(&nodes, &redlock).await;
+        let records = nodes.values_of("redlock:once:{r}");
+        let remembered = records.iter().flatten().count();
+        // A run that has ended is remembered, whether or not its caller saw the release confirmed.
+        let expected = if runs.load(Ordering::Relaxed) == 1 {
+            3
+        } else {
+            0
+        };
+        assert_eq!(remembered, expected, "after {polls} polls: {outcome:?}");
+        for node in &nodes {
+            node.del("redlock:once:{r}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_period_that_makes_no_sense_is_refused_with_its_reason() {
+    let _locks = TestLocks::new();
+    let refused = |period| lock("r").once_per(period).acquire();
+    for (period, why) in [
+        (
+            Duration::ZERO,
+            "`once_per` of 0 ms is below the ttl of 60 s",
+        ),
+        (
+            Duration::from_secs(59),
+            "`once_per` of 59 s is below the ttl",
+        ),
+        (Duration::MAX, "`once_per` is above a year"),
+    ] {
+        let error = refused(period).await.unwrap_err();
+        assert!(
+            error.is_invalid() && error.to_string().contains(why),
+            "{error}"
+        );
+    }
+    let everywhere = redlock_runtime::parameters::LockOptions::new().once_per(HOUR);
+    let config = Config::new().pool("a", "memory://a").defaults(everywhere);
+    let error = Redlock::start(config).await.unwrap_err().to_string();
+    assert!(
+        error.contains("every lock of the service run once"),
+        "{error}"
+    );
+}

@@ -1,0 +1,31 @@
+//! A period that no job can have.
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "a", once_per = 0)]
+async fn zero() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", ttl = "2m", once_per = "1m")]
+async fn below_the_ttl() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", once_per = "2 years")]
+async fn above_a_year() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", once_per = "hour")]
+async fn no_duration() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", once_per_hour = true)]
+async fn misspelt() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = (zero(), below_the_ttl(), above_a_year(), no_duration(), misspelt());
+}
