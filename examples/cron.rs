@@ -1,8 +1,10 @@
 //! A job that has to run once in the whole fleet, though every process has it in its schedule.
 //!
-//! Two things make it so. `if_locked = "skip"`: who comes second returns `None` without running.
-//! And the lock has the time it is *for* in its name and stays for `min_hold`, however quickly the
-//! job was done: who comes late, by a clock that is behind or a busy machine, finds it held.
+//! `if_locked = "skip"`: a process that comes second returns `None` without running. `once_per`: the
+//! nodes remember a run that ended well, so a process that comes late, by a clock that is behind or a
+//! busy machine, returns `None` too. The lock has the time that the job is *for* in its name, because
+//! turns of seconds may begin later than by a tenth of their period. A job of every hour needs no more
+//! than `once_per = "1h"`.
 //!
 //! With the nodes of `compose.yaml`, and as many processes as you like:
 //!
@@ -30,14 +32,14 @@ fn turn(now: SystemTime, every: Duration) -> Result<u128, Box<dyn Error>> {
     Ok(since_1970.as_nanos() / every.as_nanos())
 }
 
-/// Kept for two minutes: longer than any clock of the fleet is off.
+/// Remembered for most of an hour: longer than any clock of the fleet is off.
 ///
-/// A job that is cut off half-way (its process was killed) is not run again for this turn. If it
-/// has to be, let it write down how far it came, and the next turn take it up.
+/// A job that fails or is cut off half-way is not remembered: the next process that comes to this turn
+/// runs it.
 #[redlock(
     resource = "report:{turn}",
     ttl = "2m",
-    min_hold = "2m",
+    once_per = "1h",
     if_locked = "skip"
 )]
 async fn report(turn: u128) -> Result<Option<String>, LockError> {

@@ -47,6 +47,7 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //             held,
 //             body,
 //             <Result<Receipt, AppError> as FromLockError>::from_lock_error,
+//             <Result<Receipt, AppError> as FromLockError>::is_success,
 //         );
 //         return value.await;
 //     }

@@ -14,7 +14,7 @@ use super::majority;
 /// The time for which a run is remembered, counted from its beginning: nine tenths of the period. A
 /// clock that ticks a little early finds the record gone.
 pub(crate) fn remembered_for(period: Duration) -> Duration {
-    period - period / 10
+    period.saturating_sub(period / 10)
 }
 
 /// The keys that remember the runs of the lock on `keys`, with `prefix`.

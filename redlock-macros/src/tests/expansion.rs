@@ -40,6 +40,7 @@ fn every_literal_parameter() {
                                 ),
                             )
                             .min_hold(::core::time::Duration::from_millis(5000))
+                            .once_per(::core::time::Duration::from_millis(5400000))
                             .fencing(true)
                             .on_lost(::redlock_runtime::__private::OnLost::Continue)
                             .on_cancel(::redlock_runtime::__private::OnCancel::Expire)

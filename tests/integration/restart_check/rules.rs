@@ -1,5 +1,6 @@
 //! The ACL rules that the guide lists, each of them needed, and no other.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use redlock_core::Request;
@@ -92,7 +93,21 @@ async fn use_all(set: &Set) -> Result<(), String> {
         .acquire(&nodes, &once("shop:held").retries(u32::MAX))
         .await;
     next.map_err(|error| error.to_string())?.release().await;
-    Ok(())
+    // A job of its own each time: the server remembers the runs of the others.
+    static USES: AtomicU32 = AtomicU32::new(0);
+    let mut job = once("shop:job");
+    job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();
+    job.once_per = Some(Duration::from_secs(120));
+    let mut lease = client().acquire(&nodes, &job).await;
+    if let Ok(lease) = &mut lease {
+        lease.remember_run(Duration::from_secs(120));
+    }
+    let lease = lease.map_err(|error| error.to_string())?;
+    lease.release().await;
+    match client().last_run(&nodes, &job.resource).await {
+        Ok(Some(_)) => Ok(()),
+        other => Err(format!("the run was not remembered: {other:?}")),
+    }
 }
 
 /// Whether somebody who waits in another process is told of a release.

@@ -56,8 +56,9 @@ async fn each_turn_of_a_job_runs_in_one_process_of_the_fleet() {
     for (turn, mut whats) in common_turns(&fleet) {
         whats.sort();
         assert_eq!(whats, ["ran", "skipped", "skipped"], "turn {turn}");
-        // Whoever comes late still finds it held, though the job is done and the processes are gone.
-        let kept = fleet.nodes.values_of(format!("report:{turn}"));
+        // A late process is told of the run, though the job is done and the processes are gone.
+        let records = format!("redlock:once:{{report:{turn}}}");
+        let kept = fleet.nodes.values_of(records);
         assert!(kept.iter().flatten().count() >= 2, "turn {turn}: {kept:?}");
     }
     let mut ran = BTreeMap::<u64, u32>::new();

@@ -337,9 +337,10 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         // It only helps the next extension, with the same danger.
         Want::Restore { .. } => false,
         // A record behind its release costs a second run at most.
-        Want::Remember { .. } | Want::Recall => true,
+        Want::Remember { .. }
+        | Want::Recall
         // All others compare the token with the key's value.
-        Want::Confirm { .. }
+        | Want::Confirm { .. }
         | Want::Extend { .. }
         | Want::Shorten { .. }
         | Want::Release { .. }

@@ -211,16 +211,14 @@ pub(in crate::redis) fn interpret(
             Dialect::NamesHolder => granted(None),
             Dialect::Plain => Answer::Held(Holding::default()),
         },
-        (Want::Acquire { .. }, _) => nonsense(),
-        (Want::Inspect, Value::Int(-2)) => Answer::Absent,
+        (Want::Inspect, Value::Int(-2)) | (Want::Recall, Value::Nil) => Answer::Absent,
         (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
         (Want::Inspect, Value::Int(left)) => {
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
-        (Want::Recall, Value::Nil) => Answer::Absent,
         (Want::Recall, Value::Bulk(text)) => recalled(text).unwrap_or_else(nonsense),
-        (Want::Recall, _) => nonsense(),
+        (Want::Acquire { .. } | Want::Recall, _) => nonsense(),
         // The other operations are scripts, with the same replies.
         (_, Value::Int(1)) => granted(None),
         (_, Value::Int(0)) => Answer::Held(Holding::default()),
