@@ -84,6 +84,35 @@ async fn fencing_tokens_rise_and_waiters_are_woken_in_every_part() {
 }
 
 #[tokio::test]
+async fn a_run_is_remembered_beside_its_lock_in_every_part() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let hour = Duration::from_secs(3600);
+    let job = |name: &str| Request {
+        once_per: Some(hour),
+        ..once(name)
+    };
+    for master in 0..3 {
+        let name = cluster.name_at(master, "job");
+        let mut lease = client().acquire(&set, &job(&name)).await.unwrap();
+        lease.remember_run(hour);
+        lease.release().await;
+        let refused = client().acquire(&set, &job(&name)).await.unwrap_err();
+        assert!(matches!(refused, AcquireError::AlreadyRun(_)), "{refused}");
+        let keys = cluster[master].keys();
+        let is_record = |key: &Vec<u8>| key.starts_with(b"redlock:once:");
+        assert!(keys.iter().any(is_record), "beside its lock: {keys:?}");
+    }
+    let refused = client().acquire(&set, &job("a}b")).await.unwrap_err();
+    let text = refused.to_string();
+    assert!(
+        text.contains("cannot have `once_per` on the Redis Cluster"),
+        "{text}"
+    );
+    cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn several_keys_are_all_or_none_in_one_slot_and_refused_in_two() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;

@@ -78,6 +78,17 @@ async fn a_held_lock_is_a_423_until_its_holder_is_done() {
 }
 
 #[tokio::test]
+async fn a_job_that_ran_in_its_period_has_the_status_of_a_held_lock() {
+    let scene = Scene::start(None).await;
+    for server in Server::both(&scene).await {
+        let reply = ask(&server, What::AlreadyRun).await;
+        let detail = "This was done already a short while ago. Try again later.";
+        assert_problem(&reply, 423, "Locked", detail);
+        assert_eq!(retry_after(&reply), Some(30));
+    }
+}
+
+#[tokio::test]
 async fn the_status_of_a_held_lock_is_configurable_and_has_its_own_title() {
     for (status, title) in [
         (409, "Conflict"),

@@ -17,6 +17,7 @@ pub(crate) enum What {
     HeldForAWhile,
     HeldForLong,
     HeldForEver,
+    AlreadyRun,
     NoNodes,
     ShuttingDown,
     Lost,
@@ -28,11 +29,12 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 13] = [
+pub(crate) const ALL: [What; 14] = [
     What::Free,
     What::HeldForAWhile,
     What::HeldForLong,
     What::HeldForEver,
+    What::AlreadyRun,
     What::NoNodes,
     What::ShuttingDown,
     What::Lost,
@@ -126,6 +128,13 @@ impl Scene {
             What::HeldForAWhile => registry.scope(annotated("while")).await,
             What::HeldForLong => registry.scope(annotated("long")).await,
             What::HeldForEver => registry.scope(annotated("ever")).await,
+            What::AlreadyRun => {
+                let hourly = || lock("job").once_per(Duration::from_secs(3600));
+                let job = || hourly().run(|_lease| async { "done" });
+                // The other framework may have run it.
+                let _ = registry.clone().scope(job()).await;
+                registry.scope(job()).await
+            }
             What::NoNodes => {
                 let registry = self.without_nodes.registry().clone();
                 registry.scope(annotated("free")).await

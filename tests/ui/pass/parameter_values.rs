@@ -17,6 +17,7 @@ const TTL: Duration = Duration::from_secs(30);
     clock_drift_factor = 0.02,
     min_validity = 0.66,
     max_hold = "1h",
+    once_per = 60_000,
     fencing = true,
     on_lost = "cancel",
     on_cancel = "release",
@@ -36,6 +37,7 @@ async fn strings() -> Result<(), LockError> {
 #[redlock(
     resource = format!("order:{}", id + 1),
     ttl = TTL,
+    once_per = TTL.saturating_mul(2),
     retry_count = retries + 1,
     retry_delay = Duration::from_millis(id),
     clock_drift_factor = factor / 2.0,
