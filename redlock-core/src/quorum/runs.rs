@@ -50,40 +50,47 @@ mod tests {
     use super::*;
     use crate::node::{Holding, NodeError, NodeErrorKind};
 
-    fn remembers(secs: u64) -> Option<Answer> {
+    fn remembers(secs: u64) -> Answer {
         let mut holding = Holding::by("web-7/3121 2026-11-22T03:00:00.000Z");
         holding.remaining = Remaining::Expires(Duration::from_secs(secs));
-        Some(Answer::Held(holding))
+        Answer::Held(holding)
     }
 
-    fn fails() -> Option<Answer> {
+    fn fails() -> Answer {
         let error = NodeError::sent(NodeErrorKind::Disconnected, "gone");
-        Some(Answer::Failed(error))
+        Answer::Failed(error)
+    }
+
+    /// Of so many nodes: those behind these answers are silent.
+    fn of(nodes: usize, answers: &[Answer]) -> Option<LastRun> {
+        let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
+        all.resize(nodes, None);
+        last_run(&all)
     }
 
     #[test]
     fn only_a_majority_of_the_configured_nodes_remembers() {
-        let absent = || Some(Answer::Absent);
+        use Answer::Absent;
         for none in [
-            vec![absent(), absent(), absent()],
-            vec![remembers(9), absent(), absent()],
-            vec![remembers(9), fails(), None],
-            vec![remembers(9), remembers(9), fails(), None],
+            of(3, &[Absent, Absent, Absent]),
+            of(3, &[remembers(9), Absent, Absent]),
+            of(3, &[remembers(9), fails()]),
+            of(4, &[remembers(9), remembers(9), fails()]),
         ] {
-            assert_eq!(last_run(&none), None, "{none:?}");
+            assert_eq!(none, None);
         }
         for some in [
-            vec![remembers(9)],
-            vec![remembers(9), fails(), remembers(9)],
-            vec![remembers(9), absent(), None, remembers(9), remembers(9)],
+            of(1, &[remembers(9)]),
+            of(3, &[remembers(9), fails(), remembers(9)]),
+            of(5, &[remembers(9), Absent, remembers(9), remembers(9)]),
         ] {
-            assert!(last_run(&some).is_some(), "{some:?}");
+            assert!(some.is_some());
         }
     }
 
     #[test]
     fn the_job_may_run_again_once_too_few_nodes_remember() {
-        let next_in = |answers: &[_]| last_run(answers).unwrap().next_in.as_secs();
+        let next_in = |answers: &[_]| of(answers.len(), answers).unwrap().next_in.as_secs();
         assert_eq!(next_in(&[remembers(7)]), 7);
         assert_eq!(next_in(&[remembers(9), remembers(5), fails()]), 5);
         assert_eq!(next_in(&[remembers(9), remembers(5), remembers(7)]), 7);
@@ -93,14 +100,14 @@ mod tests {
     fn a_record_of_another_format_counts_and_names_nobody() {
         let mut holding = Holding::by("not today");
         holding.remaining = Remaining::Expires(Duration::from_secs(3000));
-        let run = last_run(&[Some(Answer::Held(holding))]).unwrap();
+        let run = of(1, &[Answer::Held(holding)]).unwrap();
         assert_eq!((&run.owner, run.began), (&None, None));
         assert_eq!(
             run.to_string(),
             "run already in this period: another client left a record of it; it may run again in \
              3000 s",
         );
-        let run = last_run(&[remembers(3000)]).unwrap();
+        let run = of(1, &[remembers(3000)]).unwrap();
         assert_eq!(
             run.to_string(),
             "run already in this period: web-7/3121 began at 2026-11-22T03:00:00Z; it may run again \

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::captured::SECRET;
 
 /// Text that is something else to somebody: to a server, a shell, a terminal, a parser of TOML.
-pub(crate) const TEXTS: [&str; 40] = [
+pub(crate) const TEXTS: [&str; 41] = [
     "",
     " ",
     "\0",

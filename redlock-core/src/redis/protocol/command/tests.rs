@@ -177,7 +177,7 @@ fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
     assert_eq!(words(encoded(&recall, &encoding)), call);
     assert_eq!(said(&recall, Value::Nil), Answer::Absent);
     let mut holding = Holding::by(record);
-    holding.remaining = Remaining::Expires(Duration::from_millis(3_240_000));
+    holding.remaining = Remaining::Expires(Duration::from_secs(3240));
     let text = format!("3240000 {record}");
     assert_eq!(
         said(&recall, Value::Bulk(text.as_bytes())),
