@@ -15,12 +15,13 @@ use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
-use crate::quorum::round::{Round, bit};
+use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::{LineKey, TurnTicket};
 
 use super::events::third_left;
+use super::remember::Run;
 use super::renew::Renewed;
 use super::{FencingToken, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
@@ -34,10 +35,8 @@ pub struct Lease {
     pub(crate) has_left: bool,
     /// The renewal that this holder asked for.
     pub(crate) renewed: Option<Renewed>,
-    /// When this holder's run began.
-    pub(crate) began: Moment,
-    /// The answers of the nodes that were told to remember this holder's run.
-    pub(crate) remembered: Option<Arc<Round>>,
+    /// This holder's run, if its request has a period.
+    pub(crate) run: Option<Box<Run>>,
 }
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
@@ -89,7 +88,7 @@ impl Lease {
             generation: 0,
         };
         let mut lease = Self::of(handle);
-        lease.began = terms.acquired_at;
+        lease.run = Run::of(request, terms.acquired_at);
         lease.renew(request, terms.acquired_at);
         lease
     }
@@ -97,11 +96,10 @@ impl Lease {
     /// One more holder, which is counted already.
     pub(crate) fn of(handle: LeaseHandle) -> Self {
         Self {
-            began: handle.shared.now(),
             handle,
             has_left: false,
             renewed: None,
-            remembered: None,
+            run: None,
         }
     }
 

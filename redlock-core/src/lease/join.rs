@@ -10,6 +10,7 @@ use crate::model::invalid::Invalid;
 use crate::model::request::{Request, drift};
 use crate::waiting::budget::RetryBudget;
 
+use super::remember::Run;
 use super::{Lease, LeaseHandle};
 
 impl LeaseHandle {
@@ -31,7 +32,7 @@ impl LeaseHandle {
 impl Lease {
     /// Makes a joined lease serve `request`: it lasts about as long as a lock that is acquired now, is
     /// extended if necessary, and is renewed as the request says while this holder stays. The request's
-    /// `min_hold` counts from now. No message is sent while nine tenths of the validity of the
+    /// `min_hold` counts from now, and so does its `once_per`. No message is sent while nine tenths of the validity of the
     /// request's ttl are left. The caller has to know that the lock is of the right kind.
     ///
     /// # Errors
@@ -43,6 +44,7 @@ impl Lease {
     pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
         request.check()?;
         let environment = &self.shared.context().environment.clone();
+        let began = environment.now();
         let whole = request
             .ttl
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
@@ -86,6 +88,7 @@ impl Lease {
                 before(&*environment.clock, next, pin!(self.lost())).await;
             }
         }
+        self.run = Run::of(request, began);
         self.shared.keep_for(request.min_hold);
         self.renew(request, environment.now());
         Ok(())

@@ -48,9 +48,9 @@ impl Lease {
     pub async fn release(mut self) -> Released {
         let sent = self.release_share();
         let released = self.settled(sent).await;
-        if let Some(round) = self.remembered.take() {
+        if let Some(run) = self.run.take() {
             // Boxed: few leases have a period.
-            Box::pin(self.await_remembered(&round)).await;
+            Box::pin(self.await_remembered(&run)).await;
         }
         released
     }

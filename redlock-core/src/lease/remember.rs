@@ -3,28 +3,53 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::env::Moment;
 use crate::env::caught::log;
 use crate::env::timeout::before;
 use crate::error::NodeReport;
+use crate::model::request::Request;
 use crate::node::operation::{Operation, Want};
 use crate::quorum::round::{Goal, Round};
 use crate::quorum::runs::{remembered_for, run_keys};
 
 use super::Lease;
 
+/// A holder's run of a job.
+pub(crate) struct Run {
+    period: Duration,
+    began: Moment,
+    /// The answers of the nodes that were told to remember it.
+    remembered: Option<Arc<Round>>,
+}
+
+impl Run {
+    /// The run that began at `began`, if `request` has a period.
+    pub(crate) fn of(request: &Request, began: Moment) -> Option<Box<Self>> {
+        request.once_per.map(|period| {
+            Box::new(Self {
+                period,
+                began,
+                remembered: None,
+            })
+        })
+    }
+}
+
 impl Lease {
     /// Has every node remember that this holder's run ended well: callers with a
-    /// [`once_per`](crate::Request::once_per) are refused until nine tenths of `period` have passed
-    /// since the run began. Call it before the release, which the nodes serve after it. Does nothing if
-    /// that time has passed already, or if the lease is over: another process may have run meanwhile.
+    /// [`once_per`](Request::once_per) are refused until nine tenths of this holder's own period have
+    /// passed since the run began. Call it before the release, which the nodes serve after it. Does
+    /// nothing if that time has passed already; if the lease is over, as another process may have run
+    /// meanwhile; and if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
-    /// lease, when it joined.
-    pub fn remember_run(&mut self, period: Duration) {
+    /// lease, when it is [covered](Self::cover).
+    pub fn remember_run(&mut self) {
+        let Some(run) = &mut self.run else { return };
         let shared = &self.handle.shared;
-        let ago = shared.now().saturating_since(self.began);
+        let ago = shared.now().saturating_since(run.began);
         // A node counts whole milliseconds.
-        let left = remembered_for(period).saturating_sub(ago).as_millis();
+        let left = remembered_for(run.period).saturating_sub(ago).as_millis();
         if left == 0 || self.handle.over().is_some() {
             return;
         }
@@ -37,12 +62,13 @@ impl Lease {
         let operation = Arc::new(Operation::new(keys, shared.claim.token.clone(), want));
         let nodes = &shared.claim.nodes;
         let round = Round::start(nodes, &operation, Goal::Majority, |_| true);
-        self.remembered = Some(round);
+        run.remembered = Some(round);
     }
 
     /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:
     /// the job may run again in its period.
-    pub(super) async fn await_remembered(&self, round: &Round) {
+    pub(super) async fn await_remembered(&self, run: &Run) {
+        let Some(round) = &run.remembered else { return };
         let shared = &self.handle.shared;
         let timeout = shared.context().node_timeout;
         let until = shared.now().saturating_add(timeout);

@@ -181,7 +181,6 @@ impl Prepared {
         let limits = Arc::clone(&self.registry.shared.limits);
         let site = self.holder.site;
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
-        let lease = lease.once_per(self.request.once_per);
         Ok(lease.recorded(record))
     }
 

@@ -10,7 +10,6 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
@@ -64,8 +63,7 @@ struct CoreLease {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
-    /// The period in which the nodes remember a run that ended well.
-    once_per: Option<Duration>,
+    /// The run under the lease has ended well.
     has_ended_well: AtomicBool,
     holding: Holding,
     record: Record,
@@ -87,10 +85,8 @@ impl CoreLease {
             core.leave_to_expire();
             return None;
         }
-        if let Some(period) = self.once_per
-            && self.has_ended_well.load(Ordering::Relaxed)
-        {
-            core.remember_run(period);
+        if self.has_ended_well.load(Ordering::Relaxed) {
+            core.remember_run();
         }
         Some(core)
     }
@@ -121,7 +117,6 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
-                once_per: None,
                 has_ended_well: AtomicBool::new(false),
                 holding,
                 record: Record::default(),
@@ -139,13 +134,8 @@ impl Lease {
         self
     }
 
-    /// Has the nodes remember a run that ends well.
-    pub(crate) fn once_per(mut self, period: Option<Duration>) -> Self {
-        self.core.once_per = period;
-        self
-    }
-
-    /// The run under the lease has ended well. Call it before the release.
+    /// The run under the lease has ended well: with a period, the nodes remember it. Call it before the
+    /// release.
     pub(crate) fn ended_well(&self) {
         self.core.has_ended_well.store(true, Ordering::Relaxed);
     }

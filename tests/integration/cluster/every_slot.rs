@@ -95,7 +95,7 @@ async fn a_run_is_remembered_beside_its_lock_in_every_part() {
     for master in 0..3 {
         let name = cluster.name_at(master, "job");
         let mut lease = client().acquire(&set, &job(&name)).await.unwrap();
-        lease.remember_run(hour);
+        lease.remember_run();
         lease.release().await;
         let refused = client().acquire(&set, &job(&name)).await.unwrap_err();
         assert!(matches!(refused, AcquireError::AlreadyRun(_)), "{refused}");

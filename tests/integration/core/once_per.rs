@@ -29,7 +29,7 @@ fn with_clock(clock: &StillClock) -> Client {
 /// Runs the job, to a good end.
 async fn run(client: &Client, set: &NodeSet) -> Result<(), AcquireError> {
     let mut lease = client.acquire(set, &hourly("r")).await?;
-    lease.remember_run(PERIOD);
+    lease.remember_run();
     lease.release().await;
     Ok(())
 }
@@ -56,7 +56,7 @@ async fn a_run_is_remembered_for_nine_tenths_of_its_period_from_its_beginning() 
         .await
         .unwrap();
     clock.advance(TTL / 2);
-    lease.remember_run(PERIOD);
+    lease.remember_run();
     lease.release().await;
     settle(&set).await;
     let whole = PERIOD / 10 * 9 - TTL / 2;
@@ -149,7 +149,7 @@ async fn a_run_whose_lease_was_over_is_not_remembered() {
         .await
         .unwrap();
     clock.advance(TTL);
-    lease.remember_run(PERIOD);
+    lease.remember_run();
     lease.release().await;
     settle(&set).await;
     assert_eq!(left(&nodes), [None, None, None]);
@@ -163,7 +163,7 @@ async fn a_run_as_long_as_its_period_leaves_nothing() {
     request.once_per = Some(PERIOD);
     let mut lease = with_clock(&clock).acquire(&set, &request).await.unwrap();
     clock.advance(PERIOD / 10 * 9);
-    lease.remember_run(PERIOD);
+    lease.remember_run();
     lease.release().await;
     settle(&set).await;
     assert_eq!(left(&nodes), [None, None, None]);
@@ -241,7 +241,7 @@ async fn who_waited_for_the_run_sees_it_under_the_lock() {
                 .ok_or_else(|| "nobody in line".to_owned())
         })
         .await;
-        lease.remember_run(PERIOD);
+        lease.remember_run();
         lease.release().await;
         for behind in behind {
             already_run(behind.await.unwrap());
@@ -261,7 +261,7 @@ async fn several_names_have_a_record_each_and_are_refused_by_all_of_them() {
     let mut both = hourly("r");
     both.resource = ["r", "s"].into();
     let mut lease = client().acquire(&set, &both).await.unwrap();
-    lease.remember_run(PERIOD);
+    lease.remember_run();
     lease.release().await;
     settle(&set).await;
     already_run(client().acquire(&set, &both).await);
@@ -295,7 +295,7 @@ async fn a_release_with_a_record_may_be_dropped_at_any_await() {
     let (nodes, set) = start(3).await;
     for polls in 0..6 {
         let mut lease = client().acquire(&set, &hourly("r")).await.unwrap();
-        lease.remember_run(PERIOD);
+        lease.remember_run();
         let _ = drop_after(polls, lease.release()).await;
         settle(&set).await;
         assert!(

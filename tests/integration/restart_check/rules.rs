@@ -100,7 +100,7 @@ async fn use_all(set: &Set) -> Result<(), String> {
     job.once_per = Some(Duration::from_secs(120));
     let mut lease = client().acquire(&nodes, &job).await;
     if let Ok(lease) = &mut lease {
-        lease.remember_run(Duration::from_secs(120));
+        lease.remember_run();
     }
     let lease = lease.map_err(|error| error.to_string())?;
     lease.release().await;
