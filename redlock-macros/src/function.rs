@@ -53,6 +53,10 @@ impl Function {
                 return None;
             }
         };
+        if let Some(test) = attributes.iter().find(|attribute| is_test(attribute)) {
+            errors.under(test.path(), NO_TEST);
+            return None;
+        }
         let fn_span = signature.fn_token.span;
         let Some(body) = body else {
             errors.at(
@@ -104,7 +108,7 @@ impl Function {
                 output,
             });
         }
-        errors.at(fn_span, not_async(&attributes, &body, &signature));
+        errors.at(fn_span, not_async(&body, &signature));
         None
     }
 
@@ -249,19 +253,23 @@ fn split_boxed(body: &Group) -> (Group, TokenStream) {
     (rest, tokens[at..].iter().cloned().collect())
 }
 
+/// The error for a test.
+const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made its registry; \
+                       annotate a function that the test calls";
+
+/// True for `#[test]`, `#[tokio::test]`, `#[rstest]` and their like. An attribute of this kind above
+/// ours is no longer there, and has left a `#[test]` behind.
+fn is_test(attribute: &Attribute) -> bool {
+    let last = attribute.path().segments.last();
+    last.is_some_and(|last| last.ident == "test" || last.ident == "rstest")
+}
+
 /// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above ours
 /// have already replaced the `async fn` by a function that blocks on it.
-fn not_async(attributes: &[Attribute], body: &Group, signature: &Signature) -> String {
-    let test = attributes.iter().find(|attribute| {
-        let path = attribute.path();
-        path.segments
-            .last()
-            .is_some_and(|last| last.ident == "test")
-            && path.segments.len() > 1
-    });
-    if test.is_some() || mentions(body.stream(), "block_on") {
+fn not_async(body: &Group, signature: &Signature) -> String {
+    if mentions(body.stream(), "block_on") {
         return "the attribute above has already made this function synchronous; \
-                place `#[redlock]` above `#[tokio::main]`, `#[tokio::test]` and their like"
+                place `#[redlock]` above `#[tokio::main]` and its like"
             .to_owned();
     }
     if !matches!(future_output(&signature.output), Type::Infer(_)) {
@@ -350,5 +358,37 @@ impl Function {
         self.output
             .as_ref()
             .map_or_else(|| self.signature.ident.span(), Type::span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Function, NO_TEST};
+    use crate::errors::Errors;
+
+    #[test]
+    fn a_test_is_told_by_the_last_name_of_its_attribute() {
+        let table = [
+            ("#[test]", true),
+            ("#[tokio::test]", true),
+            ("#[tokio::test(start_paused = true)]", true),
+            ("#[actix_web::test]", true),
+            ("#[test_log::test(tokio::test)]", true),
+            ("#[::core::prelude::v1::test]", true),
+            ("#[rstest] #[case(1)]", true),
+            ("#[instrument] #[rstest::rstest]", true),
+            ("#[cfg(test)]", false),
+            ("#[doc = \"test\"]", false),
+            ("#[test::instrument]", false),
+            ("#[tokio::main]", false),
+        ];
+        for (attributes, expected) in table {
+            let mut errors = Errors::default();
+            let item = format!("{attributes} async fn f() {{}}");
+            let function = Function::parse(item.parse().expect(&item), &mut errors);
+            let messages = errors.messages();
+            assert_eq!(function.is_none(), expected, "{attributes}");
+            assert_eq!(messages == [NO_TEST], expected, "{attributes}: {messages:?}");
+        }
     }
 }

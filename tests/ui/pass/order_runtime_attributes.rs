@@ -11,10 +11,4 @@ async fn entry() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "case")]
-#[tokio::test]
-async fn case() -> Result<(), LockError> {
-    Ok(())
-}
-
 fn main() {}

@@ -53,7 +53,7 @@ fn below_the_attribute_of_actix_the_order_is_named() {
         .map(|found| (found.is_error, &*found.message))
         .collect();
     let message = "the attribute above has already made this function synchronous; place \
-                   `#[redlock]` above `#[tokio::main]`, `#[tokio::test]` and their like";
+                   `#[redlock]` above `#[tokio::main]` and its like";
     assert_eq!(messages, [(true, message)]);
     let places: Vec<_> = found[0].primary().map(|span| span.from).collect();
     assert_eq!(places, [(6, 7)]);

@@ -1,4 +1,4 @@
-//! Above actix-web's own attributes that make an async function synchronous.
+//! Above actix-web's own attribute that makes an async function synchronous.
 #![deny(warnings)]
 #![allow(dead_code)]
 
@@ -10,12 +10,6 @@ async fn entry() -> Result<String, LockError> {
     let here = std::rc::Rc::new(lease.resource().to_string());
     tokio::task::yield_now().await;
     Ok(here.to_string())
-}
-
-#[redlock(resource = "case")]
-#[actix_web::test]
-async fn case() -> Result<(), LockError> {
-    Ok(())
 }
 
 fn main() {}
