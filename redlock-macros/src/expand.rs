@@ -26,7 +26,7 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
-//                 static SITE: Site = Site::new(module_path!(), "charge", file!(), line!(), column!(), "order:{id}")
+//                 static SITE: Site = Site::new(|| (), module_path!(), "charge", file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
 //                     .pools(&["a", "b", "c"]);
 //                 inventory::submit! { Registration(&SITE) }
@@ -189,6 +189,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
     quote_spanned! {at_mixed_site=>
         {
             static SITE: #private::Site = #private::Site::new(
+                || (),
                 ::core::module_path!(),
                 #name_of_function,
                 ::core::file!(),

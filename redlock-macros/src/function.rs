@@ -388,7 +388,11 @@ mod tests {
             let function = Function::parse(item.parse().expect(&item), &mut errors);
             let messages = errors.messages();
             assert_eq!(function.is_none(), expected, "{attributes}");
-            assert_eq!(messages == [NO_TEST], expected, "{attributes}: {messages:?}");
+            assert_eq!(
+                messages == [NO_TEST],
+                expected,
+                "{attributes}: {messages:?}"
+            );
         }
     }
 }

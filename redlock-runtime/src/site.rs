@@ -1,11 +1,17 @@
 //! Annotated functions, known at link time.
 
-use std::borrow::Cow;
+use std::any::type_name;
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::parameters::prelude::*;
+use crate::text::function_path;
 
 /// One function under `#[redlock]`, as the attribute describes it.
+///
+/// A site is its address: it is a `static` of the function, and all instances of a generic function share
+/// it. Several sites may have the same name, and those that one call of a `macro_rules!` macro makes are
+/// on the same line too.
 ///
 /// ```
 /// use redlock_runtime::{LockError, redlock};
@@ -19,8 +25,10 @@ use crate::parameters::prelude::*;
 /// let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).expect("it is linked");
 /// assert_eq!(site.resource_template(), "shelf:{id}");
 /// ```
-#[derive(Clone, Copy)]
 pub struct Site {
+    /// The compiler's name of an item in the function.
+    item: fn() -> &'static str,
+    path: OnceLock<String>,
     module: &'static str,
     function: &'static str,
     file: &'static str,
@@ -44,8 +52,10 @@ for_each_parameter!(const_setters!(Site));
 // Hidden: only the expansion of the attribute calls them.
 #[doc(hidden)]
 impl Site {
+    /// `here` is a closure in the function. Its type has a name that tells where it is.
     #[must_use]
-    pub const fn new(
+    pub const fn new<F: Copy>(
+        _here: F,
         module: &'static str,
         function: &'static str,
         file: &'static str,
@@ -55,6 +65,8 @@ impl Site {
     ) -> Self {
         let (name, pools, options) = (None, None, LockOptions::NONE);
         Self {
+            item: type_name::<F>,
+            path: OnceLock::new(),
             module,
             function,
             file,
@@ -101,23 +113,16 @@ impl Site {
     }
 }
 
-/// Where a site is: the same for all instances of a generic function. Numbers come first, as they are
-/// quick to compare.
-pub(crate) type SourceLocation = (u32, u32, &'static str, &'static str, &'static str);
-
 impl Site {
-    pub(crate) fn place(&self) -> SourceLocation {
-        (
-            self.line,
-            self.column,
-            self.file,
-            self.function,
-            self.module,
-        )
+    /// What tells it from other sites. Two `static`s never have the same address.
+    pub(crate) fn address(&'static self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
-    /// The site's name, as configuration and logs have it: what the attribute's `name` says, or
-    /// `module_path::function`.
+    /// The site's name, as configuration and logs have it: what the attribute's `name` says, or the path
+    /// of the function. The path is `module::function`, for a method `module::Type::method`, and for a
+    /// function in another one `module::outer::function`. It has no generic arguments, and of the methods
+    /// of a trait only the default ones have the trait's name, in the place of the type's.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -126,24 +131,26 @@ impl Site {
     /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
     /// assert!(site.site_name().ends_with("::tidy"));
     /// ```
-    pub fn site_name(&self) -> Cow<'static, str> {
-        match self.name {
-            Some(name) => Cow::Borrowed(name),
-            None => Cow::Owned(format!("{}::{}", self.module, self.function)),
-        }
+    pub fn site_name(&self) -> &str {
+        self.name.unwrap_or_else(|| self.path())
     }
 
-    /// `module_path::function`, whatever its name is.
-    pub(crate) fn path(&self) -> impl fmt::Display {
-        struct Path(&'static str, &'static str);
+    /// The function's path, whatever its name is.
+    pub(crate) fn path(&self) -> &str {
+        let path = || function_path((self.item)(), self.module, self.function);
+        self.path.get_or_init(path)
+    }
 
-        impl fmt::Display for Path {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}::{}", self.0, self.1)
-            }
-        }
+    /// `src/orders.rs:12:1`
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}:{}", self.file, self.line, self.column)
+    }
 
-        Path(self.module, self.function)
+    /// The compiler's name of the function, with generic arguments.
+    pub(crate) fn full_path(&self) -> &'static str {
+        let item = (self.item)();
+        let end = item.rfind(&format!("::{}::", self.function));
+        end.map_or(item, |end| &item[..end + 2 + self.function.len()])
     }
 
     /// The source file, as the compiler names it.
@@ -227,14 +234,7 @@ impl Site {
 /// `shop::charge (src/orders.rs:12:1)`
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` ({}:{}:{})",
-            self.site_name(),
-            self.file,
-            self.line,
-            self.column
-        )
+        write!(f, "`{}` ({})", self.site_name(), self.place())
     }
 }
 
@@ -264,11 +264,8 @@ inventory::collect!(Registration);
 /// }
 /// ```
 pub fn sites() -> Vec<&'static Site> {
-    let mut sites: Vec<_> = inventory::iter::<Registration>()
-        .map(|site| site.0)
-        .collect();
-    sites.sort_by_key(|site| (site.file, site.place()));
-    // A generic function registers once for each instance that the compiler makes of it.
-    sites.dedup_by_key(|site| site.place());
+    let registered = inventory::iter::<Registration>();
+    let mut sites: Vec<_> = registered.into_iter().map(|site| site.0).collect();
+    sites.sort_by_key(|site| (site.file, site.line, site.column, site.site_name()));
     sites
 }

@@ -18,6 +18,22 @@ impl Shop {
     }
 }
 
+struct Shelf;
+struct Cellar;
+
+macro_rules! stocks {
+    ($($ty:ty),+) => { $(
+        impl $ty {
+            #[redlock(resource = "stock", pools = ["nowhere"])]
+            async fn stock(&self) -> Result<(), LockError> {
+                Ok(())
+            }
+        }
+    )+ };
+}
+
+stocks!(Shelf, Cellar);
+
 #[tokio::test]
 async fn init_names_the_pool_the_function_and_its_place() {
     let config = Config::new()
@@ -25,16 +41,19 @@ async fn init_names_the_pool_the_function_and_its_place() {
         .pool("b", "memory://b");
     let error = init(config).await.map(|_| ()).unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.problems().len(), 2, "{text}");
+    assert_eq!(error.problems().len(), 4, "{text}");
     for hint in [
         "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:7:1) names the pool `typo`",
         "configured: a, b",
-        "`unknown_pool::report` (tests/own_process/unknown_pool.rs:15:5): the ttl of 600 s is above `max_ttl`",
+        "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:35:1) names the pool `nowhere`",
+        "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:35:1) names the pool `nowhere`",
+        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:15:5): the ttl of 600 s is above `max_ttl`",
     ] {
         assert!(text.contains(hint), "{hint}\nis not in\n{text}");
     }
     // Nothing was started by it.
     assert!(charge(1).await.unwrap_err().is_not_initialized());
     assert!(Shop.report().await.unwrap_err().is_not_initialized());
-    assert_eq!(sites().len(), 2);
+    assert!(Shelf.stock().await.is_err() && Cellar.stock().await.is_err());
+    assert_eq!(sites().len(), 4);
 }

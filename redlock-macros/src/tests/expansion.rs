@@ -19,6 +19,7 @@ fn every_literal_parameter() {
                 let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                                || (),
                                 ::core::module_path!(),
                                 "charge",
                                 ::core::file!(),
@@ -91,6 +92,7 @@ fn only_what_is_given_is_written() {
                 let __call = Call::new(
                     {
                         static SITE: Site = Site::new(
+                            || (),
                             module_path!(),
                             "nightly",
                             file!(),
@@ -129,6 +131,7 @@ fn a_call_that_may_be_skipped() {
                 let __call = Call::new(
                     {
                         static SITE: Site = Site::new(
+                                || (),
                                 module_path!(),
                                 "sweep",
                                 file!(),
@@ -167,6 +170,7 @@ fn expressions_are_evaluated_at_the_call() {
                 let __call = crate::locks::__private::Call::new(
                     {
                         static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
+                                || (),
                                 module_path!(),
                                 "f",
                                 file!(),
@@ -215,6 +219,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                 let __call = Call::new(
                     {
                         static SITE: Site = Site::new(
+                            || (),
                             module_path!(),
                             "f",
                             file!(),
@@ -265,6 +270,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                     let __call = Call::new(
                         {
                             static SITE: Site = Site::new(
+                                || (),
                                 module_path!(),
                                 "run",
                                 file!(),

@@ -3,7 +3,6 @@
 
 mod start;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,7 +107,7 @@ pub enum LockErrorKind {
 pub(crate) enum Subject {
     Resource(Resource),
     /// A function whose resource is not known yet.
-    Function(Cow<'static, str>),
+    Function(&'static str),
 }
 
 impl LockError {

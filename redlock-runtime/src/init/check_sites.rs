@@ -74,7 +74,7 @@ fn unknown_pool(config: &Config, name: &str) -> String {
 }
 
 fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
-    let found = overridden.iter().find(|it| it.site.place() == site.place());
+    let found = overridden.iter().find(|it| std::ptr::eq(it.site, site));
     found.map(|it| &it.config)
 }
 

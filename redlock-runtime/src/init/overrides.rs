@@ -1,6 +1,5 @@
 //! The overrides of the configuration, matched with the program's functions.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::config::{Config, SiteConfig};
@@ -20,7 +19,7 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
     if overrides.named.is_empty() && overrides.spelled.is_empty() {
         return Vec::new();
     }
-    let mut by_name: BTreeMap<Cow<'static, str>, Vec<&'static Site>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<&'static Site>> = BTreeMap::new();
     for site in sites() {
         by_name.entry(site.site_name()).or_default().push(site);
     }
@@ -33,7 +32,7 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
             }
             Some((_, fit)) => problems.push(fits_several(&origin, fit)),
             None => {
-                let known = by_name.keys().map(|name| &**name);
+                let known = by_name.keys().copied();
                 problems.push(format!("{origin} {FITS_NONE}{}", did_you_mean(name, known)));
             }
         }
@@ -66,7 +65,7 @@ impl Overridden {
     /// What the configuration says, for the registry.
     pub(super) fn overriding(&self) -> Overriding {
         Overriding {
-            place: self.site.place(),
+            site: self.site,
             options: self.config.options,
             pools: self.config.pools.clone(),
         }
@@ -76,7 +75,18 @@ impl Overridden {
 const FITS_NONE: &str = "fits no function under `#[redlock]` in this program";
 
 fn fits_several(origin: &str, sites: &[&Site]) -> String {
-    let all: Vec<String> = sites.iter().map(ToString::to_string).collect();
+    let have_one_name = sites
+        .windows(2)
+        .all(|two| two[0].site_name() == two[1].site_name());
+    // `macro_rules!` makes several functions in one place.
+    let shown = |site: &&Site| {
+        if have_one_name {
+            format!("`{}` ({})", site.full_path(), site.place())
+        } else {
+            site.to_string()
+        }
+    };
+    let all: Vec<String> = sites.iter().map(shown).collect();
     format!(
         "{origin} fits several functions: {}; give them names of their own, with `name = \"…\"` in \
          the attribute",

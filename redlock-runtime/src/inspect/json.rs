@@ -178,7 +178,7 @@ struct Lease {
     /// A text for readers: escaped, and cut if it is long.
     resource: String,
     names: Vec<String>,
-    site: Option<Cow<'static, str>>,
+    site: Option<&'static str>,
     since: String,
     held_ms: u64,
     validity_ms: u64,
@@ -228,7 +228,7 @@ pub(super) struct Sites {
 
 #[derive(Serialize)]
 struct SiteEntry {
-    site: Cow<'static, str>,
+    site: &'static str,
     file: &'static str,
     line: u32,
     resource: &'static str,

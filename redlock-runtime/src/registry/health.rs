@@ -178,8 +178,7 @@ impl Registry {
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let reports = sites().into_iter().map(|site| {
-            // A generic function may have several sites, one an instance.
-            let is_of_site = |of: Option<&Site>| of.is_some_and(|it| it.place() == site.place());
+            let is_of_site = |of: Option<&Site>| of.is_some_and(|it| std::ptr::eq(it, site));
             let held = held.iter().filter(|entry| is_of_site(entry.site)).count();
             self.report(site, held)
         });

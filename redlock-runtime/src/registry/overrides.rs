@@ -4,19 +4,19 @@ use redlock_core::NodeSet;
 
 use crate::parameters::LockOptions;
 
-use crate::site::{Site, SourceLocation};
+use crate::site::Site;
 
 /// The parameters that override the attribute of one function.
 pub(crate) struct Overriding {
-    pub(crate) place: SourceLocation,
+    pub(crate) site: &'static Site,
     pub(crate) options: LockOptions,
     pub(crate) pools: Option<Vec<String>>,
 }
 
 /// What is above the attributes of some functions. Looked at by every call of an annotated function.
 pub(crate) struct Overrides {
-    /// Ordered by place. By the place and not the address: a generic function may have several `Site`s.
-    by_place: Vec<(SourceLocation, Override)>,
+    /// Ordered by the site's address.
+    by_site: Vec<(usize, Override)>,
 }
 
 pub(crate) struct Override {
@@ -31,28 +31,24 @@ impl Overrides {
         overriding: Vec<Overriding>,
         mut nodes: impl FnMut(&[String]) -> Option<NodeSet>,
     ) -> Self {
-        let mut by_place: Vec<_> = overriding
+        let mut by_site: Vec<_> = overriding
             .into_iter()
             .map(|it| {
                 let over = Override {
                     options: it.options,
                     nodes: it.pools.as_deref().and_then(&mut nodes),
                 };
-                (it.place, over)
+                (it.site.address(), over)
             })
             .collect();
-        by_place.sort_by_key(|(place, _)| *place);
-        Self { by_place }
+        by_site.sort_by_key(|(address, _)| *address);
+        Self { by_site }
     }
 
-    pub(crate) fn of(&self, site: Option<&Site>) -> Option<&Override> {
-        if self.by_place.is_empty() {
-            return None;
-        }
-        let place = site?.place();
-        let found = self
-            .by_place
-            .binary_search_by_key(&place, |(place, _)| *place);
-        found.ok().map(|index| &self.by_place[index].1)
+    pub(crate) fn of(&self, site: Option<&'static Site>) -> Option<&Override> {
+        let wanted = site?.address();
+        let by_site = &self.by_site;
+        let found = by_site.binary_search_by_key(&wanted, |(address, _)| *address);
+        found.ok().map(|index| &by_site[index].1)
     }
 }

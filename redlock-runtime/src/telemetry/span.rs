@@ -4,7 +4,6 @@
 //! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
 //! `error.type`); our own begin with `redlock.`, and times are in seconds.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -152,7 +151,7 @@ impl HoldSpan {
 }
 
 /// A site, as logs have it.
-pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<Cow<'static, str>>> {
+pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<&'static str>> {
     site.map(|site| display(site.site_name()))
 }
 

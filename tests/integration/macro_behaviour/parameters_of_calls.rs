@@ -138,13 +138,13 @@ async fn named() -> Result<(), LockError> {
 async fn name() {
     with_registry(async |_| {
         let _held = lock("r").acquire().await.unwrap();
-        let name = |error: LockError| error.site().map(|site| site.site_name().into_owned());
+        let name = |error: LockError| error.site().map(|site| site.site_name().to_owned());
         assert_eq!(name(named().await.unwrap_err()).unwrap(), "named by hand");
         let path = concat!(module_path!(), "::refused");
         assert_eq!(name(refused().await.unwrap_err()).unwrap(), path);
         let names: Vec<_> = sites().iter().map(|site| site.site_name()).collect();
-        assert!(names.iter().any(|name| name == "named by hand"));
-        assert!(names.iter().any(|name| name == path));
+        assert!(names.iter().any(|name| *name == "named by hand"));
+        assert!(names.iter().any(|name| *name == path));
     })
     .await;
 }

@@ -181,7 +181,7 @@ async fn a_fencing_token_that_the_holder_did_not_take_is_refused_by_both_names()
         assert!(text.contains(name), "{text}");
     }
     assert_eq!(
-        refused.site().map(|site| site.site_name().into_owned()),
+        refused.site().map(|site| site.site_name().to_owned()),
         Some(format!("{}::fenced", module_path!())),
     );
     registry(&redlock).scope(fenced_twice()).await.unwrap();

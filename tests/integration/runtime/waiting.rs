@@ -208,7 +208,7 @@ async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip_in_silence() {
     let failed = registry.clone().scope(tries_to_find()).await.unwrap_err();
     assert!(failed.is_unavailable(), "{failed}");
     assert_eq!(
-        failed.site().map(|site| site.site_name().into_owned()),
+        failed.site().map(|site| site.site_name().to_owned()),
         Some(format!("{}::tries_to_find", module_path!())),
     );
     let swept = registry.clone().scope(sweeps_its_own_way()).await;

@@ -85,20 +85,27 @@ async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candida
 async fn a_name_that_two_functions_have_is_refused_with_their_places() {
     // They are there, and can be called.
     let redlock = Redlock::start(config()).await.unwrap();
-    let calls = async { (shop::Cart::empty().await, shop::Basket::empty().await) };
+    let calls = async {
+        let one = shop::Shelf::<u8>::empty().await;
+        (one, shop::Shelf::<u16>::empty().await)
+    };
     let (one, other) = redlock.registry().clone().scope(calls).await;
     assert!(one.is_ok() && other.is_ok());
     redlock.shutdown().await;
-    for name in ["overrides::shop::empty"] {
-        let text = problem(of(name, SiteConfig::new().ttl(seconds(5)))).await;
-        assert!(
-            text.contains("`[sites.\"overrides::shop::empty\"]` fits several functions: ")
-                && text.matches("tests/own_process/overrides/shop.rs:").count() == 2
-                && text.contains("`name = \"…\"` in the attribute"),
-            "{text}"
-        );
-    }
-    let variable = ("REDLOCK_SITES_OVERRIDES__SHOP__EMPTY_TTL", "5s");
+    let name = "overrides::shop::Shelf::empty";
+    let text = problem(of(name, SiteConfig::new().ttl(seconds(5)))).await;
+    assert!(
+        text.starts_with("`[sites.\"overrides::shop::Shelf::empty\"]` fits several functions: ")
+            && text.contains(
+                "`overrides::shop::Shelf<u8>::empty` (tests/own_process/overrides/shop.rs:"
+            )
+            && text.contains(
+                "`overrides::shop::Shelf<u16>::empty` (tests/own_process/overrides/shop.rs:"
+            )
+            && text.contains("`name = \"…\"` in the attribute"),
+        "{text}"
+    );
+    let variable = ("REDLOCK_SITES_OVERRIDES__SHOP__SHELF__EMPTY_TTL", "5s");
     let text = problem(config().with_env([variable]).unwrap()).await;
     assert!(text.contains("fits several functions"), "{text}");
 }

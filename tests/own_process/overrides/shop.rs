@@ -91,23 +91,27 @@ pub(crate) async fn cut_off(stage: &Stage) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Two functions with one name.
+/// Functions of one name, in types of their own.
 pub(crate) struct Cart;
 pub(crate) struct Basket;
 
-impl Cart {
-    #[redlock(resource = "cart")]
-    pub(crate) async fn empty() -> Result<(), LockError> {
-        Ok(())
-    }
+macro_rules! empties {
+    ($($ty:ty: $resource:literal),+) => { $(
+        impl $ty {
+            #[redlock(resource = $resource, guard = lease)]
+            pub(crate) async fn empty() -> Result<bool, LockError> {
+                Ok(lease.fencing_token().is_some())
+            }
+        }
+    )+ };
 }
 
-impl Basket {
-    #[redlock(resource = "basket")]
-    pub(crate) async fn empty() -> Result<(), LockError> {
-        Ok(())
-    }
-}
+empties!(Cart: "cart", Basket: "basket");
+
+/// Two functions whose paths differ in a generic argument only, on one line.
+pub(crate) struct Shelf<T>(pub(crate) T);
+
+empties!(Shelf<u8>: "shelf", Shelf<u16>: "other shelf");
 
 /// Two names that a variable spells alike.
 #[redlock(resource = "nightly", name = "nightly report")]

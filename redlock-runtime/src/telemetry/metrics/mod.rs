@@ -55,7 +55,7 @@ impl Metrics {
             None => &sites.object_style,
             Some(site) => {
                 let place = |(other, _): &(usize, _)| *other;
-                match sites.annotated.binary_search_by_key(&address(site), place) {
+                match sites.annotated.binary_search_by_key(&site.address(), place) {
                     Ok(found) => &sites.annotated[found].1,
                     // It registered nowhere: handles for this call only.
                     Err(_) => return Arc::new(SiteMetrics::new(Some(site))),
@@ -70,9 +70,8 @@ impl Sites {
     fn new() -> Self {
         describe::all();
         let registered = inventory::iter::<Registration>();
-        let mut addresses: Vec<usize> = registered.into_iter().map(|it| address(it.0)).collect();
+        let mut addresses: Vec<usize> = registered.into_iter().map(|it| it.0.address()).collect();
         addresses.sort_unstable();
-        addresses.dedup();
         let slots = addresses.into_iter().map(|it| (it, OnceLock::new()));
         Self {
             annotated: slots.collect(),
@@ -81,14 +80,8 @@ impl Sites {
     }
 }
 
-fn address(site: &'static Site) -> usize {
-    std::ptr::from_ref(site).addr()
-}
-
 fn label(site: Option<&'static Site>) -> String {
-    site.map_or(OBJECT_STYLE.to_owned(), |site| {
-        site.site_name().into_owned()
-    })
+    site.map_or(OBJECT_STYLE, Site::site_name).to_owned()
 }
 
 /// A call that was refused before it began to wait, for a mistake in the program.
