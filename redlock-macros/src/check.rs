@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 use syn::{Expr, Ident, Type};
 
@@ -37,7 +37,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         resource::check(value, &names, errors)
     });
 
-    let settings = settings(args, errors);
+    let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
@@ -47,7 +47,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         .get(Key::IfLocked)
         .and_then(|v| word(Key::IfLocked, IF_LOCKED, v, errors));
     if if_locked == Some(IfLocked::Skip)
-        && let Some(Setting::Literal(Value::Variant(_))) = settings.get(Key::Wait)
+        && let Some(Setting::Literal(Value::Variant(_) | Value::Path(_))) = settings.get(Key::Wait)
         && let Some(later) = args.later_of(Key::Wait, Key::IfLocked)
     {
         let message = "a call that waits forever is never skipped; \
@@ -76,13 +76,48 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
 }
 
 /// The values of all parameters for which the runtime has a setter.
-fn settings(args: &Args, errors: &mut Errors) -> Settings {
+fn settings(args: &Args, parameters: &[Ident], errors: &mut Errors) -> Settings {
     let mut settings = Vec::new();
     for key in Key::ALL.iter().copied() {
         let setting = args.get(key).and_then(|value| lower(key, value, errors));
+        if let Some(Setting::Literal(Value::Text(value) | Value::Names(value))) = &setting
+            && let Some(name) = of_the_call(value.to_token_stream(), parameters)
+        {
+            let message = format!(
+                "`{}` is read when the program starts, and `{name}` is known in a call only; \
+                 write a constant",
+                key.name(),
+            );
+            errors.at(name.span(), message);
+        }
         settings.extend(setting.map(|setting| (key, setting)));
     }
     Settings(settings)
+}
+
+/// A name in an expression that a `static` cannot have: a parameter, or `Self`.
+fn of_the_call(value: TokenStream, parameters: &[Ident]) -> Option<Ident> {
+    let is_part =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(p) if ":.".contains(p.as_char()));
+    let mut follows_a_part = false;
+    for token in value {
+        match &token {
+            TokenTree::Group(group) => {
+                let found = of_the_call(group.stream(), parameters);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            TokenTree::Ident(name)
+                if !follows_a_part && (name == "Self" || parameters.contains(name)) =>
+            {
+                return Some(name.clone());
+            }
+            _ => {}
+        }
+        follows_a_part = is_part(&token);
+    }
+    None
 }
 
 /// The lease's name in the body and the runtime's path, even if other parameters are wrong.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
@@ -12,7 +12,7 @@ use crate::function::Function;
 use crate::lifetimes::erase_lifetimes;
 use crate::output::{could_skip, erase_impl_trait, response};
 use crate::parameters::{Key, Kind, Variant};
-use crate::plan::{IfLocked, Plan, Resource, Template, Value};
+use crate::plan::{Argument, IfLocked, Plan, Resource, Template, Value};
 
 /// Writes the function that runs the user's body under the lock.
 //
@@ -22,7 +22,7 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 //         send(id, lease).await
 //     }
 //
-// Output (paths shortened, and the `__` taken off the names of locals):
+// Output (paths shortened, and the `__` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
@@ -64,10 +64,10 @@ use crate::plan::{IfLocked, Plan, Resource, Template, Value};
 // is a function that the future calls, and no `match` around the `await`.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
-// around `SITE`, which contains nothing of the user's but literals. The user's items are visible to
-// our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
-// actix makes such a struct of every handler below a route's attribute. Hence the `__` before the
-// name of every local.
+// around `SITE`, which contains nothing of the user's but literals and constants. The user's items
+// are visible to our locals too: `let call` does not bind if a constant or a unit struct is named
+// `call`, and actix makes such a struct of every handler below a route's attribute. Hence the `__`
+// before every name.
 //
 // The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
 // way out, rustc blames the last `return` that does not come from an `.await`; with an output that
@@ -132,13 +132,13 @@ pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> T
     let site = site(plan, function, private);
     let resource = match &plan.resource {
         Resource::Template(template) => {
-            let format = format(template);
+            let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
                 #private::resource(::core::format_args!(#format))
             }
         }
         Resource::All(templates) => {
-            let formats = templates.iter().map(format);
+            let formats = templates.iter().map(|template| format(template, private));
             quote_spanned!(Span::mixed_site()=> [#(#private::format!(#formats)),*])
         }
         Resource::Expression(expression) => expression.to_token_stream(),
@@ -152,13 +152,19 @@ pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> T
 }
 
 /// A template as the arguments of a formatting macro.
-fn format(template: &Template) -> TokenStream {
+fn format(template: &Template, private: &TokenStream) -> TokenStream {
     let Template {
         format, arguments, ..
     } = template;
-    let arguments = arguments
-        .iter()
-        .map(|(name, value)| quote!(, #name = #value));
+    let arguments = arguments.iter().map(|argument| {
+        let Argument { name, value, .. } = argument;
+        if argument.is_part {
+            let here = Span::mixed_site().located_at(format.span());
+            quote_spanned!(here=> , #name = #private::Resource::part(&#value))
+        } else {
+            quote!(, #name = #value)
+        }
+    });
     quote!(#format #(#arguments)*)
 }
 
@@ -188,7 +194,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
         (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
     quote_spanned! {at_mixed_site=>
         {
-            static SITE: #private::Site = #private::Site::new(
+            static __SITE: #private::Site = #private::Site::new(
                 || (),
                 ::core::module_path!(),
                 #name_of_function,
@@ -197,8 +203,8 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
                 ::core::column!(),
                 #resource,
             ) #(#settings)* #skips #at_call;
-            #private::inventory::submit! { #private::Registration(&SITE) }
-            &SITE
+            #private::inventory::submit! { #private::Registration(&__SITE) }
+            &__SITE
         }
     }
 }
@@ -232,13 +238,29 @@ fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
         (_, Value::Count(count)) => count.to_token_stream(),
         (_, Value::Fraction(number)) => number.to_token_stream(),
         (_, Value::Flag(flag)) => flag.to_token_stream(),
-        (_, Value::Text(text)) => text.to_token_stream(),
-        (_, Value::Names(names)) => quote_spanned!(here=> &[#(#names),*]),
+        (_, Value::Path(path)) => path.to_token_stream(),
+        (_, Value::Text(text @ Expr::Lit(_))) => text.to_token_stream(),
+        (_, Value::Text(text)) => {
+            let ty = quote_spanned!(here=> &'static ::core::primitive::str);
+            typed(&ty, text)
+        }
+        (_, Value::Names(names @ Expr::Array(_))) => quote_spanned!(here=> &#names),
+        (_, Value::Names(names)) => {
+            let ty = quote_spanned!(here=> &'static [&'static ::core::primitive::str]);
+            let there = here.located_at(names.span());
+            typed(&ty, quote_spanned!(there=> &#names))
+        }
     }
 }
 
-/// A statement that passes the value of an expression to the call. Its type is written out, so that
-/// rustc reports a value of another type at the expression and not inside the runtime.
+/// An expression with its type, so that rustc reports a value of another type at the expression and not
+/// inside the runtime.
+fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
+    let here = Span::mixed_site().located_at(value.span());
+    quote_spanned!(here=> { let __value: #ty = #value; __value })
+}
+
+/// A statement that passes the value of an expression to the call.
 fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
@@ -248,13 +270,13 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
         let name = Ident::new(name, Span::mixed_site());
         time(quote!(#private::#name))
     };
-    let typed = |ty: TokenStream| quote_spanned!(here=> { let __value: #ty = #value; __value });
     let value = match key.kind() {
         Kind::Time => time(quote!(::core::time::Duration)),
         Kind::TimeOr { variant, .. } => of_runtime(variant[0]),
         Kind::TimeOrFraction(of) => of_runtime(of),
-        Kind::Count => typed(quote!(::core::primitive::u32)),
-        Kind::Fraction => typed(quote!(::core::primitive::f64)),
+        Kind::Count => typed(&quote!(::core::primitive::u32), value),
+        Kind::Fraction => typed(&quote!(::core::primitive::f64), value),
+        Kind::Flag => typed(&quote!(::core::primitive::bool), value),
         // Other kinds are never expressions.
         _ => value.to_token_stream(),
     };

@@ -25,13 +25,13 @@ pub(crate) struct Plan {
 /// The values of parameters, in the order of the table.
 pub(crate) struct Settings(pub Vec<(Key, Setting)>);
 
-/// The value of a parameter: a constant, or an expression that is evaluated at the call.
+/// The value of a parameter: a part of the site, or an expression that is evaluated at the call.
 pub(crate) enum Setting {
     Literal(Value),
     Expression(Expr),
 }
 
-/// A value that is known at compile time.
+/// A value that is known at compile time, to the macro or to rustc.
 pub(crate) enum Value {
     Time(Duration),
     Count(u32),
@@ -39,8 +39,12 @@ pub(crate) enum Value {
     Flag(bool),
     /// The variant that a word names.
     Variant(Variant),
-    Text(LitStr),
-    Names(Vec<LitStr>),
+    /// The same as a path, for rustc to resolve.
+    Path(Expr),
+    /// A string, or an expression that is a constant.
+    Text(Expr),
+    /// An array of such, or a constant.
+    Names(Expr),
 }
 
 impl Settings {
@@ -87,10 +91,18 @@ pub(crate) enum Resource {
 pub(crate) struct Template {
     /// The literal as the user wrote it. The site shows it.
     pub written: LitStr,
-    /// The same literal, or a new one if dotted placeholders had to be renamed.
+    /// The same literal, or a new one if placeholders had to be renamed: dotted ones and parts.
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
-    pub arguments: Vec<(Ident, TokenStream)>,
+    pub arguments: Vec<Argument>,
+}
+
+/// The value of a placeholder that `format_args!` cannot take as the user wrote it.
+pub(crate) struct Argument {
+    pub name: Ident,
+    pub value: TokenStream,
+    /// `{name:part}`.
+    pub is_part: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
 use crate::errors::Errors;
 use crate::parameters::Key;
-use crate::plan::{Resource, Template};
+use crate::plan::{Argument, Resource, Template};
 use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
 use crate::value::{bare, literal};
@@ -188,7 +188,7 @@ fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Temp
         errors.at(written.span(), problem);
         return None;
     }
-    if !scanned.placeholders.iter().any(Placeholder::is_dotted) {
+    if !scanned.placeholders.iter().any(Placeholder::is_renamed) {
         // The user's own token, so that rustc underlines the placeholder.
         let (written, format) = (written.clone(), written.clone());
         return Some(Template {
@@ -219,13 +219,13 @@ fn unusable(text: &str, scanned: &Scanned<'_>) -> Option<String> {
     None
 }
 
-/// Replaces each dotted placeholder by a plain name, with an argument of that name.
+/// Replaces each dotted placeholder, and each part, by a plain name, with an argument of that name.
 //
 // Input:
-//     "{order.id:08}/{order.id}/{pair.0}/{name}"
+//     "{order.id:08}/{order.id}/{pair.0}/{name}/{title:part}"
 //
 // Output:
-//     "{arg0:08}/{arg0}/{arg1}/{name}", arg0 = order.id, arg1 = pair.0
+//     "{arg0:08}/{arg0}/{arg1}/{name}/{arg2}", arg0 = order.id, arg1 = pair.0, arg2 = part(&title)
 fn renamed(
     written: &LitStr,
     text: &str,
@@ -235,17 +235,18 @@ fn renamed(
 ) -> Option<Template> {
     let span = written.span();
     let mut format = String::with_capacity(text.len());
-    let mut arguments: Vec<(Ident, TokenStream)> = Vec::new();
-    let mut paths: Vec<&[&str]> = Vec::new();
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut paths: Vec<(&[&str], bool)> = Vec::new();
     let mut copied = 0;
     for placeholder in scanned
         .placeholders
         .iter()
-        .filter(|placeholder| placeholder.is_dotted())
+        .filter(|placeholder| placeholder.is_renamed())
     {
+        let path = (&*placeholder.path, placeholder.is_part);
         let index = paths
             .iter()
-            .position(|path| *path == placeholder.path)
+            .position(|known| *known == path)
             .unwrap_or_else(|| {
                 arguments.extend(argument(
                     paths.len(),
@@ -255,7 +256,7 @@ fn renamed(
                     names,
                     errors,
                 ));
-                paths.push(&placeholder.path);
+                paths.push(path);
                 paths.len() - 1
             });
         format.push_str(&text[copied..placeholder.range.start]);
@@ -288,9 +289,13 @@ fn argument(
     text: &str,
     names: &Names,
     errors: &mut Errors,
-) -> Option<(Ident, TokenStream)> {
+) -> Option<Argument> {
     let (root, fields) = placeholder.path.split_first()?;
-    let Some(root) = variable(root, span, names) else {
+    let name = Ident::new(&argument_name(index, text), span);
+    let is_part = placeholder.is_part;
+    // What is no parameter is a constant, or a mistake that rustc explains.
+    let item = || fields.is_empty().then(|| identifier(root, span)).flatten();
+    let Some(root) = variable(root, span, names).or_else(item) else {
         errors.at(span, unknown_parameter(root, &names.parameters));
         return None;
     };
@@ -303,11 +308,15 @@ fn argument(
             Ok(index) => Index { index, span: here }.into_token_stream(),
             // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
             // same name.
-            Err(_) => identifier(field, here).into_token_stream(),
+            Err(_) => identifier(field, here)?.into_token_stream(),
         };
         path = quote_spanned!(here=> #path.#field);
     }
-    Some((Ident::new(&argument_name(index, text), span), path))
+    Some(Argument {
+        name,
+        value: path,
+        is_part,
+    })
 }
 
 /// The variable, constant or static with which a dotted placeholder begins.
@@ -320,7 +329,8 @@ fn variable(root: &str, span: Span, names: &Names) -> Option<Ident> {
         // hygiene the name means an item only.
         let is_constant = root != "Self" && root.starts_with(char::is_uppercase);
         let is_constant = is_constant && !root.contains(char::is_lowercase);
-        return is_constant.then(|| identifier(root, Span::mixed_site().located_at(span)));
+        let here = Span::mixed_site().located_at(span);
+        return is_constant.then(|| identifier(root, here)).flatten();
     };
     let mut known = known.clone();
     known.set_span(if named_so.next().is_some() {
@@ -335,12 +345,12 @@ fn variable(root: &str, span: Span, names: &Names) -> Option<Ident> {
     Some(known)
 }
 
-fn identifier(name: &str, span: Span) -> Ident {
-    if syn::parse_str::<Ident>(name).is_ok() {
-        Ident::new(name, span)
-    } else {
-        Ident::new_raw(name, span)
-    }
+/// A name as an identifier, also if it is a keyword.
+fn identifier(name: &str, span: Span) -> Option<Ident> {
+    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
+    let mut identifier = syn::parse_str::<Ident>(name).or_else(|_| raw()).ok()?;
+    identifier.set_span(span);
+    Some(identifier)
 }
 
 /// A parameter's name as a template contains it: `type` for `r#type`.
@@ -362,4 +372,36 @@ fn unknown_parameter(root: &str, parameters: &[Ident]) -> String {
         "unknown parameter `{root}`; available: {}",
         listed(names.iter().map(String::as_str))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::format_ident;
+    use syn::parse_quote;
+
+    use super::template;
+    use crate::errors::Errors;
+
+    #[test]
+    fn a_part_becomes_an_argument_of_its_own() {
+        let written =
+            parse_quote!("{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}");
+        let parameters = [format_ident!("a"), format_ident!("b")];
+        let mut errors = Errors::default();
+        let template = template(&written, &parameters, &mut errors);
+        assert_eq!(errors.messages(), [""; 0]);
+        let template = template.expect("a template");
+        let format = "{arg0}:{arg1}:{a}:{arg2}:{arg0}:{arg3}:{arg4}";
+        assert_eq!(template.format.value(), format);
+        let arguments = template.arguments.iter();
+        let arguments = arguments.map(|it| (it.value.to_string(), it.is_part));
+        let expected = [
+            ("a", true),
+            ("b . c", true),
+            ("b . c", false),
+            ("LIMIT", true),
+            ("r#type", true),
+        ];
+        assert!(arguments.eq(expected.map(|(value, is_part)| (value.to_owned(), is_part))));
+    }
 }

@@ -12,17 +12,20 @@ use syn::parse::Parser as _;
 /// One `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
-    /// The range of the name in the template, without the braces and the `:spec`.
+    /// The range of the name in the template, without the braces and the `:spec`. With `:part`, which
+    /// `format_args!` does not know.
     pub range: Range<usize>,
     /// The name split at its dots, without `r#`: `["order", "id"]`. Plain placeholders have one
     /// segment.
     pub path: Vec<&'a str>,
+    /// True for `{name:part}`: the value becomes one part of the name.
+    pub is_part: bool,
 }
 
 impl Placeholder<'_> {
     /// True if `format_args!` cannot take the placeholder unchanged.
-    pub(crate) fn is_dotted(&self) -> bool {
-        self.path.len() > 1
+    pub(crate) fn is_renamed(&self) -> bool {
+        self.path.len() > 1 || self.is_part
     }
 }
 
@@ -122,16 +125,23 @@ fn placeholder(inside: &str, start: usize) -> Result<Placeholder<'_>, Fault> {
     if let Some(expression) = expression(inside) {
         return Err(Fault::Expression(expression.to_owned()));
     }
-    let name = inside.split(':').next().unwrap_or_default().trim();
+    let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
+    let (name, is_part) = (name.trim(), spec.trim() == "part");
     if name.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Fault::Positional(inside.to_owned()));
     }
+    let range = if is_part {
+        start..start + inside.len()
+    } else {
+        range_of(name, inside, start)
+    };
     let path: Vec<&str> = name.split('.').collect();
     // `format_args!` checks a plain name, however unusual it is.
     if path.len() == 1 {
         return Ok(Placeholder {
-            range: range_of(name, inside, start),
+            range,
             path,
+            is_part,
         });
     }
     let path: Vec<&str> = path.into_iter().map(without_prefix).collect();
@@ -139,8 +149,9 @@ fn placeholder(inside: &str, start: usize) -> Result<Placeholder<'_>, Fault> {
         return Err(Fault::BadField(name.to_owned()));
     }
     Ok(Placeholder {
-        range: range_of(name, inside, start),
+        range,
         path,
+        is_part,
     })
 }
 
@@ -226,6 +237,26 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(&names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_a_placeholder_with_its_spec() {
+        let table = [
+            ("a:{name:part}:b", "name:part", "name"),
+            ("{ order.id : part }", " order.id : part ", "order.id"),
+            ("{name:parts}", "name", ""),
+            ("{name:>part$}", "name", ""),
+        ];
+        for (text, range, path) in table {
+            let scanned = scan(text).expect(text);
+            let placeholder = &scanned.placeholders[0];
+            assert_eq!(&text[placeholder.range.clone()], range, "{text}");
+            assert_eq!(placeholder.is_part, !path.is_empty(), "{text}");
+            assert!(
+                path.is_empty() || placeholder.path.join(".") == path,
+                "{text}"
+            );
         }
     }
 

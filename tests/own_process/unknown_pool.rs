@@ -1,8 +1,9 @@
 //! A program whose functions do not fit its configuration. In a binary of its own: `init` checks
 //! every annotated function that is linked in.
 
+use redlock_runtime::parameters::Wait;
 use redlock_runtime::registry::sites;
-use redlock_runtime::{Config, LockError, init, redlock};
+use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 
 #[redlock(resource = "order:{id}", pools = ["a", "typo"])]
 async fn charge(id: u64) -> Result<u64, LockError> {
@@ -34,6 +35,57 @@ macro_rules! stocks {
 
 stocks!(Shelf, Cellar);
 
+const TWICE: [&str; 3] = ["a", "b", "a"];
+const NONE: &[&str] = &[];
+
+#[redlock(resource = "twice", pools = TWICE)]
+async fn twice() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "none", pools = NONE, name = concat!("of ", "no pool"))]
+async fn none() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "no name", name = concat!())]
+async fn no_name() -> Result<(), LockError> {
+    Ok(())
+}
+
+/// It does not wait at the call: `init` knows the value.
+#[redlock(resource = "leader", wait = Wait::Forever, pools = ["a"])]
+async fn leader() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_constant_without_pools_or_with_one_twice_locks_nothing() {
+    let config = Config::new()
+        .pool("a", "memory://a")
+        .pool("b", "memory://b");
+    // It checks no functions.
+    let redlock = Redlock::start(config).await.unwrap();
+    let registry = redlock.registry().clone();
+    let refused = registry.clone().scope(twice()).await.unwrap_err();
+    let text = "`twice` cannot be locked: the pool `a` is named twice; one pool has one vote";
+    assert_eq!(refused.to_string(), text);
+    let refused = registry.clone().scope(none()).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("no pools are named"),
+        "{refused}"
+    );
+    registry.clone().scope(leader()).await.unwrap();
+    let reports = registry.sites();
+    let report = reports
+        .iter()
+        .find(|it| it.site.site_name() == "unknown_pool::leader");
+    let report = report.unwrap();
+    assert_eq!(report.parameters.wait, Some(Wait::Forever));
+    assert!(report.at_call.is_empty());
+    redlock.shutdown().await;
+}
+
 #[tokio::test]
 async fn init_names_the_pool_the_function_and_its_place() {
     let config = Config::new()
@@ -41,13 +93,16 @@ async fn init_names_the_pool_the_function_and_its_place() {
         .pool("b", "memory://b");
     let error = init(config).await.map(|_| ()).unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.problems().len(), 4, "{text}");
+    assert_eq!(error.problems().len(), 7, "{text}");
     for hint in [
-        "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:7:1) names the pool `typo`",
+        "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:8:1) names the pool `typo`",
         "configured: a, b",
-        "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:35:1) names the pool `nowhere`",
-        "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:35:1) names the pool `nowhere`",
-        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:15:5): the ttl of 600 s is above `max_ttl`",
+        "`unknown_pool::twice` (tests/own_process/unknown_pool.rs:41:1) names the pool `a` twice; one pool has one vote",
+        "`of no pool` (tests/own_process/unknown_pool.rs:46:1) names no pool",
+        "`` (tests/own_process/unknown_pool.rs:51:1): `name` is empty",
+        "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
+        "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
+        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 600 s is above `max_ttl`",
     ] {
         assert!(text.contains(hint), "{hint}\nis not in\n{text}");
     }
@@ -55,5 +110,5 @@ async fn init_names_the_pool_the_function_and_its_place() {
     assert!(charge(1).await.unwrap_err().is_not_initialized());
     assert!(Shop.report().await.unwrap_err().is_not_initialized());
     assert!(Shelf.stock().await.is_err() && Cellar.stock().await.is_err());
-    assert_eq!(sites().len(), 4);
+    assert_eq!(sites().len(), 8);
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod brief;
 pub(crate) mod invalid;
+mod part;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod run_record;

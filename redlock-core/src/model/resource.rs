@@ -124,7 +124,7 @@ impl Resource {
             if name.len() > MAX_RESOURCE_BYTES {
                 return Err(Invalid::new(format!(
                     "the resource `{}` has {} bytes, more than the {MAX_RESOURCE_BYTES} allowed; \
-                     hash the long part of its name",
+                     write its long part as `{{name:part}}`, or make it with `Resource::part`",
                     Shown(name),
                     name.len(),
                 )));

@@ -18,7 +18,7 @@ fn every_literal_parameter() {
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
                 let __call = ::redlock_runtime::__private::Call::new(
                     {
-                        static SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                        static __SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 || (),
                                 ::core::module_path!(),
                                 "charge",
@@ -47,9 +47,9 @@ fn every_literal_parameter() {
                             .on_cancel(::redlock_runtime::__private::OnCancel::Expire)
                             .name("charge");
                         ::redlock_runtime::__private::inventory::submit! {
-                            ::redlock_runtime::__private::Registration(& SITE)
+                            ::redlock_runtime::__private::Registration(& __SITE)
                         }
-                        &SITE
+                        &__SITE
                     },
                     ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
                 );
@@ -91,7 +91,7 @@ fn only_what_is_given_is_written() {
                 #![allow(unused)]
                 let __call = Call::new(
                     {
-                        static SITE: Site = Site::new(
+                        static __SITE: Site = Site::new(
                             || (),
                             module_path!(),
                             "nightly",
@@ -101,9 +101,9 @@ fn only_what_is_given_is_written() {
                             "nightly",
                         );
                         submit! {
-                            Registration(& SITE)
+                            Registration(& __SITE)
                         }
-                        &SITE
+                        &__SITE
                     },
                     resource(format_args!("nightly")),
                 );
@@ -130,7 +130,7 @@ fn a_call_that_may_be_skipped() {
             async fn sweep() -> Option<u32> {
                 let __call = Call::new(
                     {
-                        static SITE: Site = Site::new(
+                        static __SITE: Site = Site::new(
                                 || (),
                                 module_path!(),
                                 "sweep",
@@ -142,9 +142,9 @@ fn a_call_that_may_be_skipped() {
                             .wait(Wait::For(Duration::from_millis(5000)))
                             .skip_if_locked();
                         submit! {
-                            Registration(& SITE)
+                            Registration(& __SITE)
                         }
-                        &SITE
+                        &__SITE
                     },
                     resource(format_args!("sweep")),
                 );
@@ -169,7 +169,7 @@ fn expressions_are_evaluated_at_the_call() {
             async fn f(key: &str, n: u32) -> Result<impl Sized, E> {
                 let __call = crate::locks::__private::Call::new(
                     {
-                        static SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
+                        static __SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
                                 || (),
                                 module_path!(),
                                 "f",
@@ -180,9 +180,9 @@ fn expressions_are_evaluated_at_the_call() {
                             )
                             .at_call(&["ttl", "retry_count"]);
                         crate::locks::__private::inventory::submit! {
-                            crate ::locks::__private::Registration(& SITE)
+                            crate ::locks::__private::Registration(& __SITE)
                         }
-                        &SITE
+                        &__SITE
                     },
                     format!("{}", key),
                 );
@@ -218,7 +218,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
             async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
                 let __call = Call::new(
                     {
-                        static SITE: Site = Site::new(
+                        static __SITE: Site = Site::new(
                             || (),
                             module_path!(),
                             "f",
@@ -228,9 +228,9 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                             "{self.id:08}/{order.lines.0}/{self.id}/{tenant} + tenant:{tenant}",
                         );
                         submit! {
-                            Registration(& SITE)
+                            Registration(& __SITE)
                         }
-                        &SITE
+                        &__SITE
                     },
                     [
                         format!(
@@ -269,7 +269,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 Box::pin(async move {
                     let __call = Call::new(
                         {
-                            static SITE: Site = Site::new(
+                            static __SITE: Site = Site::new(
                                 || (),
                                 module_path!(),
                                 "run",
@@ -279,9 +279,9 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                 "job:{id}",
                             );
                             submit! {
-                                Registration(& SITE)
+                                Registration(& __SITE)
                             }
-                            &SITE
+                            &__SITE
                         },
                         resource(format_args!("job:{id}")),
                     );

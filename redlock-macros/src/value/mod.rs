@@ -1,5 +1,6 @@
 //! Values as users write them, lowered to plain values.
 
+mod constant;
 mod pools;
 
 use std::fmt::Display;
@@ -12,6 +13,7 @@ use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Setting, Value};
 
 use crate::suggest::nearest;
+use constant::{is_constant, is_path_to};
 use pools::pools;
 
 /// Message for a ttl below 10 ms, zero and negative numbers included.
@@ -60,6 +62,9 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
             Some(Lit::Str(text)) if text.value() == word => {
                 Some(Setting::Literal(Value::Variant(variant)))
             }
+            _ if is_path_to(variant, value) => {
+                Some(Setting::Literal(Value::Path(bare(value).clone())))
+            }
             _ => duration(key, value, Some(word), errors),
         },
         // An integer is milliseconds; a number with a decimal point is a fraction.
@@ -70,13 +75,18 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
         Kind::Count => count(key, value, errors),
         Kind::Fraction => fraction(key, value, errors),
         Kind::Flag => flag(key, value, errors),
+        Kind::Word(words) if words.iter().any(|(_, variant)| is_path_to(*variant, value)) => {
+            Some(Setting::Literal(Value::Path(bare(value).clone())))
+        }
         Kind::Word(words) => {
             let variant: Variant = word(key, words, value, errors)?;
             Some(Setting::Literal(Value::Variant(variant)))
         }
         Kind::Text => {
-            let text = text(key, value, "a string", errors)?;
-            Some(Setting::Literal(Value::Text(text)))
+            if !is_constant(value) {
+                text(key, value, "a string or a constant", errors)?;
+            }
+            Some(Setting::Literal(Value::Text(bare(value).clone())))
         }
         Kind::Pools => pools(value, errors),
         Kind::Own => None,
@@ -238,7 +248,11 @@ fn flag(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     if let Some(Lit::Bool(flag)) = literal(value) {
         return Some(Setting::Literal(Value::Flag(flag.value)));
     }
-    refuse(key, value, "`true` or `false`", errors);
+    if literal(value).is_none() {
+        return Some(Setting::Expression(value.clone()));
+    }
+    let takes = "`true`, `false` or an expression of type `bool`";
+    refuse(key, value, takes, errors);
     None
 }
 

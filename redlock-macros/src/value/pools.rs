@@ -1,21 +1,30 @@
 //! The names of pools.
 
-use syn::{Expr, Lit, LitStr};
+use syn::{Expr, ExprArray, Lit, LitStr};
 
+use super::constant::is_constant;
 use super::{bare, literal};
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::plan::{Setting, Value};
 
-/// An array of pool names without duplicates.
+/// An array of pool names without duplicates, or a constant that is one. `init` checks a constant as the
+/// macro checks a string.
 pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let example = Key::Pools.example();
-    let Expr::Array(array) = bare(value) else {
-        errors.under(
-            value,
-            format!("`pools` takes an array of names; write `{example}`"),
-        );
-        return None;
+    let array = match bare(value) {
+        Expr::Array(array) => array,
+        // The expansion takes a reference itself.
+        Expr::Reference(reference) => return pools(&reference.expr, errors),
+        other if is_constant(other) => {
+            return Some(Setting::Literal(Value::Names(other.clone())));
+        }
+        _ => {
+            let message =
+                format!("`pools` takes an array of names, or a constant; write `{example}`");
+            errors.under(value, message);
+            return None;
+        }
     };
     if array.elems.is_empty() {
         errors.under(
@@ -24,13 +33,21 @@ pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
         );
         return None;
     }
-    let mut names: Vec<LitStr> = Vec::new();
+    check_names(array, errors);
+    Some(Setting::Literal(Value::Names(Expr::Array(array.clone()))))
+}
+
+fn check_names(array: &ExprArray, errors: &mut Errors) {
+    let example = Key::Pools.example();
+    let mut names: Vec<&LitStr> = Vec::new();
     for element in &array.elems {
         let Some(Lit::Str(name)) = literal(element) else {
-            errors.under(
-                bare(element),
-                format!("a pool's name is a string literal; write `{example}`"),
-            );
+            if !is_constant(element) {
+                errors.under(
+                    bare(element),
+                    format!("a pool's name is a string or a constant; write `{example}`"),
+                );
+            }
             continue;
         };
         let text = name.value();
@@ -45,8 +62,7 @@ pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
                 format!("duplicate pool `{text}`; one name is one node, which votes once"),
             );
         } else {
-            names.push(name.clone());
+            names.push(name);
         }
     }
-    Some(Setting::Literal(Value::Names(names)))
 }

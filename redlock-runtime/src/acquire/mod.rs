@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use redlock_core::error::Invalid;
 use redlock_core::lease::OnLost;
 use redlock_core::{NodeSet, Request, Resource};
 
@@ -19,7 +18,6 @@ use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{self, Acquiring};
-use crate::text::Name;
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults are applied.
@@ -306,18 +304,7 @@ impl Registry {
                     None => set_of(&shared.pools, names.iter().copied()),
                 }
             }
-            PoolNames::Owned(names) => {
-                for (index, name) in names.iter().enumerate() {
-                    if names[..index].contains(name) {
-                        return Err(LockErrorKind::Invalid(Invalid::new(format!(
-                            "the pool `{}` is named twice; one pool has one vote",
-                            // The text may be a URL in the wrong place.
-                            Name(name),
-                        ))));
-                    }
-                }
-                set_of(&shared.pools, names.iter().map(String::as_str))
-            }
+            PoolNames::Owned(names) => set_of(&shared.pools, names.iter().map(String::as_str)),
         }
     }
 }

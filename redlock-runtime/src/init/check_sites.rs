@@ -21,16 +21,8 @@ pub(crate) fn check_overridden(
     for Overridden { site, config: own } in overridden {
         let mut refuse = |why: &str| problems.push(format!("{site}, overridden: {why}"));
         if let Some(names) = &own.pools {
-            if names.is_empty() {
-                refuse("`pools` is empty; name at least one, or leave it out");
-            }
-            for (index, name) in names.iter().enumerate() {
-                if names[..index].contains(name) {
-                    refuse(&format!("`pools` names the pool `{}` twice", Name(name)));
-                } else if !config.pools.contains_key(name) {
-                    refuse(&unknown_pool(config, name));
-                }
-            }
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            check_pools(config, &names, &mut refuse);
         }
         if let Err(invalid) = check_values(config, site, Some(own)) {
             refuse(&invalid.to_string());
@@ -44,12 +36,16 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
     for site in &sites {
         let own = override_of(overridden, site);
         // Where there are none at all, one problem says so.
-        if !config.pools.is_empty() && own.is_none_or(|own| own.pools.is_none()) {
-            for name in site.pool_names().unwrap_or_default() {
-                if !config.pools.contains_key(*name) {
-                    problems.push(format!("{site} {}", unknown_pool(config, name)));
-                }
-            }
+        if !config.pools.is_empty()
+            && own.is_none_or(|own| own.pools.is_none())
+            && let Some(names) = site.pool_names()
+        {
+            check_pools(config, names, |why| problems.push(format!("{site} {why}")));
+        }
+        if site.site_name().is_empty() {
+            problems.push(format!(
+                "{site}: `name` is empty; give it a name, or leave `name` out"
+            ));
         }
         if own.is_none()
             && let Err(invalid) = check_values(config, site, None)
@@ -58,6 +54,23 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
         }
     }
     warn_of_split_templates(config, &sites, overridden);
+}
+
+/// What there is against the pools of a function. The macro checks strings only, and no constants.
+fn check_pools(config: &Config, names: &[&str], mut refuse: impl FnMut(&str)) {
+    if names.is_empty() {
+        refuse("names no pool; name at least one, or leave `pools` out");
+    }
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            refuse(&format!(
+                "names the pool `{}` twice; one pool has one vote",
+                Name(name)
+            ));
+        } else if !config.pools.contains_key(*name) {
+            refuse(&unknown_pool(config, name));
+        }
+    }
 }
 
 fn unknown_pool(config: &Config, name: &str) -> String {

@@ -21,25 +21,37 @@ pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
 
+/// The nodes of these pools.
+///
+/// # Errors
+/// If there are none, if one is not configured, or if one is named twice: it would vote twice.
 pub(crate) fn set_of<'a>(
     pools: &BTreeMap<String, Pool>,
-    names: impl Iterator<Item = &'a str>,
+    names: impl IntoIterator<Item = &'a str>,
 ) -> Result<NodeSet, LockErrorKind> {
-    let nodes: Result<Vec<_>, _> = names
-        .map(|name| match pools.get(name) {
-            Some(pool) => Ok(Arc::clone(&pool.node)),
-            None => Err(LockErrorKind::UnknownPool {
+    let invalid = |text: String| LockErrorKind::Invalid(Invalid::new(text));
+    let mut known: Vec<&str> = Vec::new();
+    let mut nodes = Vec::new();
+    for name in names {
+        if known.contains(&name) {
+            return Err(invalid(format!(
+                "the pool `{}` is named twice; one pool has one vote",
+                Name(name),
+            )));
+        }
+        let Some(pool) = pools.get(name) else {
+            return Err(LockErrorKind::UnknownPool {
                 // It may be a URL in the wrong place.
                 pool: Name(name).to_string(),
                 configured: pools.keys().cloned().collect(),
-            }),
-        })
-        .collect();
-    match nodes {
-        Ok(nodes) if nodes.is_empty() => Err(LockErrorKind::Invalid(Invalid::new(
-            "no pools are named; name at least one, or leave `pools` out",
-        ))),
-        Ok(nodes) => Ok(nodes.into()),
-        Err(kind) => Err(kind),
+            });
+        };
+        known.push(name);
+        nodes.push(Arc::clone(&pool.node));
     }
+    if nodes.is_empty() {
+        let text = "no pools are named; name at least one, or leave `pools` out";
+        return Err(invalid(text.to_owned()));
+    }
+    Ok(nodes.into())
 }

@@ -48,6 +48,40 @@ async fn expression(names: &[&str]) -> Result<String, LockError> {
     Ok(held())
 }
 
+const PREFIX: &str = "const:ant";
+
+struct Item {
+    title: String,
+}
+
+#[redlock(resource = "{PREFIX}:{tenant:part}:{item.title:part}:{PREFIX:part}:{tenant}")]
+async fn parts(tenant: &str, item: Item) -> Result<String, LockError> {
+    Ok(held())
+}
+
+#[tokio::test]
+async fn a_part_of_a_resource_holds_any_text() {
+    with_registry(async |_| {
+        let parts = async |tenant, title: &str| {
+            let title = title.to_owned();
+            parts(tenant, Item { title }).await.unwrap()
+        };
+        let key = parts("a:b", "c").await;
+        assert_eq!(key, "const:ant:a%3Ab:c:const%3Aant:a:b");
+        let other = parts("a", "b:c").await;
+        assert_eq!(other, "const:ant:a:b%3Ac:const%3Aant:a");
+        let long = parts("a", &"long text ".repeat(1000)).await;
+        assert!(
+            long.starts_with("const:ant:a:long%20text%20long%20te*"),
+            "{long}"
+        );
+        // The object style has the same.
+        let title = redlock_runtime::Resource::part("long text ".repeat(1000));
+        assert_eq!(long, format!("const:ant:a:{title}:const%3Aant:a"));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn resource() {
     with_registry(async |_| {

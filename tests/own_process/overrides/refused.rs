@@ -155,9 +155,9 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "charge",
             site().pools(["a", "a"]),
-            "`pools` names the pool `a` twice",
+            "names the pool `a` twice",
         ),
-        ("charge", site().pools::<&str>([]), "`pools` is empty"),
+        ("charge", site().pools::<&str>([]), "names no pool"),
         // The ttl is not known here, but no ttl would do.
         (
             "charge_for",

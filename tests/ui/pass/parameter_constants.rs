@@ -1,0 +1,116 @@
+//! Constants, where a literal is the usual value.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+use redlock_runtime::parameters::{OnCancel, OnLost, Renewal, Wait};
+use redlock_runtime::{LockError, redlock};
+
+const POOLS: [&str; 2] = ["a", "b"];
+const SLICE: &[&str] = &["a", "b"];
+const EU: &str = "eu";
+const FENCED: bool = true;
+static NAME: &str = "of a static";
+
+mod config {
+    pub(crate) const POOLS: [&str; 1] = ["main"];
+    pub(crate) struct Settings {
+        pub(crate) pools: &'static [&'static str],
+    }
+    pub(crate) const SETTINGS: Settings = Settings { pools: &POOLS };
+    pub(crate) const fn pools() -> &'static [&'static str] {
+        SETTINGS.pools
+    }
+}
+
+#[redlock(resource = "a", pools = POOLS, name = "constant name", fencing = FENCED)]
+async fn array() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = SLICE, name = NAME)]
+async fn slice() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = &["a", EU], name = concat!("a", "b"))]
+async fn mixed() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = [concat!("pool-", "a"), config::POOLS[0], "b"], name = env!("CARGO_PKG_NAME"))]
+async fn macros() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = &POOLS, name = (NAME))]
+async fn reference() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = config::SETTINGS.pools)]
+async fn field() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", pools = config::pools(), name = { "block" })]
+async fn function() -> Result<(), LockError> {
+    Ok(())
+}
+
+struct Shop<T> {
+    fenced: bool,
+    of: T,
+}
+
+impl<T> Shop<T> {
+    const NAME: &'static str = "associated";
+
+    #[redlock(resource = "a", pools = POOLS, name = Shop::<u8>::NAME, fencing = self.fenced && FENCED)]
+    async fn method(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+#[redlock(resource = "a", wait = Wait::Forever, max_hold = Renewal::Unlimited, on_lost = OnLost::Continue, on_cancel = OnCancel::Expire)]
+async fn variants() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", wait = redlock_runtime::parameters::Wait::Forever)]
+async fn whole_path() -> Result<(), LockError> {
+    Ok(())
+}
+
+const PREFIX: &str = "order";
+
+#[redlock(resource = "{PREFIX}:{id}")]
+async fn prefixed(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+#[redlock(resource = ["{PREFIX}:{id}:{NAME}", "{FENCED}"])]
+async fn all_prefixed(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+/// A constant that is named as what the expansion defines.
+const SITE: [&str; 1] = ["a"];
+
+#[redlock(resource = "a", pools = SITE)]
+async fn named_as_the_expansions() -> Result<(), LockError> {
+    Ok(())
+}
+
+macro_rules! locked {
+    ($name:ident, $pools:expr, $wait:path, $fenced:expr) => {
+        #[redlock(resource = "a", pools = $pools, wait = $wait, fencing = $fenced)]
+        async fn $name() -> Result<(), LockError> {
+            Ok(())
+        }
+    };
+}
+
+locked!(by_macro, POOLS, Wait::Forever, FENCED);
+locked!(by_macro_of_literals, ["a"], Wait::Forever, true);
+
+fn main() {}
