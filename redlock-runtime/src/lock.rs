@@ -1,5 +1,6 @@
 //! The object style: a lock without an attribute.
 
+use std::borrow::Cow;
 use std::future::Future;
 
 use redlock_core::Resource;
@@ -32,6 +33,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
     Lock {
         resource: resource.into(),
         pools: PoolNames::Default,
+        preset: None,
         options: LockOptions::NONE,
     }
 }
@@ -52,6 +54,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 pub struct Lock {
     resource: Resource,
     pools: PoolNames,
+    preset: Option<Cow<'static, str>>,
     options: LockOptions,
 }
 
@@ -71,6 +74,29 @@ impl Lock {
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.pools = PoolNames::Owned(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Takes parameters and pools from a preset of the [configuration](crate::Config::preset). It is below
+    /// what is said here, whether before or after, and above the defaults. If the preset is not configured,
+    /// the acquisition is refused, as `Invalid`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::parameters::LockOptions;
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let config = config.preset("payment", LockOptions::new().fencing(true));
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// // redlock.toml: [presets.payment]
+    /// //               fencing = true
+    /// let lease = redlock_runtime::lock("order:42").preset("payment").acquire().await?;
+    /// assert!(lease.fencing_token().is_some());
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn preset(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.preset = Some(name.into());
         self
     }
 
@@ -127,6 +153,7 @@ impl Lock {
             },
             resource: self.resource,
             pools: self.pools,
+            preset: self.preset,
             options: self.options,
         };
         wanted.prepare()?.acquire().await

@@ -2,6 +2,7 @@
 
 mod reentrancy;
 
+use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Wanted {
     pub(crate) holder: Holder,
     pub(crate) resource: Resource,
     pub(crate) pools: PoolNames,
+    /// The preset that the attribute, or the lock, names.
+    pub(crate) preset: Option<Cow<'static, str>>,
     pub(crate) options: LockOptions,
 }
 
@@ -117,7 +120,12 @@ impl Wanted {
             None => self.options,
         };
         let skips = self.holder.site.is_some_and(|site| site.skips);
-        let parameters = own.above(shared.defaults).decided(skips);
+        let preset = shared.presets.named(self.preset.as_deref())?;
+        let below = match preset {
+            Some(preset) => preset.options.above(shared.defaults),
+            None => shared.defaults,
+        };
+        let parameters = own.above(below).decided(skips);
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
@@ -128,9 +136,11 @@ impl Wanted {
         }
         let limits = shared.limits.locks;
         limits.check(&request).map_err(LockErrorKind::Invalid)?;
-        let nodes = match over.and_then(|over| over.nodes.as_ref()) {
-            Some(nodes) => Arc::clone(nodes),
-            None => registry.node_set(&self.pools)?,
+        let of_preset = preset.and_then(|preset| preset.nodes.as_ref());
+        let nodes = match (over.and_then(|over| over.nodes.as_ref()), &self.pools) {
+            (Some(nodes), _) => Arc::clone(nodes),
+            (None, PoolNames::Default) => Arc::clone(of_preset.unwrap_or(&shared.default_set)),
+            (None, names) => registry.node_set(names)?,
         };
         let above = match chain::current() {
             None => None,

@@ -1,5 +1,6 @@
 //! The type that the attribute's expansion calls.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::OnceLock;
 
@@ -34,6 +35,7 @@ impl Call {
             },
             resource: resource.into(),
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
+            preset: site.preset_name().map(Cow::Borrowed),
             options: site.own_options(),
         };
         Self { wanted }

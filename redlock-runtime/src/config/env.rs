@@ -41,54 +41,73 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
             .to_owned(),
         );
     }
-    for (site, layer) in &file.spelled_sites {
-        if layer.contradicts_itself() {
-            let site = Name(site);
-            return Err(format!(
-                "REDLOCK_SITES_{site}_WAIT and REDLOCK_SITES_{site}_RETRY_COUNT answer the same \
-                 question; set one"
-            ));
+    for (section, named) in [("SITES", &file.spelled_sites), ("PRESETS", &file.presets)] {
+        for (name, layer) in named {
+            if layer.contradicts_itself() {
+                let name = name.to_ascii_uppercase();
+                let about = format!("REDLOCK_{section}_{}", Name(&name));
+                return Err(format!(
+                    "{about}_WAIT and {about}_RETRY_COUNT answer the same question; set one"
+                ));
+            }
         }
     }
     Ok(file)
 }
 
-/// Gives what the variables say of pools the names that these pools have: in a variable there is one way
-/// to spell several names.
+/// Gives what the variables say of pools and presets the names that these have: in a variable there is one
+/// way to spell several names.
 ///
 /// # Errors
-/// Where it is said of two pools at once.
+/// If it is said of two pools, or two presets, at once.
 pub(super) fn reach<'a>(
     file: &mut File,
     pools: impl Iterator<Item = &'a String>,
+    presets: impl Iterator<Item = &'a String>,
 ) -> Result<(), String> {
+    let are_said = |it: &str| file.pools.contains_key(it) || file.pool_settings.contains_key(it);
+    for (spelling, name) in by_spelling("pools", pools, are_said)? {
+        renamed(&mut file.pools, &spelling, name);
+        renamed(&mut file.pool_settings, &spelling, name);
+    }
+    let are_said = |it: &str| file.presets.contains_key(it);
+    for (spelling, name) in by_spelling("presets", presets, are_said)? {
+        renamed(&mut file.presets, &spelling, name);
+    }
+    Ok(())
+}
+
+/// The names of a section, by the spelling that variables have for them.
+fn by_spelling<'a>(
+    section: &str,
+    names: impl Iterator<Item = &'a String>,
+    are_said: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, &'a str>, String> {
     let mut by_spelling: BTreeMap<String, &str> = BTreeMap::new();
-    for name in pools {
+    for name in names {
         let spelling = name.to_ascii_lowercase().replace('-', "_");
-        let is_said =
-            file.pools.contains_key(&spelling) || file.pool_settings.contains_key(&spelling);
+        let is_said = are_said(&spelling);
         let variable = spelling.to_ascii_uppercase();
         if let Some(other) = by_spelling.insert(spelling, name)
             && is_said
         {
             return Err(format!(
-                "`REDLOCK_POOLS_{}_…` fits the pools `{}` and `{}`; give one of them a name that \
+                "`REDLOCK_{}_{}_…` fits the {section} `{}` and `{}`; give one of them a name that \
                  differs in more than case, `-` and `_`",
+                section.to_ascii_uppercase(),
                 Name(&variable),
                 Name(other),
                 Name(name),
             ));
         }
     }
-    for (spelling, name) in by_spelling {
-        if let Some(pool) = file.pools.remove(&spelling) {
-            file.pools.insert(name.to_owned(), pool);
-        }
-        if let Some(settings) = file.pool_settings.remove(&spelling) {
-            file.pool_settings.insert(name.to_owned(), settings);
-        }
+    Ok(by_spelling)
+}
+
+fn renamed<T>(map: &mut BTreeMap<String, T>, spelling: &str, name: &str) {
+    if let Some(value) = map.remove(spelling) {
+        map.insert(name.to_owned(), value);
     }
-    Ok(())
 }
 
 /// What the variable says. The value is never repeated in an error: it may be a password.
@@ -128,6 +147,12 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                     return Err(unknown_of("SITES_", rest, OF_A_SITE));
                 };
                 let layer = file.spelled_sites.entry(site.to_owned()).or_default();
+                layer.set(key, value)?;
+            } else if let Some(rest) = rest.strip_prefix("PRESETS_") {
+                let Some((preset, key)) = split(rest, OF_A_SITE) else {
+                    return Err(unknown_of("PRESETS_", rest, OF_A_SITE));
+                };
+                let layer = file.presets.entry(preset.to_ascii_lowercase()).or_default();
                 layer.set(key, value)?;
             } else if let Some(rest) = rest.strip_prefix("POOLS_") {
                 let Some((pool, key)) = split(rest, &OF_A_POOL) else {

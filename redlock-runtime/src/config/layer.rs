@@ -16,10 +16,10 @@ macro_rules! layer {
         /// The parameters that locks have defaults for, in `[defaults]`.
         pub(super) const PARAMETERS: &[&str] = &[$( stringify!($name) ),+];
 
-        /// What can be said of a single function, in `[sites."…"]`.
+        /// What can be said of a single function, in `[sites."…"]`, and in a preset.
         pub(super) const OF_A_SITE: &[&str] = &["pools", $( stringify!($name) ),+];
 
-        /// `[defaults]`, or one of `[sites]`. `keys.rs` refuses `pools` in `[defaults]`.
+        /// `[defaults]`, or one of `[presets]` or `[sites]`. `keys.rs` refuses `pools` in `[defaults]`.
         #[derive(Debug, Default, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub(super) struct Layer {

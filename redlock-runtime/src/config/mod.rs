@@ -54,6 +54,7 @@ pub struct Config {
     pub(crate) restart_check: Option<RestartCheck>,
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
+    pub(crate) presets: BTreeMap<String, SiteConfig>,
     pub(crate) sites: SiteConfigs,
     pub(crate) key_prefix: String,
     pub(crate) max_ttl: Duration,
@@ -88,6 +89,7 @@ impl Config {
             restart_check: None,
             default_pools: None,
             defaults: LockOptions::NONE,
+            presets: BTreeMap::new(),
             sites: SiteConfigs::default(),
             key_prefix: String::new(),
             max_ttl: Duration::from_secs(5 * 60),
@@ -186,7 +188,8 @@ impl Config {
             .map(|(name, value)| (name.into(), value.into()));
         let mut read = env::read(variables).map_err(ConfigError)?;
         let pools: BTreeSet<_> = self.pools.keys().chain(self.pool_settings.keys()).collect();
-        env::reach(&mut read, pools.into_iter()).map_err(ConfigError)?;
+        let presets = self.presets.keys();
+        env::reach(&mut read, pools.into_iter(), presets).map_err(ConfigError)?;
         Ok(read.over(self))
     }
 
@@ -257,29 +260,6 @@ impl Config {
     #[must_use]
     pub fn defaults(mut self, defaults: LockOptions) -> Self {
         self.defaults = defaults.above(self.defaults);
-        self
-    }
-
-    /// What is said of one annotated function, above its attribute, by the site's name: what the
-    /// attribute's `name` says, or `module_path::function`. Variables win over it.
-    ///
-    /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
-    /// or if several have it.
-    ///
-    /// # Example: a longer ttl for one function
-    /// ```
-    /// use std::time::Duration;
-    /// use redlock_runtime::config::SiteConfig;
-    /// use redlock_runtime::Config;
-    ///
-    /// let config = Config::new()
-    ///     .pool("a", "redis://10.0.0.1:6379")
-    ///     .site("shop::orders::charge", SiteConfig::new().ttl(Duration::from_secs(10)));
-    /// # assert!(!format!("{config:?}").is_empty());
-    /// ```
-    #[must_use]
-    pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
-        self.sites.add(name.into(), site.into());
         self
     }
 

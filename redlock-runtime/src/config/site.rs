@@ -1,13 +1,15 @@
-//! What the configuration says of single functions.
+//! What the configuration says of single functions, and of presets.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::Config;
 use crate::parameters::prelude::*;
 use crate::text::{NamedMap, Names};
 
-/// The parameters of one annotated function, which override its attribute: see
-/// [`Config::site`](super::Config::site). A parameter that is left out keeps the attribute's value.
+/// The parameters and the pools of some locks: of one annotated function, above its attribute
+/// ([`Config::site`]), or of a preset, below the attributes that name it
+/// ([`Config::preset`]). A parameter that is left out keeps its value.
 ///
 /// `resource`, `if_locked` and `guard` have no override, as they are part of the function's
 /// meaning.
@@ -63,6 +65,57 @@ impl SiteConfig {
 
 for_each_parameter!(setters!(SiteConfig));
 
+impl Config {
+    /// Adds a preset: parameters and pools under a name, for all locks that name it with
+    /// `preset = "payment"` in the attribute or with [`Lock::preset`](crate::Lock::preset). A preset is
+    /// below what the attribute, or the lock itself, says, and above the defaults. Variables win over it.
+    /// A parameter that an earlier call set and `preset` leaves out keeps its value.
+    ///
+    /// `init` refuses a preset that no lock could have. It also refuses a function that names a preset
+    /// which is not configured.
+    ///
+    /// # Example: all that concerns payments
+    /// ```
+    /// use std::time::Duration;
+    /// use redlock_runtime::parameters::LockOptions;
+    /// use redlock_runtime::Config;
+    ///
+    /// let payment = LockOptions::new().ttl(Duration::from_secs(10)).fencing(true);
+    /// let config = Config::new()
+    ///     .pool("a", "redis://10.0.0.1:6379")
+    ///     .preset("payment", payment);
+    /// # assert!(!format!("{config:?}").is_empty());
+    /// ```
+    #[must_use]
+    pub fn preset(mut self, name: impl Into<String>, preset: impl Into<SiteConfig>) -> Self {
+        put(&mut self.presets, name.into(), preset.into());
+        self
+    }
+
+    /// What is said of one annotated function, above its attribute, by the site's name: what the
+    /// attribute's `name` says, or the function's path. Variables win over it.
+    ///
+    /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
+    /// or if several have it.
+    ///
+    /// # Example: a longer ttl for one function
+    /// ```
+    /// use std::time::Duration;
+    /// use redlock_runtime::config::SiteConfig;
+    /// use redlock_runtime::Config;
+    ///
+    /// let config = Config::new()
+    ///     .pool("a", "redis://10.0.0.1:6379")
+    ///     .site("shop::orders::charge", SiteConfig::new().ttl(Duration::from_secs(10)));
+    /// # assert!(!format!("{config:?}").is_empty());
+    /// ```
+    #[must_use]
+    pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
+        self.sites.add(name.into(), site.into());
+        self
+    }
+}
+
 /// With the pools that the attribute names.
 impl From<LockOptions> for SiteConfig {
     fn from(options: LockOptions) -> Self {
@@ -112,6 +165,7 @@ impl fmt::Debug for SiteConfigs {
     }
 }
 
+/// Puts `config` above what is said of that name.
 fn put(configs: &mut BTreeMap<String, SiteConfig>, name: String, config: SiteConfig) {
     let below = configs.remove(&name).unwrap_or_default();
     configs.insert(name, config.above(below));

@@ -235,6 +235,9 @@ struct SiteEntry {
     pools: Vec<String>,
     held: usize,
     parameters: BTreeMap<Cow<'static, str>, Value>,
+    preset: Option<&'static str>,
+    /// The parameters that come from the preset.
+    from_preset: Vec<&'static str>,
     /// What the configuration says for this function alone.
     overridden: Vec<&'static str>,
     /// The parameters that each call has a value of its own for.
@@ -270,6 +273,8 @@ impl From<SiteReport> for SiteEntry {
             pools: report.pools,
             held: report.held,
             parameters,
+            preset: site.preset_name(),
+            from_preset: report.from_preset,
             overridden: report.overridden,
             at_call: report.at_call,
         }

@@ -288,6 +288,12 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Locks" {
                 code { (site.resource_template()) }
                 @if report.parameters.fencing { small { "with a fencing token" } }
+                @if let Some(preset) = site.preset_name() {
+                    small {
+                        "preset " (preset)
+                        @if !report.from_preset.is_empty() { ": " (report.from_preset.join(", ")) }
+                    }
+                }
                 @if !report.overridden.is_empty() {
                     small { (report.overridden.join(", ")) " by the configuration" }
                 }

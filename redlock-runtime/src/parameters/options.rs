@@ -16,7 +16,8 @@ macro_rules! options {
         ///
         /// A parameter that is not set comes from the layer below. From the top these are the
         /// configuration's `[sites."…"]`, the attribute or the calls on a [`Lock`], the
-        /// configuration's `[defaults]`, and the built-in values, which each setter names.
+        /// [preset](crate::Config::preset) that they name, the configuration's `[defaults]`, and the
+        /// built-in values, which each setter names.
         ///
         /// # Example: patient locks by default, and one that is not
         /// ```

@@ -7,6 +7,7 @@ pub(crate) mod io;
 pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod pools;
+pub(crate) mod presets;
 pub(crate) mod record;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use redlock_core::{Client, Environment, NodeSet, Settings};
 
+use crate::config::SiteConfig;
 use crate::error::HttpSettings;
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
@@ -35,6 +37,7 @@ use held::{HeldEntry, HeldTable};
 use limits::{LockLimits, RegistryLimits};
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
+use presets::Presets;
 use record::Recorder;
 use shutdown::Shutdown;
 
@@ -66,6 +69,7 @@ pub(crate) struct RegistryShared {
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: LockOptions,
+    pub(crate) presets: Presets,
     pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<RegistryLimits>,
     pub(crate) held: Arc<HeldTable>,
@@ -82,6 +86,7 @@ pub(crate) struct Parts {
     /// The pools of a lock that names none; `None` means all.
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
+    pub(crate) presets: BTreeMap<String, SiteConfig>,
     pub(crate) overriding: Vec<Overriding>,
     pub(crate) locks: LockLimits,
     pub(crate) http: HttpSettings,
@@ -115,11 +120,13 @@ impl Registry {
                 known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
             }
         }
-        let overrides = Overrides::new(parts.overriding, |names| {
+        let nodes = |names: &[String]| {
             let known = known_sets.iter().find(|(known, _)| known == names);
             let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
             known.map(|(_, set)| Arc::clone(set)).or_else(own)
-        });
+        };
+        let presets = Presets::new(parts.presets, nodes);
+        let overrides = Overrides::new(parts.overriding, nodes);
         let telemetry = Telemetry::new(Arc::clone(&environment.clock));
         let shared = RegistryShared {
             environment,
@@ -128,6 +135,7 @@ impl Registry {
             known_sets,
             default_set,
             defaults: parts.defaults,
+            presets,
             overrides,
             limits: Arc::new(limits),
             held: Arc::default(),

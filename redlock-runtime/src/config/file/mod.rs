@@ -11,7 +11,7 @@ use toml::de::DeTable;
 
 use super::layer::Layer;
 use super::pool::{PoolSettings, PoolUrl};
-use super::{Config, keys};
+use super::{Config, SiteConfig, keys};
 use crate::parameters::given;
 
 /// What one source says; `None` leaves it to the one below.
@@ -32,6 +32,7 @@ pub(super) struct File {
     #[serde(deserialize_with = "given")]
     pub(super) connect_timeout: Option<Duration>,
     pub(super) defaults: Layer,
+    pub(super) presets: BTreeMap<String, Layer>,
     pub(super) sites: BTreeMap<String, Layer>,
     /// From variables, by the site's name as they have it.
     #[serde(skip)]
@@ -146,15 +147,16 @@ impl File {
             };
             at_line(text, error.span(), &reason)
         })?;
-        let layers = file
-            .sites
-            .iter()
-            .map(|(name, layer)| (Some(&**name), layer));
-        for (site, layer) in layers.chain([(None, &file.defaults)]) {
+        let defaults = (["defaults", "wait"], &file.defaults);
+        let mut layers = vec![defaults];
+        for (section, named) in [("presets", &file.presets), ("sites", &file.sites)] {
+            layers.extend(named.iter().map(|(name, layer)| ([section, name], layer)));
+        }
+        for (at, layer) in layers {
             if layer.contradicts_itself() {
-                let (at, place) = match site {
-                    Some(name) => (["sites", name], keys::table_name("sites", name)),
-                    None => (["defaults", "wait"], "`[defaults]`".to_owned()),
+                let place = match at {
+                    ["defaults", _] => "`[defaults]`".to_owned(),
+                    [section, name] => keys::table_name(section, name),
                 };
                 let reason = format!(
                     "{place} has both `wait` and `retry_count`; they answer the same question, so \
@@ -218,6 +220,9 @@ impl File {
             self.http.contended_status,
         );
         config.defaults = self.defaults.options().above(config.defaults);
+        for (name, layer) in self.presets {
+            config = config.preset(name, SiteConfig::from(layer));
+        }
         for (name, layer) in self.sites {
             config.sites.add(name, layer.into());
         }
