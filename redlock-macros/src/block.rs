@@ -210,7 +210,7 @@ fn stand_in(args: &Args, line: usize) -> Option<Function> {
     Function::parse(item, &mut Errors::default())
 }
 
-/// The first segments of the dotted placeholders in all string literals, each once.
+/// The first segments of the placeholders that become arguments, in all string literals, each once.
 fn collect_roots(tokens: TokenStream, roots: &mut Vec<Ident>) {
     for token in tokens {
         if let TokenTree::Group(group) = &token {
@@ -221,7 +221,7 @@ fn collect_roots(tokens: TokenStream, roots: &mut Vec<Ident>) {
         };
         let text = literal.value();
         let placeholders = scan(&text).map_or_else(|_| Vec::new(), |scanned| scanned.placeholders);
-        for placeholder in placeholders.iter().filter(|one| one.is_dotted()) {
+        for placeholder in placeholders.iter().filter(|one| one.is_renamed()) {
             let root = variable(placeholder.path[0], literal.span());
             roots.extend(root.filter(|root| !roots.contains(root)));
         }
@@ -266,7 +266,7 @@ mod tests {
             r#"resource = "a", async move { 1 },"#,
             r#"resource = "a:{b}:{c.d}:{self.e}:{type.f}", ttl = "10s", guard = lease, async move {}"#,
             r#"resource = format!("{x}"), if_locked = "skip", async { return 1 }"#,
-            r#"async {}"#,
+            "async {}",
             r#"resource = "a""#,
             r#"resource = "a", { 1 }"#,
             "",

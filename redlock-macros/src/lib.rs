@@ -31,12 +31,14 @@ mod parameters;
 mod plan;
 mod refused;
 mod resource;
+mod returns;
 mod shape;
 mod suggest;
 mod template;
 #[cfg(test)]
 mod tests;
 mod times;
+mod unreplaced;
 mod value;
 
 use proc_macro2::TokenStream;

@@ -1,6 +1,6 @@
 //! The `resource` parameter: template literals become literals for `format_args!`.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::Span;
 use quote::{ToTokens as _, quote_spanned};
 use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
@@ -9,6 +9,7 @@ use crate::parameters::Key;
 use crate::plan::{Argument, Resource, Template};
 use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
+use crate::unreplaced::{Unreplaced, plain, unreplaced};
 use crate::value::{bare, literal};
 
 /// The limit of a key, in bytes. The runtime refuses a longer key too.
@@ -61,62 +62,6 @@ fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resour
     }
     let expression = || Resource::Expression(value.clone());
     unreplaced.is_empty().then(expression)
-}
-
-/// A string that looks like a template and is none.
-struct Unreplaced {
-    span: Span,
-    /// The text of the string.
-    text: String,
-    /// The first placeholder of a parameter in it, without the braces.
-    inside: String,
-}
-
-/// Macros that use a string as it is. Others may replace its placeholders, as `format!` does.
-const TAKE_STRINGS_AS_THEY_ARE: [&str; 3] = ["concat", "dbg", "vec"];
-
-/// The strings of an expression that have the name of a parameter as a placeholder.
-fn unreplaced(tokens: TokenStream, parameters: &[Ident]) -> Vec<Unreplaced> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let of_token = |(at, token): (usize, &TokenTree)| match token {
-        TokenTree::Group(group) => {
-            let is_opaque = match &tokens[..at] {
-                [.., TokenTree::Ident(name), TokenTree::Punct(bang)] if bang.as_char() == '!' => {
-                    !TAKE_STRINGS_AS_THEY_ARE.iter().any(|it| name == it)
-                }
-                _ => false,
-            };
-            if is_opaque {
-                return Vec::new();
-            }
-            unreplaced(group.stream(), parameters)
-        }
-        TokenTree::Literal(token) => {
-            let span = token.span();
-            let text = match Lit::new(token.clone()) {
-                Lit::Str(text) => text.value(),
-                Lit::ByteStr(text) => String::from_utf8_lossy(&text.value()).into_owned(),
-                Lit::CStr(text) => text.value().to_string_lossy().into_owned(),
-                _ => return Vec::new(),
-            };
-            let found = placeholder_of(&text, parameters).map(str::to_owned);
-            let found = found.map(|inside| Unreplaced { span, text, inside });
-            found.into_iter().collect()
-        }
-        _ => Vec::new(),
-    };
-    tokens.iter().enumerate().flat_map(of_token).collect()
-}
-
-/// The first `{name…}` of a parameter in a text.
-fn placeholder_of<'a>(text: &'a str, parameters: &[Ident]) -> Option<&'a str> {
-    let mut parts = text.split('{').skip(1);
-    parts.find_map(|part| {
-        let (inside, _) = part.split_once('}')?;
-        let name = inside.split([':', '.', '[', '(']).next()?.trim();
-        let is_parameter = parameters.iter().any(|parameter| plain(parameter) == name);
-        is_parameter.then_some(inside)
-    })
 }
 
 /// An array of templates. An array without a template is an expression. In an array with both,
@@ -353,12 +298,6 @@ fn identifier(name: &str, span: Span) -> Option<Ident> {
     Some(identifier)
 }
 
-/// A parameter's name as a template contains it: `type` for `r#type`.
-fn plain(name: &Ident) -> String {
-    let name = name.to_string();
-    name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)
-}
-
 fn unknown_parameter(root: &str, parameters: &[Ident]) -> String {
     let names: Vec<String> = parameters
         .iter()
@@ -386,9 +325,12 @@ mod tests {
     fn a_part_becomes_an_argument_of_its_own() {
         let written =
             parse_quote!("{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}");
-        let parameters = [format_ident!("a"), format_ident!("b")];
+        let names = super::Names {
+            parameters: vec![format_ident!("a"), format_ident!("b")],
+            locals: Vec::new(),
+        };
         let mut errors = Errors::default();
-        let template = template(&written, &parameters, &mut errors);
+        let template = template(&written, &names, &mut errors);
         assert_eq!(errors.messages(), [""; 0]);
         let template = template.expect("a template");
         let format = "{arg0}:{arg1}:{a}:{arg2}:{arg0}:{arg3}:{arg4}";

@@ -102,7 +102,13 @@ impl<F: Future> PollBody for Body<F> {
     }
 
     fn has_succeeded(&self) -> bool {
-        matches!(self, Self::Ended { has_succeeded: true, .. })
+        matches!(
+            self,
+            Self::Ended {
+                has_succeeded: true,
+                ..
+            }
+        )
     }
 
     fn stop(mut self: Pin<&mut Self>) {
