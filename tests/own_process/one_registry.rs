@@ -1,7 +1,8 @@
 //! One global registry for several runtimes: two tests, each with a runtime of its own, and the
 //! workers of an actix server.
 
-use std::sync::OnceLock;
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
@@ -13,6 +14,26 @@ use tokio::sync::OnceCell;
 const SOON: Duration = Duration::from_secs(20);
 
 static NODES: OnceLock<Nodes> = OnceLock::new();
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Whichever test comes first starts the nodes and the registry, on its own runtime.
 async fn registry() -> &'static Redlock {
@@ -89,11 +110,22 @@ fn runtimes_one_after_the_other() {
 #[tokio::test]
 async fn a_second_init_is_refused() {
     registry().await;
+    // What this thread logs: a registry that never began has no end to tell of.
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
     let error = init(Config::new().pool("a", "memory://a"))
         .await
         .map(|_| ())
         .unwrap_err();
     assert!(error.to_string().contains("running already"), "{error}");
+    tracing::info!("refused");
+    let text = lines.text();
+    assert!(text.contains("refused"), "{text}");
+    assert!(!text.contains("shuts down"), "{text}");
     enter().await.unwrap();
 }
 

@@ -185,8 +185,9 @@ impl ErrorCounts {
 
 impl NodeErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NotConnected,
+        Self::Denied,
         Self::Disconnected,
         Self::TimedOut,
         Self::Saturated,
@@ -201,6 +202,7 @@ impl NodeErrorKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotConnected => "not_connected",
+            Self::Denied => "denied",
             Self::Disconnected => "disconnected",
             Self::TimedOut => "timed_out",
             Self::Saturated => "saturated",

@@ -177,6 +177,9 @@ pub struct NodeError {
 pub enum NodeErrorKind {
     /// There is no connection; one is being made in the background.
     NotConnected,
+    /// The server refuses the login, for its password, its user or what the user may do. Another try
+    /// fails too, until the URL or the server's ACL is mended.
+    Denied,
     /// The connection broke before the answer came.
     Disconnected,
     /// No answer in time.

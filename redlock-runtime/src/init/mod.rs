@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_core::quorum::majority;
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::CheckedSet;
 use redlock_core::{Environment, MemoryNode, Node, RedisNode, Settings};
@@ -36,7 +37,8 @@ use overrides::{Overridden, resolve};
 /// redlock.shutdown().await;
 /// # Ok(()) }
 /// ```
-#[must_use = "dropping it shuts down; keep it until the end of `main`"]
+#[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
+              `main`"]
 pub struct Redlock {
     pub(crate) registry: Registry,
 }
@@ -60,21 +62,26 @@ pub struct Redlock {
 ///
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
-/// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits, a function that names a pool or a preset which is not configured,
-/// or a ttl above `max_ttl`, an override that fits no function or several; and where a registry is
-/// running already.
+/// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
+/// a function that names a pool or a preset which is not configured, or a ttl above `max_ttl`, an override
+/// that fits no function or several; where so many of the default pools deny the login that the others are
+/// no majority; and where a registry is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
 pub async fn init(config: Config) -> Result<Redlock, InitError> {
+    const RUNNING: &str = "a registry is running already; call `init` once, or use \
+                           `Redlock::start` and `Registry::scope` for one of its own";
     let plan = Plan::checked_with_sites(&config)?;
-    let redlock = Redlock::start_checked(config, plan).await?;
-    match scope::set_global(redlock.registry.clone()) {
-        Ok(()) => Ok(redlock),
-        Err(_) => Err(InitError::one(
-            "a registry is running already; call `init` once, or use `Redlock::start` and \
-             `Registry::scope` for one of its own",
-        )),
+    // Asked before the nodes are, which would only cost time and lines in their logs.
+    if scope::is_global_running() {
+        return Err(InitError::one(RUNNING));
+    }
+    let registry = Registry::start(config, plan).await?;
+    // No `Redlock` until it is the one: its drop logs a shutdown.
+    match scope::set_global(registry.clone()) {
+        Ok(()) => Ok(Redlock { registry }),
+        Err(_) => Err(InitError::one(RUNNING)),
     }
 }
 
@@ -100,10 +107,27 @@ impl Redlock {
     /// Dropping the future starts nothing.
     pub async fn start(config: Config) -> Result<Self, InitError> {
         let plan = Plan::checked(&config)?;
-        Self::start_checked(config, plan).await
+        let registry = Registry::start(config, plan).await?;
+        Ok(Self { registry })
     }
 
-    async fn start_checked(config: Config, plan: Plan) -> Result<Self, InitError> {
+    /// The registry, to look at or to scope calls to.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl Registry {
+    /// Connects to the pools of a checked configuration.
+    async fn start(config: Config, plan: Plan) -> Result<Self, InitError> {
         let io =
             io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let environment = io.environment();
@@ -185,22 +209,36 @@ impl Redlock {
             return Err(InitError { problems: refused });
         }
         let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
+        registry.check_logins()?;
         registry.recheck_at_new_epochs();
         registry.sample_nodes();
-        Ok(Self { registry })
+        Ok(registry)
     }
 
-    /// The registry, to look at or to scope calls to.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
-    pub fn registry(&self) -> &Registry {
-        &self.registry
+    /// Refuses a start after which no lock could be had, ever: so many of the default pools deny the
+    /// login that the others are no majority. A minority was warned of.
+    fn check_logins(&self) -> Result<(), InitError> {
+        let nodes = &self.shared.default_set;
+        let denied: Vec<_> = nodes
+            .iter()
+            .filter_map(|node| match node.status() {
+                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Denied => {
+                    Some(format!("{}: {reason}", node.name()))
+                }
+                _ => None,
+            })
+            .collect();
+        let needed = majority(nodes.len());
+        if nodes.len() - denied.len() >= needed {
+            return Ok(());
+        }
+        Err(InitError::one(format!(
+            "{} of {} default pools deny the login, and {needed} have to grant a lock: {}; mend \
+             the URLs, or the servers' ACLs",
+            denied.len(),
+            nodes.len(),
+            denied.join("; "),
+        )))
     }
 }
 

@@ -124,13 +124,19 @@ pub(crate) fn current() -> Option<Registry> {
     GLOBAL.read().clone()
 }
 
+/// True if `init` made a global registry, and that has not shut down.
+pub(crate) fn is_global_running() -> bool {
+    is_running(GLOBAL.read().as_ref())
+}
+
+fn is_running(global: Option<&Registry>) -> bool {
+    global.is_some_and(|global| !global.shared.held.is_closed())
+}
+
 /// Makes `registry` the global one. Returns it if another global registry has not shut down.
 pub(crate) fn set_global(registry: Registry) -> Result<(), Registry> {
     let mut global = GLOBAL.write();
-    if global
-        .as_ref()
-        .is_some_and(|current| !current.shared.held.is_closed())
-    {
+    if is_running(global.as_ref()) {
         return Err(registry);
     }
     *global = Some(registry);

@@ -1,9 +1,10 @@
 //! What `start` accepts and refuses.
 
+use redlock_runtime::config::RestartCheck;
 use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::{Config, Redlock, lock};
-use redlock_tests::{NodeOptions, RedisNode};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
 use crate::runtime::fixture::{SOON, config, registry, start_nodes};
 
@@ -188,6 +189,46 @@ async fn a_password_in_a_url_works_and_never_shows() {
         .unwrap()
         .release()
         .await;
+}
+
+#[tokio::test]
+async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
+    let options = || NodeOptions::default().password("s3cret");
+    let nodes = Nodes::start_with(3, options()).await;
+    let wrong = |url: &str| url.replace("s3cret", "wr0ng");
+    let without = format!("redis://127.0.0.1:{}", nodes[2].port());
+    let start = async |urls: [String; 3]| {
+        let pools = urls.into_iter().zip('a'..);
+        let config = pools.fold(Config::new(), |config, (url, name)| config.pool(name, url));
+        // A pool that denies the login is never known to be new, and so the others would wait.
+        let config = config.restart_check(RestartCheck::Off);
+        Redlock::start(config.node_timeout(SOON).connect_timeout(SOON)).await
+    };
+    let urls = nodes.urls();
+    let error = start([urls[0].clone(), wrong(&urls[1]), without.clone()]).await;
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("2 of 3 default pools deny the login"),
+        "{error}"
+    );
+    assert!(
+        error.contains("b: WRONGPASS") && error.contains("c: NOAUTH"),
+        "{error}"
+    );
+    assert!(!error.contains("wr0ng"), "{error}");
+
+    // Calls get their locks from the others: a warning.
+    let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
+    let redlock = redlock.unwrap();
+    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+    lease.release().await;
+    redlock.shutdown().await;
+
+    // A node that is down may come back, and so is no reason.
+    nodes[0].kill();
+    nodes[1].kill();
+    let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
+    assert!(!redlock.unwrap().registry().is_ready());
 }
 
 #[tokio::test]

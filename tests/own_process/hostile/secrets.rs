@@ -39,6 +39,9 @@ async fn a_password_of_every_character_logs_in_and_never_shows() {
     ] {
         let config = Config::new()
             .pool("a", &*url)
+            // A start is refused if the default pools deny the login.
+            .pool("b", "memory://b")
+            .default_pools(["b"])
             .node_timeout(SOON)
             .connect_timeout(SOON)
             .restart_check(RestartCheck::Off);
@@ -46,7 +49,11 @@ async fn a_password_of_every_character_logs_in_and_never_shows() {
         let redlock = Redlock::start(config).await.unwrap();
         let registry = redlock.registry().clone();
         let outcome = registry.clone().scope(async {
-            let lease = lock("refused").retry_count(0).acquire().await?;
+            let lease = lock("refused")
+                .pools(["a"])
+                .retry_count(0)
+                .acquire()
+                .await?;
             // Somebody else's, for a call without anybody above.
             let error = refused().await.unwrap_err();
             Ok::<_, LockError>((lease, error))

@@ -21,6 +21,29 @@ pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError 
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
+/// The same for an error with which the server answered a step of the handshake.
+pub(in crate::redis) fn rejected(answer: &str) -> NodeError {
+    rejected_as(answer, answer)
+}
+
+/// The same, with more words than those of the server.
+pub(super) fn rejected_as(answer: &str, detail: &str) -> NodeError {
+    // Servers before 6.0 have no code for the last two.
+    const DENIALS: [&str; 5] = [
+        "WRONGPASS",
+        "NOAUTH",
+        "NOPERM",
+        "ERR invalid password",
+        "ERR Client sent AUTH",
+    ];
+    // `ERR AUTH <password> called without any password configured for the default user`
+    let has_no_password = answer.starts_with("ERR AUTH");
+    if has_no_password || DENIALS.iter().any(|code| answer.starts_with(code)) {
+        return NodeError::unsent(NodeErrorKind::Denied, detail);
+    }
+    not_connected(detail)
+}
+
 /// The same for an error of the socket.
 pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
     not_connected(describe(error))

@@ -12,7 +12,7 @@ use crate::redis::protocol::command::Dialect;
 use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
-use super::errors::{CLOSED, GARBLED, broken, not_connected};
+use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
 use super::socket::{Reader, Socket, Stream};
 use super::vetting::Facts;
 use super::writer::Writer;
@@ -87,7 +87,7 @@ async fn handshake(
         let select = [b"SELECT".as_slice(), db.as_bytes()];
         exchange(stream, &mut buffer, &pack(select.into_iter()), |_| ())
             .await?
-            .map_err(not_connected)?;
+            .map_err(|error| rejected(&error))?;
     }
     let facts = inquire(
         stream,
@@ -97,9 +97,9 @@ async fn handshake(
     )
     .await?;
     for script in introductions(key_prefix) {
-        let refused = |error| {
+        let refused = |error: String| {
             let what = "the server does not run the scripts that a release needs";
-            not_connected(format!("{what}: {error}"))
+            rejected_as(&error, &format!("{what}: {error}"))
         };
         exchange(stream, &mut buffer, &script, |_| ())
             .await?
@@ -136,11 +136,11 @@ pub(in crate::redis) async fn greet(
                 let old = [b"AUTH".as_slice(), password.as_bytes()];
                 exchange(stream, buffer, &pack(old.into_iter()), |_| ())
                     .await?
-                    .map_err(not_connected)?;
+                    .map_err(|error| rejected(&error))?;
             }
             Ok(Hello::default())
         }
-        Err(error) => Err(not_connected(error)),
+        Err(error) => Err(rejected(&error)),
     }
 }
 
@@ -162,7 +162,7 @@ async fn inquire(
     match exchange(stream, buffer, &info, text).await? {
         Ok(info) => facts.read_info(&info),
         Err(error) if error.starts_with("NOPERM") => {}
-        Err(error) => return Err(not_connected(error)),
+        Err(error) => return Err(rejected(&error)),
     }
     if info_level == InfoLevel::Persistence {
         for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
