@@ -10,11 +10,13 @@ use axum::routing::get;
 use super::{Document, HEADERS, health, held, page, sites};
 use crate::registry::Registry;
 
-/// The routes of [`inspect`](crate::inspect), to serve on an internal port or to nest.
+/// The routes of [`inspect`](crate::inspect) below `path`, to serve on an internal port: `""` is all of
+/// it. Give the path here and [`merge`](Router::merge) the router: [`nest`](Router::nest) at `/locks`
+/// would leave `/locks/` without an answer.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
-/// let app = redlock_runtime::inspect::axum_router(redlock.registry());
+/// let app = redlock_runtime::inspect::axum_router("", redlock.registry());
 /// // Not where the service itself listens.
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:9090").await?;
 /// # #[cfg(any())]
@@ -22,9 +24,9 @@ use crate::registry::Registry;
 /// # ; drop((app, listener)); Ok(())
 /// # }
 /// ```
-pub fn axum_router(registry: &Registry) -> Router {
+pub fn axum_router(path: &str, registry: &Registry) -> Router {
     type Of = State<Registry>;
-    Router::new()
+    let routes = Router::new()
         .route(
             "/",
             get(|OriginalUri(uri): OriginalUri, State(of): Of| async move {
@@ -34,7 +36,11 @@ pub fn axum_router(registry: &Registry) -> Router {
         .route("/health", get(|State(of): Of| async move { health(&of) }))
         .route("/held", get(|State(of): Of| async move { held(&of) }))
         .route("/sites", get(|State(of): Of| async move { sites(&of) }))
-        .with_state(registry.clone())
+        .with_state(registry.clone());
+    match path {
+        "" | "/" => routes,
+        path => Router::new().nest_service(path, routes),
+    }
 }
 
 impl IntoResponse for Document {

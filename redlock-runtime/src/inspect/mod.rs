@@ -8,7 +8,8 @@
 //! | `/held` | each lease that is held, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! `/health` is for readiness, not for liveness: restarting a process does not bring its nodes back.
+//! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
+//! it takes all processes away at once when too few nodes vote, with the routes that lock nothing.
 //!
 //! **Mount it on an internal port only**: it shows resource names, which may be personal data, and
 //! the addresses of the servers. It never shows a password or an owner token. It changes nothing.

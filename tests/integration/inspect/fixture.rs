@@ -66,6 +66,8 @@ impl Served {
         match (self.mount, path) {
             ("", path) => path.to_owned(),
             (mount, "/") => mount.to_owned(),
+            // The other way to write it.
+            (mount, "//") => format!("{mount}/"),
             (mount, path) => format!("{mount}{path}"),
         }
     }
@@ -120,11 +122,8 @@ impl Served {
 }
 
 fn serve_axum(listener: TcpListener, mount: &str, registry: &Registry) {
-    let router = inspect::axum_router(registry);
-    let app = match mount {
-        "" => router,
-        mount => axum::Router::new().nest(mount, router),
-    };
+    let router = inspect::axum_router(mount, registry);
+    let app = axum::Router::new().merge(router);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
     // Ends with the test's runtime.
     tokio::spawn(async move { axum::serve(listener, app).await });

@@ -150,6 +150,24 @@ async fn a_probe_finds_it_ready_only_while_a_majority_votes() {
     }
 }
 
+#[tokio::test]
+async fn the_page_of_a_mounted_router_is_there_with_and_without_a_slash() {
+    let redlock = start(Config::new().pool("a", "memory://a")).await;
+    let served = Framework::ALL.map(|it| Served::at(it, "/locks", redlock.registry()));
+    for served in &served {
+        let links = |page: &str, link: &str| page.contains(&format!("href=\"{link}\""));
+        let bare = served.get("/").await;
+        assert_eq!(bare.status, 200);
+        assert!(links(&bare.body, "./locks/held"), "{}", bare.body);
+        let slash = served.get("//").await;
+        assert_eq!(slash.status, 200);
+        assert!(links(&slash.body, "./held"), "{}", slash.body);
+        assert_eq!(served.head("//").await, 200);
+        assert_eq!(served.get("/nothing").await.status, 404);
+        assert_eq!(served.request("POST", "/nothing").await.status, 404);
+    }
+}
+
 /// Names that would do something if they got into the page as they are.
 const HOSTILE: [&[u8]; 6] = [
     SCRIPT.as_bytes(),
