@@ -4,7 +4,7 @@ use std::fmt;
 
 use redlock_runtime::registry::{HeldLease, ShutdownReport, Site};
 
-/// Prints a [`ShutdownReport`]: a line of numbers, then a line for each lease.
+/// Prints a [`ShutdownReport`]: its own line, then a line for each lease.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'a>(pub &'a ShutdownReport);
 
@@ -17,19 +17,11 @@ impl fmt::Display for Summary<'_> {
             ("released", &report.released),
             ("stuck", &report.stuck),
         ];
-        let counts = groups.map(|(what, leases)| format!("{} {what}", leases.len()));
-        write!(f, "shutdown: {}", counts.join(", "))?;
+        write!(f, "shutdown: {report}")?;
         for (what, leases) in groups {
             for lease in leases {
                 write!(f, "\n  {what:<11} {}", Line(lease))?;
             }
-        }
-        if !report.unconfirmed.is_empty() {
-            let pools = report.unconfirmed.join(", ");
-            write!(
-                f,
-                "\n  not confirmed by {pools}; freed at the ttl at the latest"
-            )?;
         }
         Ok(())
     }

@@ -90,6 +90,34 @@ async fn a_pool_in_memory_is_logged_as_a_warning() {
 }
 
 #[tokio::test]
+async fn locks_that_are_held_where_no_shutdown_was_asked_for_are_named() {
+    let lines = lines();
+    let start = async || {
+        let config = Config::new().pool("a", "memory://a");
+        Redlock::start(config).await.unwrap()
+    };
+    let redlock = start().await;
+    let registry = redlock.registry().clone();
+    let lease = registry.scope(lock("forgotten:1").acquire()).await.unwrap();
+    drop(redlock);
+    let text = lines.text();
+    let is_about = |line: &&str| line.contains("forgotten:1") && line.contains("WARN");
+    let line = text.lines().find(is_about).expect(&text);
+    assert!(
+        line.contains("WARN") && line.contains("dropped without `shutdown`"),
+        "{line}"
+    );
+    lease.release().await;
+
+    // With nothing held, or with a shutdown, there is nothing to warn of.
+    let warnings = || lines.text().matches("dropped without `shutdown`").count();
+    let before = warnings();
+    drop(start().await);
+    start().await.shutdown().await;
+    assert_eq!(warnings(), before);
+}
+
+#[tokio::test]
 async fn no_line_has_a_password_or_a_whole_token() {
     let lines = lines();
     let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;

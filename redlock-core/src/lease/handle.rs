@@ -208,6 +208,12 @@ impl LeaseHandle {
             .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
     }
 
+    /// True if the keys stay until their ttl, because a holder
+    /// [left](Lease::leave_to_expire) the lease to expire.
+    pub fn is_left_to_expire(&self) -> bool {
+        self.shared.is_left_to_expire.load(Ordering::Acquire)
+    }
+
     /// The nodes of the lock. A majority of them granted it.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes

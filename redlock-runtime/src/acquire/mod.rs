@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use redlock_core::lease::OnLost;
 use redlock_core::{NodeSet, Request, Resource};
@@ -15,6 +16,7 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::{HeldPlace, Holder};
+use crate::registry::hold_times::free_after;
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
@@ -101,7 +103,8 @@ impl Wanted {
     }
 
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
-        let http = registry.map(|registry| &registry.shared.limits.http);
+        let http = registry.map(|registry| registry.shared.limits.http);
+        let http = http.unwrap_or_default();
         let error = error.of_call(self.holder.site, http);
         let telemetry = registry.map(|registry| &registry.shared.telemetry);
         telemetry::refused(telemetry, self.holder.site, &self.resource, &error);
@@ -180,7 +183,9 @@ impl Prepared {
             Ok(Got::Joined(got)) => (acquiring.joined(self.holder.site, &got.0), got),
             Err(error) => {
                 let (site, shared) = (self.holder.site, &*self.registry.shared);
-                let error = LockError::of_call(error, site, Some(&shared.limits.http));
+                let error = LockError::of_call(error, site, shared.limits.http);
+                let after = self.free_after(&error);
+                let error = error.free_after(after);
                 acquiring.refused(&shared.telemetry, site, &self.request.resource, &error);
                 record.refused(&error);
                 return Err(error);
@@ -208,7 +213,7 @@ impl Prepared {
         let held = &self.registry.shared.held;
         // The call is below a held lease, and a shutdown waits for that lease.
         let Some(_under_way) = held.begin(true) else {
-            return self.fail(LockErrorKind::ShuttingDown);
+            return self.fail(self.registry.refusal());
         };
         // The share is dropped before it counts as ended.
         let mut core = core;
@@ -220,7 +225,7 @@ impl Prepared {
             return Err(LockError::of_extend(error, self.request.resource.clone()));
         }
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
-            return self.fail(LockErrorKind::ShuttingDown);
+            return self.fail(self.registry.refusal());
         };
         Ok((core, place))
     }
@@ -249,7 +254,7 @@ impl Prepared {
             let mut closing = pin!(shared.held.closing.notified());
             match shared.held.begin(is_below) {
                 Some(under_way) => _under_way = under_way,
-                None => return self.fail(LockErrorKind::ShuttingDown),
+                None => return self.fail(self.registry.refusal()),
             }
             let mut acquiring = pin!(shared.client.acquire(&self.nodes, &self.request));
             let acquired = poll_fn(|context| {
@@ -264,7 +269,7 @@ impl Prepared {
                 }
             });
             match acquired.await {
-                None => return self.fail(LockErrorKind::ShuttingDown),
+                None => return self.fail(self.registry.refusal()),
                 Some(Ok(core)) => core,
                 Some(Err(error)) => {
                     let resource = self.request.resource.clone();
@@ -279,7 +284,7 @@ impl Prepared {
             // The gate closed while the last vote arrived.
             // Boxed: it is rare, and would be a large part of every acquisition's future.
             Box::pin(core.release_now()).await;
-            return self.fail(LockErrorKind::ShuttingDown);
+            return self.fail(self.registry.refusal());
         };
         // A node may have forgotten after its grant and before this entry. Only leases in the table
         // were told of that.
@@ -287,6 +292,20 @@ impl Prepared {
             core.recheck();
         }
         Ok((core, place))
+    }
+
+    /// The time after which a lock that another caller holds is likely free, if that was measured.
+    fn free_after(&self, error: &LockError) -> Option<Duration> {
+        let LockErrorKind::Contended(contended) = error.kind() else {
+            return None;
+        };
+        // The key stays for `min_hold`, and not for as long as the work takes.
+        let site = self
+            .holder
+            .site
+            .filter(|_| self.request.min_hold.is_zero())?;
+        let usual = self.registry.shared.held.usual_hold(site)?;
+        free_after(usual, self.request.ttl, contended.holding.remaining())
     }
 
     fn fail(&self, kind: LockErrorKind) -> Result<HeldLock, LockError> {

@@ -1,6 +1,7 @@
 //! What a caller of a locked function may be told, and why a configuration or a start was refused.
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
+mod answer;
 mod start;
 
 use std::fmt;
@@ -15,6 +16,7 @@ pub use redlock_core::error::{
 };
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
+pub(crate) use answer::HttpSettings;
 pub use start::{ConfigError, InitError};
 
 use crate::site::Site;
@@ -43,24 +45,10 @@ struct Inner {
     subject: Subject,
     /// The function that wanted it.
     site: Option<&'static Site>,
-    /// Of the registry that the call found; `None` if there was no registry.
-    http: Option<Arc<HttpSettings>>,
-}
-
-/// How lock errors look over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HttpSettings {
-    /// The status of a refused caller.
-    pub(crate) contended_status: u16,
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        // 423 Locked
-        Self {
-            contended_status: 423,
-        }
-    }
+    /// Of the registry that the call found, or the defaults if there was no registry.
+    http: HttpSettings,
+    /// The time after which the lock is likely free, by measured holds.
+    free_after: Option<Duration>,
 }
 
 /// What happened.
@@ -89,6 +77,9 @@ pub enum LockErrorKind {
     Lost(LeaseEnd),
     /// This process is shutting down and refuses further locks.
     ShuttingDown,
+    /// What [`init`](crate::init()) returned was dropped without a
+    /// [`shutdown`](crate::Redlock::shutdown), and further locks are refused.
+    Dropped,
     /// [`init`](crate::init()) has not run.
     NotInitialized,
     /// A pool that the configuration does not have.
@@ -117,21 +108,26 @@ impl LockError {
                 kind,
                 subject,
                 site: None,
-                http: None,
+                http: HttpSettings::default(),
+                free_after: None,
             }),
         }
     }
 
     /// The same error, of a call of the function at `site`, in a registry with the settings `http`.
-    pub(crate) fn of_call(
-        mut self,
-        site: Option<&'static Site>,
-        http: Option<&Arc<HttpSettings>>,
-    ) -> Self {
+    pub(crate) fn of_call(mut self, site: Option<&'static Site>, http: HttpSettings) -> Self {
         // Nobody else has it yet: it was just made.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.site = site;
-            inner.http = http.cloned();
+            inner.http = http;
+        }
+        self
+    }
+
+    /// The same error, with the time after which the lock is likely free.
+    pub(crate) fn free_after(mut self, after: Option<Duration>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.free_after = after;
         }
         self
     }
@@ -251,7 +247,8 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
-    /// Whether this process is shutting down.
+    /// Whether further locks are refused, because this process is shutting down or because what
+    /// `init` returned was dropped.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -264,7 +261,10 @@ impl LockError {
     /// # Ok(()) }
     /// ```
     pub fn is_shutting_down(&self) -> bool {
-        matches!(self.kind(), LockErrorKind::ShuttingDown)
+        matches!(
+            self.kind(),
+            LockErrorKind::ShuttingDown | LockErrorKind::Dropped
+        )
     }
 
     /// Whether `init` has not run.
@@ -309,33 +309,6 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
 
-    /// The time after which a retry makes sense, if it is known: the holder's remaining time, the rest
-    /// of a job's period, or a second if the lock service is in trouble. `None` if a retry cannot help.
-    ///
-    /// ```
-    /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
-    /// match error.retry_after() {
-    ///     Some(pause) => tokio::time::sleep(pause).await,
-    ///     None => return Err(error),
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn retry_after(&self) -> Option<Duration> {
-        const SOON: Duration = Duration::from_secs(1);
-        match self.kind() {
-            LockErrorKind::Contended(contended) => Some(match contended.holding.remaining() {
-                Remaining::Expires(left) => left,
-                _ => SOON,
-            }),
-            LockErrorKind::AlreadyRun(run) => Some(run.next_in),
-            LockErrorKind::Unavailable(_)
-            | LockErrorKind::Lost(_)
-            | LockErrorKind::ShuttingDown => Some(SOON),
-            _ => None,
-        }
-    }
-
     /// The number of attempts and the time spent on them, if the lock was tried for.
     pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
         match self.kind() {
@@ -343,12 +316,6 @@ impl LockError {
             LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
             _ => None,
         }
-    }
-
-    #[cfg(any(feature = "axum", feature = "actix"))]
-    pub(crate) fn contended_status(&self) -> u16 {
-        let http = self.inner.http.as_deref().copied();
-        http.unwrap_or_default().contended_status
     }
 }
 
@@ -365,6 +332,12 @@ impl fmt::Display for LockError {
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
             }
+            LockErrorKind::Dropped => write!(
+                f,
+                "{subject} was not locked: what `redlock_runtime::init` returned was dropped, which \
+                 ends all locking; bind it to a name (`let _ =` drops it at once), and call \
+                 `shutdown` on it at the end of `main`",
+            ),
             LockErrorKind::NotInitialized if cfg!(feature = "testing") => write!(
                 f,
                 "{subject} needs a lock, but redlock is not initialized; make a \

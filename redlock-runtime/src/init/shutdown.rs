@@ -66,7 +66,7 @@ impl Redlock {
 /// deadline.
 impl Drop for Redlock {
     fn drop(&mut self) {
-        self.registry.begin_shutdown();
+        self.registry.begin_shutdown_at_drop();
         if tokio::runtime::Handle::try_current().is_err() {
             self.registry.block_on_shutdown();
         }

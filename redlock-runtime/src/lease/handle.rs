@@ -228,7 +228,7 @@ impl LeaseHandle {
     }
 
     fn of_call(&self, error: LockError) -> LockError {
-        error.of_call(self.site, Some(&self.limits.http))
+        error.of_call(self.site, self.limits.http)
     }
 }
 

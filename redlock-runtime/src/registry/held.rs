@@ -9,6 +9,7 @@ use redlock_core::lease::FencingToken;
 use redlock_core::{LeaseHandle, Resource};
 use tokio::sync::Notify;
 
+use super::hold_times::HoldTimes;
 use super::pools::names_of;
 use crate::site::Site;
 
@@ -31,6 +32,7 @@ struct HeldState {
     under_way: usize,
     /// What left since the gate closed, as it was then: the shutdown reports it.
     departed: Vec<Departed>,
+    hold_times: HoldTimes,
 }
 
 #[derive(Clone)]
@@ -56,6 +58,8 @@ pub(crate) struct Holder {
 pub(crate) struct Departed {
     pub(crate) lease: HeldLease,
     pub(crate) had_body: bool,
+    /// Its keys stay until their ttl.
+    pub(crate) is_kept: bool,
 }
 
 /// A lease that is held right now.
@@ -243,6 +247,11 @@ impl HeldTable {
         counts
     }
 
+    /// For how long the function at `site` usually has its lock, if that was measured.
+    pub(crate) fn usual_hold(&self, site: &'static Site) -> Option<Duration> {
+        self.state.lock().hold_times.usual(site)
+    }
+
     /// What left since the gate closed, or since this was last asked for.
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.state.lock().departed)
@@ -293,10 +302,16 @@ impl Drop for HeldPlace {
         let _entry = {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
+            // Those that shared the lock are gone too: it was held for them all.
+            let last = entry.as_ref().filter(|entry| entry.lease.holders() == 0);
+            if let Some((site, lease)) = last.and_then(|it| Some((it.site?, &it.lease))) {
+                state.hold_times.record(site, lease.held_for());
+            }
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
                 let departed = Departed {
                     lease: entry.describe(),
                     had_body: entry.has_body,
+                    is_kept: entry.lease.is_left_to_expire(),
                 };
                 state.departed.push(departed);
             }

@@ -1,6 +1,5 @@
 //! The limits of a registry's leases.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Request;
@@ -17,7 +16,7 @@ pub(crate) struct RegistryLimits {
     pub(crate) registry: u64,
     pub(crate) locks: LockLimits,
     /// How its errors look over HTTP.
-    pub(crate) http: Arc<HttpSettings>,
+    pub(crate) http: HttpSettings,
 }
 
 /// What a lock may have.

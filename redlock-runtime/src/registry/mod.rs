@@ -3,6 +3,7 @@
 
 pub(crate) mod health;
 pub(crate) mod held;
+pub(crate) mod hold_times;
 pub(crate) mod io;
 pub(crate) mod limits;
 pub(crate) mod overrides;
@@ -104,7 +105,7 @@ impl Registry {
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             locks: parts.locks,
-            http: Arc::new(parts.http),
+            http: parts.http,
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use parking_lot::Mutex;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
 use tokio::sync::Notify;
+
+use crate::error::LockErrorKind;
 
 use super::held::HeldEntry;
 use super::shutdown_report::ShutdownReport;
@@ -33,6 +36,24 @@ async fn revoked(leases: &[HeldEntry]) {
     .await;
 }
 
+/// The locks by resource and function: a program that holds thousands of them has them all in
+/// `/held`.
+fn listed(entries: &[HeldEntry]) -> String {
+    const MOST: usize = 8;
+    let named = entries.iter().take(MOST).map(|entry| {
+        let resource = entry.lease.resource();
+        match entry.site {
+            Some(site) => format!("`{resource}` by {site}"),
+            None => format!("`{resource}`"),
+        }
+    });
+    let mut named: Vec<String> = named.collect();
+    if entries.len() > MOST {
+        named.push(format!("and {} more", entries.len() - MOST));
+    }
+    named.join(", ")
+}
+
 /// How much of the deadline is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
@@ -42,6 +63,8 @@ pub(crate) struct Shutdown {
     deadline: Duration,
     /// When it began.
     began: OnceCell<Moment>,
+    /// The owner dropped the registry, and did not ask for a shutdown.
+    is_dropped: AtomicBool,
     /// Tells servers that their time is limited from now on.
     begun: Notify,
     report: OnceCell<ShutdownReport>,
@@ -56,6 +79,7 @@ impl Shutdown {
             grace,
             deadline,
             began: OnceCell::new(),
+            is_dropped: AtomicBool::new(false),
             begun: Notify::new(),
             report: OnceCell::new(),
             done: Notify::new(),
@@ -118,6 +142,37 @@ impl Registry {
             ending.report = ending.registry.run_shutdown(began).await;
             ending.report.log();
         }));
+    }
+
+    /// The same for a registry that its owner drops. If that was the program's mistake, calls and
+    /// the log say so.
+    pub(crate) fn begin_shutdown_at_drop(&self) {
+        let RegistryShared { held, shutdown, .. } = &*self.shared;
+        if shutdown.began.get().is_none() {
+            // Before the gate closes, so that no refused call gives another reason.
+            shutdown.is_dropped.store(true, Ordering::Release);
+            let entries = held.entries();
+            if !entries.is_empty() {
+                log!(
+                    warn,
+                    held = entries.len(),
+                    "dropped without `shutdown`, with locks held: {}; if the process ends before \
+                     they are released, their keys stay until the ttl; await \
+                     `redlock.shutdown()` at the end of `main`",
+                    listed(&entries),
+                );
+            }
+        }
+        self.begin_shutdown();
+    }
+
+    /// Why calls are refused once the shutdown has begun.
+    pub(crate) fn refusal(&self) -> LockErrorKind {
+        if self.shared.shutdown.is_dropped.load(Ordering::Acquire) {
+            LockErrorKind::Dropped
+        } else {
+            LockErrorKind::ShuttingDown
+        }
     }
 
     /// Runs `work`; once a shutdown has begun, not beyond its deadline.
@@ -196,8 +251,10 @@ impl Registry {
         report.released.extend(late.iter().map(HeldEntry::describe));
         self.within(deadline, revoked(&late)).await;
 
-        let departed = held.take_departed().into_iter();
-        let cancelled = departed.filter(|departed| departed.had_body);
+        let mut cancelled = held.take_departed();
+        cancelled.retain(|departed| departed.had_body);
+        report.kept = cancelled.iter().filter(|departed| departed.is_kept).count();
+        let cancelled = cancelled.into_iter();
         report.cancelled = cancelled.map(|departed| departed.lease).collect();
         let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
         report.stuck = stuck.map(|entry| entry.describe()).collect();

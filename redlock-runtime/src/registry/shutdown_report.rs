@@ -12,7 +12,7 @@ use super::held::HeldLease;
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
 /// let report = redlock.shutdown().await;
-/// assert_eq!(report.to_string(), "0 finished, 0 cancelled, 0 released, 0 stuck");
+/// assert_eq!(report.to_string(), "0 finished, 0 cancelled and released, 0 stuck");
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -21,8 +21,10 @@ pub struct ShutdownReport {
     /// What was held when it began and ended by itself during the grace period.
     pub finished: Vec<HeldLease>,
     /// Bodies that were cancelled at the end of the grace period. Their locks are released, except
-    /// for locks that stay until their ttl.
+    /// for those of [`kept`](Self::kept).
     pub cancelled: Vec<HeldLease>,
+    /// The number of cancelled bodies whose keys stay until the ttl, by `on_cancel = "expire"`.
+    pub kept: usize,
     /// Leases without a body that were released at the end of the grace period.
     pub released: Vec<HeldLease>,
     /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
@@ -36,17 +38,26 @@ pub struct ShutdownReport {
     pub unconfirmed: Vec<String>,
 }
 
-/// `2 finished, 1 cancelled, 0 released, 0 stuck`, and what should not be.
+/// `2 finished, 1 cancelled and released, 0 stuck`, and what there was besides.
 impl fmt::Display for ShutdownReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} finished, {} cancelled, {} released, {} stuck",
+            "{} finished, {} cancelled and released, {} stuck",
             self.finished.len(),
-            self.cancelled.len(),
-            self.released.len(),
+            self.cancelled.len().saturating_sub(self.kept),
             self.stuck.len(),
         )?;
+        if self.kept > 0 {
+            write!(
+                f,
+                "; {} cancelled, their keys kept until the ttl",
+                self.kept
+            )?;
+        }
+        if !self.released.is_empty() {
+            write!(f, "; {} released without a body", self.released.len())?;
+        }
         for lease in &self.stuck {
             write!(f, "; `{}` keeps its key until the ttl", lease.resource)?;
         }
@@ -69,6 +80,7 @@ impl ShutdownReport {
                     $level,
                     finished = self.finished.len(),
                     cancelled = self.cancelled.len(),
+                    kept = self.kept,
                     released = self.released.len(),
                     stuck = self.stuck.len(),
                     under_way = self.under_way,

@@ -34,7 +34,7 @@ impl AcquireOutcome {
             LockErrorKind::AlreadyRun(_) => Self::AlreadyRun,
             LockErrorKind::Unavailable(_) => Self::Unavailable,
             LockErrorKind::Lost(_) => Self::Lost,
-            LockErrorKind::ShuttingDown => Self::ShuttingDown,
+            LockErrorKind::ShuttingDown | LockErrorKind::Dropped => Self::ShuttingDown,
             LockErrorKind::NotInitialized => Self::NotInitialized,
             LockErrorKind::UnknownPool { .. } => Self::UnknownPool,
             LockErrorKind::Invalid(_) => Self::Invalid,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use redlock_tests::{HttpReply, http_request};
 
-use scene::{Scene, What};
+use scene::{ALL, HOLDER, Scene, What, short};
 use servers::Server;
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
@@ -116,6 +116,7 @@ async fn what_is_this_services_trouble_is_a_503_with_a_short_retry_after() {
         for (what, detail) in [
             (What::NoNodes, UNAVAILABLE),
             (What::ShuttingDown, UNAVAILABLE),
+            (What::Dropped, UNAVAILABLE),
             (What::Lost, LOST),
             (What::CutOffByShutdown, LOST),
         ] {
@@ -142,6 +143,46 @@ async fn what_a_programmer_has_to_mend_is_a_500_without_retry_after() {
             assert_eq!(retry_after(&reply), None, "{what:?}");
         }
     }
+}
+
+/// So an error type around it can answer as the built-in response does.
+#[tokio::test]
+async fn the_error_itself_says_what_its_response_says() {
+    let scene = Scene::start(Some(409)).await;
+    let [server, _] = Server::both(&scene).await;
+    for what in ALL.into_iter().filter(|what| *what != What::Free) {
+        let error = scene.play(what).await.unwrap_err();
+        let reply = ask(&server, what).await;
+        assert_eq!(error.http_status(), reply.status, "{what:?}");
+        let body: serde_json::Value = serde_json::from_str(&reply.body).expect("JSON");
+        assert_eq!(error.public_message(), body["detail"], "{what:?}");
+        assert!(!error.public_message().contains("internal"));
+        let advised = error.retry_after();
+        assert!(advised.is_none_or(|after| after <= Duration::from_secs(30)));
+        assert_eq!(advised.is_some(), retry_after(&reply).is_some(), "{what:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_sent_away_for_as_long_as_the_work_takes_and_not_for_the_ttl() {
+    let scene = Scene::start(None).await;
+    let registry = scene.registry();
+    // Each time by a holder that has just begun, in another process.
+    let advice = async || {
+        scene
+            .node
+            .set("short", HOLDER, Some(Duration::from_millis(29_900)));
+        let error = registry.clone().scope(short()).await.unwrap_err();
+        scene.node.del("short");
+        error.retry_after().unwrap()
+    };
+    let unmeasured = advice().await;
+    assert!(unmeasured > Duration::from_secs(15), "{unmeasured:?}");
+    for _ in 0..3 {
+        registry.clone().scope(short()).await.unwrap();
+    }
+    let measured = advice().await;
+    assert!(measured < Duration::from_secs(5), "{measured:?}");
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ pub(crate) enum What {
     AlreadyRun,
     NoNodes,
     ShuttingDown,
+    Dropped,
     Lost,
     CutOffByShutdown,
     NotInitialized,
@@ -37,6 +38,7 @@ pub(crate) const ALL: [What; 14] = [
     What::AlreadyRun,
     What::NoNodes,
     What::ShuttingDown,
+    What::Dropped,
     What::Lost,
     What::CutOffByShutdown,
     What::NotInitialized,
@@ -46,19 +48,29 @@ pub(crate) const ALL: [What; 14] = [
     What::UnservedByTheHolderAbove,
 ];
 
+/// The owner token of another process.
+pub(crate) const HOLDER: &str = "internal-host/4711/00112233445566778899aabbccddeeff";
+
 /// Locks that are held by somebody, on a real server; nodes that are gone; a process that ends.
 pub(crate) struct Scene {
     /// It has the locks for as long as this lives.
-    _node: RedisNode,
+    pub(crate) node: RedisNode,
     redlock: Redlock,
     without_nodes: Redlock,
     forgetful: Redlock,
     shut_down: Registry,
+    dropped: Registry,
 }
 
 #[redlock(resource = "{name}", retry_count = 0)]
 async fn annotated(name: &str) -> Result<&'static str, LockError> {
     Ok("done")
+}
+
+/// Nothing but what this process measures tells how long it holds its lock.
+#[redlock(resource = "short", ttl = "30s", retry_count = 0)]
+pub(crate) async fn short() -> Result<(), LockError> {
+    Ok(())
 }
 
 /// Its body ends with its lease only, which the node forgets.
@@ -104,16 +116,19 @@ impl Scene {
         let shut_down = shut_down.unwrap();
         let its_registry = shut_down.registry().clone();
         shut_down.shutdown().await;
-        let value = "internal-host/4711/00112233445566778899aabbccddeeff";
+        let dropped = Redlock::start(config().pool("internal-pool", "memory://dropped")).await;
+        let dropped = dropped.unwrap().registry().clone();
+        let value = HOLDER;
         node.set("while", value, Some(Duration::from_secs(25)));
         node.set("long", value, Some(Duration::from_secs(3600)));
         node.set("ever", value, None);
         Arc::new(Self {
-            _node: node,
+            node,
             redlock: redlock.unwrap(),
             without_nodes,
             forgetful: forgetful.unwrap(),
             shut_down: its_registry,
+            dropped,
         })
     }
 
@@ -140,6 +155,7 @@ impl Scene {
                 registry.scope(annotated("free")).await
             }
             What::ShuttingDown => self.shut_down.clone().scope(annotated("free")).await,
+            What::Dropped => self.dropped.clone().scope(annotated("free")).await,
             What::Lost => {
                 let registry = self.forgetful.registry().clone();
                 let node = registry.memory_node("internal-pool").unwrap().clone();

@@ -141,7 +141,9 @@ async fn a_body_that_shutdown_cancels_keeps_its_lock_where_that_is_asked_for() {
     director.begun.await.unwrap();
     until_held_everywhere(&nodes, "r").await;
     let report = redlock.shutdown().await;
-    assert_eq!(report.cancelled.len(), 1, "{report}");
+    assert_eq!((report.cancelled.len(), report.kept), (1, 1), "{report}");
+    let expected = "0 cancelled and released, 0 stuck; 1 cancelled, their keys kept until the ttl";
+    assert!(report.to_string().contains(expected), "{report}");
     assert!(call.await.unwrap().is_err());
     eventually("the keys to stay", SOON, || async {
         let values = nodes.values_of("r");

@@ -88,10 +88,38 @@ async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() 
     director.begun.await.unwrap();
     let report = redlock.shutdown().await;
     assert_eq!(report.cancelled.len(), 1, "{report:?}");
+    let expected = "0 finished, 1 cancelled and released, 0 stuck";
+    assert_eq!(report.to_string(), expected);
     assert!(nodes.lock_keys().is_empty());
     let error = call.await.unwrap().unwrap_err();
     assert!(
         matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Revoked)),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_after_the_registry_was_dropped_says_so_and_not_that_the_process_ends() {
+    let config = Config::new().pool("a", "memory://a");
+    let redlock = Redlock::start(config.clone()).await.unwrap();
+    let registry = redlock.registry().clone();
+    drop(redlock);
+    let error = registry.scope(lock("r").acquire()).await.unwrap_err();
+    assert!(matches!(error.kind(), LockErrorKind::Dropped), "{error}");
+    assert!(error.is_shutting_down());
+    let text = error.to_string();
+    assert!(
+        text.contains("`redlock_runtime::init` returned was dropped"),
+        "{text}"
+    );
+
+    // A shutdown that was asked for is none of that, although it drops the registry in the end.
+    let redlock = Redlock::start(config).await.unwrap();
+    let registry = redlock.registry().clone();
+    redlock.shutdown().await;
+    let error = registry.scope(lock("r").acquire()).await.unwrap_err();
+    assert!(
+        matches!(error.kind(), LockErrorKind::ShuttingDown),
         "{error}"
     );
 }
@@ -103,6 +131,8 @@ async fn a_bare_lease_is_told_and_released() {
     until_held_everywhere(&nodes, "r").await;
     let report = redlock.shutdown().await;
     assert_eq!(report.released.len(), 1, "{report:?}");
+    let expected = "0 stuck; 1 released without a body";
+    assert!(report.to_string().ends_with(expected), "{report}");
     assert_eq!(lease.lost().await, LeaseEnd::Revoked);
     assert!(nodes.lock_keys().is_empty());
     lease.release().await;

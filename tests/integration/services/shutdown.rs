@@ -57,10 +57,10 @@ async fn a_request_beyond_the_grace_period_is_cancelled_and_leaves_no_key() {
         assert_eq!(reply.status, 503, "{example}: {reply:?}");
         assert_eq!(check_no_overlap(fleet.journal()), Ok(1), "{example}");
         let report = service.wait_for_line("shutdown: ", LONG).await;
-        assert!(report.contains(" 1 cancelled,"), "{service}");
+        assert!(report.contains(" 1 cancelled and released,"), "{service}");
         assert!(report.contains(" 0 stuck"), "{service}");
         // By the library itself, whatever the program prints.
-        let logged = "redlock has shut down: 0 finished, 1 cancelled, 0 released, 0 stuck";
+        let logged = "redlock has shut down: 0 finished, 1 cancelled and released, 0 stuck";
         until_said(service, logged).await;
         assert!(!service.output().contains("not confirmed"), "{service}");
     }
@@ -180,7 +180,7 @@ async fn a_body_that_never_yields_is_reported_and_does_not_hold_the_end_up() {
         service.signal(Signal::TERM);
         assert_eq!(service.wait(LONG).await.code(), Some(3), "{service}");
         until_said(&service, "the body did not yield").await;
-        let logged = "0 released, 1 stuck; `spin` keeps its key until the ttl";
+        let logged = "0 cancelled and released, 1 stuck; `spin` keeps its key until the ttl";
         until_said(&service, logged).await;
         assert!(fleet.nodes.values_of("spin").iter().flatten().count() >= 2);
         assert!(caller.await.unwrap().is_err(), "{service}");

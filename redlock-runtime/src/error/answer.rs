@@ -1,0 +1,128 @@
+//! What a client may be told of a lock error: nothing of resources, holders, pools or nodes.
+
+use std::time::Duration;
+
+use redlock_core::node::Remaining;
+
+use super::{LockError, LockErrorKind};
+
+/// A client is told to come back within this, however long the holder may take.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// The advice if nothing tells when the lock is free.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How lock errors look over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HttpSettings {
+    /// The status of a refused caller.
+    pub(crate) contended_status: u16,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        // 423 Locked
+        Self {
+            contended_status: 423,
+        }
+    }
+}
+
+impl LockError {
+    /// A sentence for the client of the service. It names no resource, no holder and no node, which
+    /// the text of the error does.
+    ///
+    /// The responses of the features `axum` and `actix` have it as their `detail`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert_eq!(error.public_message(), "The service is not set up for this request.");
+    /// # }
+    /// ```
+    pub fn public_message(&self) -> &'static str {
+        match self.kind() {
+            LockErrorKind::Contended(_) => {
+                "Another request is working on this right now. Try again later."
+            }
+            LockErrorKind::AlreadyRun(_) => {
+                "This was done already a short while ago. Try again later."
+            }
+            LockErrorKind::Unavailable(_)
+            | LockErrorKind::ShuttingDown
+            | LockErrorKind::Dropped => {
+                "The service cannot take this request right now. Try again later."
+            }
+            LockErrorKind::Lost(_) => {
+                "The request was stopped before it was done; part of it may have taken effect."
+            }
+            LockErrorKind::NotInitialized
+            | LockErrorKind::UnknownPool { .. }
+            | LockErrorKind::Invalid(_) => "The service is not set up for this request.",
+        }
+    }
+
+    /// The status of an HTTP response: 423 if another caller holds the resource or a job ran already in
+    /// its period, or what [`Config::contended_status`](crate::Config::contended_status) says; 503 if the lock was lost,
+    /// and if the nodes or this process are not available; 500 if the program has to be mended.
+    ///
+    /// The responses of the features `axum` and `actix` have this status.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert_eq!(error.http_status(), 500); // Nothing has called `init`.
+    /// # }
+    /// ```
+    pub fn http_status(&self) -> u16 {
+        match self.kind() {
+            LockErrorKind::Contended(_) | LockErrorKind::AlreadyRun(_) => {
+                self.inner.http.contended_status
+            }
+            LockErrorKind::Unavailable(_)
+            | LockErrorKind::Lost(_)
+            | LockErrorKind::ShuttingDown
+            | LockErrorKind::Dropped => 503,
+            LockErrorKind::NotInitialized
+            | LockErrorKind::UnknownPool { .. }
+            | LockErrorKind::Invalid(_) => 500,
+        }
+    }
+
+    /// The time after which a retry makes sense; `None` if a retry cannot help. Of a lock that another
+    /// caller holds: when the holder is likely done, by what this process measured of the same
+    /// function, but no longer than its key lives, and at most 30 s. Of a job that ran already: the rest
+    /// of its period. Otherwise a second.
+    ///
+    /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
+    ///
+    /// ```
+    /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
+    /// match error.retry_after() {
+    ///     Some(pause) => tokio::time::sleep(pause).await,
+    ///     None => return Err(error),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.kind() {
+            LockErrorKind::Contended(contended) => {
+                let left = match contended.holding.remaining() {
+                    Remaining::Expires(left) => left,
+                    _ => SOON,
+                };
+                let after = self.inner.free_after.unwrap_or(left);
+                Some(after.min(LONGEST_RETRY_AFTER))
+            }
+            LockErrorKind::AlreadyRun(run) => Some(run.next_in),
+            LockErrorKind::Unavailable(_)
+            | LockErrorKind::Lost(_)
+            | LockErrorKind::ShuttingDown
+            | LockErrorKind::Dropped => Some(SOON),
+            LockErrorKind::NotInitialized
+            | LockErrorKind::UnknownPool { .. }
+            | LockErrorKind::Invalid(_) => None,
+        }
+    }
+}
