@@ -202,11 +202,35 @@ impl Unknown<'_> {
             );
         } else if let Some(home) = elsewhere(key, *section) {
             let _ = write!(text, "; it belongs {home}");
+        } else if let Some(meant) = meant_by(key, *section) {
+            let _ = write!(text, "; did you mean {meant}?");
         } else {
             text.push_str(&did_you_mean(key, known_in(*section)));
         }
         text
     }
+}
+
+/// What other libraries call a key of this section, and what it is called here.
+fn meant_by(key: &str, section: Section) -> Option<&'static str> {
+    let is_of_locks = [Section::Table("defaults"), Section::Each("sites")].contains(&section);
+    Some(match key {
+        "timeout" if is_of_locks => {
+            "`wait`, how long a caller waits for the lock, or `ttl`, how long the lock lives"
+        }
+        "timeout" if section == Section::Top => {
+            "`node_timeout`, for an answer of a node, or `connect_timeout`"
+        }
+        "timeout" if section == Section::Table("shutdown") => "`grace` or `deadline`",
+        "lease" | "lease_time" | "expiry" | "expire" if is_of_locks => {
+            "`ttl`, how long the lock lives, or `max_hold`, for how long it is renewed"
+        }
+        "key" | "lock" if is_of_locks => {
+            "`resource`? Only the attribute can say it; and `key_prefix` stands above all tables"
+        }
+        "prefix" if section == Section::Top => "`key_prefix`",
+        _ => return None,
+    })
 }
 
 /// The right place of a misplaced key, if there is exactly one.

@@ -197,6 +197,27 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
             "[sites.x]\nif_locked = 'skip'",
             "only the attribute can say it",
         ),
+        (
+            "[defaults]\ntimeout = '5s'",
+            "unknown key `timeout` in `[defaults]`; did you mean `wait`, how long a caller waits",
+        ),
+        (
+            "timeout = '5s'",
+            "did you mean `node_timeout`, for an answer of a node, or `connect_timeout`?",
+        ),
+        (
+            "[shutdown]\ntimeout = 5",
+            "did you mean `grace` or `deadline`?",
+        ),
+        (
+            "[sites.x]\nlease = '5s'",
+            "did you mean `ttl`, how long the lock lives, or `max_hold`",
+        ),
+        (
+            "[sites.x]\nkey = 'order'",
+            "did you mean `resource`? Only the attribute can say it",
+        ),
+        ("prefix = 'shop:'", "did you mean `key_prefix`?"),
         ("[shutdown]\nxyz = 1", "there are `grace`, `deadline`"),
         (
             "[http]\nfoo = 1\n[shutdown]\ngrice = 2",
