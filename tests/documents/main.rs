@@ -1,6 +1,7 @@
 //! The documents: their lengths, that their links lead somewhere, that the guide is whole, and that their
 //! figures are those that the benchmarks measured. CONTRIBUTING.md has the rules.
 
+mod attributes;
 mod figures;
 mod guide;
 mod links;

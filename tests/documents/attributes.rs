@@ -1,0 +1,95 @@
+//! Every `#[redlock(…)]` that a document shows: `init` takes its values by the default configuration.
+
+use std::fmt::Write as _;
+
+use redlock_runtime::{Config, Redlock};
+
+use crate::markdown::line_of;
+use crate::{assert_none, pages};
+
+/// Parameters that the configuration does not have, and so has nothing against.
+const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "pools", "if_locked", "guard", "name", "crate"];
+
+#[test]
+fn init_takes_every_attribute_of_the_documents() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let mut wrong = Vec::new();
+    let mut found = 0;
+    for (path, text) in &pages() {
+        for (line, attribute) in attributes(text) {
+            found += 1;
+            if let Err(why) = runtime.block_on(refusal(attribute)) {
+                wrong.push(format!("{}:{line}: {why}", path.display()));
+            }
+        }
+    }
+    assert!(found > 50, "{found}");
+    assert_none(&wrong);
+}
+
+/// What `init` has against an attribute whose values are the defaults of a configuration.
+async fn refusal(attribute: &str) -> Result<(), String> {
+    let mut text = "[pools.a]\nurl = \"memory://a\"\n[defaults]\n".to_owned();
+    for (key, value) in parameters(attribute) {
+        // The values of expressions are known at the call only.
+        let is_literal = value.starts_with(|c: char| c.is_ascii_digit() || c == '"');
+        let is_literal = is_literal || ["true", "false"].contains(&value);
+        if is_literal && !OF_THE_ATTRIBUTE.contains(&key) {
+            let _ = writeln!(text, "{key} = {value}");
+        }
+    }
+    let config = Config::from_toml(&text).map_err(|error| format!("{error} in\n{text}"))?;
+    let started = Redlock::start(config).await;
+    let redlock = started.map_err(|error| format!("{error}, by `{attribute}`"))?;
+    redlock.shutdown().await;
+    Ok(())
+}
+
+/// What is between the parentheses of each attribute, and the line of its beginning.
+fn attributes(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    const BEGIN: &str = "#[redlock(";
+    text.match_indices(BEGIN).filter_map(|(at, _)| {
+        let inside = &text[at + BEGIN.len()..];
+        let end = inside.find(")]")?;
+        // One that is cut short in running text has no values.
+        let attribute = &inside[..end];
+        (attribute.contains('=')).then(|| (line_of(text, at), attribute))
+    })
+}
+
+/// The parameters, `key = value`. A comma in a string or in brackets ends none.
+fn parameters(attribute: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (mut depth, mut is_text) = (0, false);
+    let parts = attribute.split(move |c: char| {
+        match c {
+            '"' => is_text = !is_text,
+            '[' | '(' | '{' if !is_text => depth += 1,
+            ']' | ')' | '}' if !is_text => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0 && !is_text
+    });
+    parts.filter_map(|part| {
+        let (key, value) = part.split_once('=')?;
+        Some((key.trim(), value.trim()))
+    })
+}
+
+#[test]
+fn an_attribute_is_read_with_all_its_values() {
+    let text =
+        "a\n#[redlock(\n  resource = [\"a,b\", \"c\"],\n  ttl = \"10m\",\n  fencing = true,\n)]";
+    let found: Vec<_> = attributes(text).collect();
+    assert_eq!(found.len(), 1);
+    let (line, attribute) = found[0];
+    assert_eq!(line, 2);
+    let read: Vec<_> = parameters(attribute).collect();
+    let expected = [
+        ("resource", "[\"a,b\", \"c\"]"),
+        ("ttl", "\"10m\""),
+        ("fencing", "true"),
+    ];
+    assert_eq!(read, expected);
+}
