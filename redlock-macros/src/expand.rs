@@ -12,6 +12,7 @@ use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Argument, IfLocked, Plan, Resource, Template, Value};
 use crate::returns::Output;
+use crate::transaction;
 
 /// Writes the function that runs the user's body under the lock.
 //
@@ -76,6 +77,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
     let output = Output::of(function);
 
+    let warnings = transaction::warnings(function, &private);
     let call = call(plan, function, &private);
     let body = body(plan, function, &output, &private);
     let (from_lock_error, is_success) = output.trait_calls(plan.if_locked, &private);
@@ -100,6 +102,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let value = Ident::new("__value", output.span);
     let answering = output.answering(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
+        #(#warnings)*
         #call
         #held
         let __body = #body;

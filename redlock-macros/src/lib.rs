@@ -38,6 +38,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod times;
+mod transaction;
 mod unreplaced;
 mod value;
 

@@ -182,4 +182,14 @@ pub mod __private {
     pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
+
+    /// Called by a function that has a transaction of its caller, for the warning. The lint is the one
+    /// way to a warning that stable Rust leaves a macro.
+    #[deprecated(
+        note = "the lock is released when this function returns, and the caller commits the \
+                transaction after that, beside the next holder; begin and commit inside of the \
+                lock, or put `#[allow(deprecated)]` on the function if its caller holds the same \
+                lock (guide: tasks/transactions)"
+    )]
+    pub const fn lock_released_before_the_commit() {}
 }
