@@ -1,13 +1,18 @@
 //! Annotated functions, known at link time.
 
 use std::any::type_name;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::Location;
 use std::sync::OnceLock;
+
+use parking_lot::RwLock;
 
 use crate::parameters::prelude::*;
 use crate::text::function_path;
 
-/// One function under `#[redlock]`, as the attribute describes it.
+/// One function under `#[redlock]`, as the attribute describes it; or the locks of one
+/// [name](crate::Lock::name) in the object style.
 ///
 /// A site is its address: it is a `static` of the function, and all instances of a generic function share
 /// it. Several sites may have the same name, and those that one call of a `macro_rules!` macro makes are
@@ -121,6 +126,26 @@ impl Site {
     }
 }
 
+/// Names of the object style.
+impl Site {
+    /// The site of locks in the object style that have this name, at this place of the source. It is
+    /// made once and kept: there are no more than the source has places and names.
+    pub(crate) fn named(name: &'static str, at: &Location<'static>) -> &'static Self {
+        type Place = (&'static str, &'static str, u32, u32);
+        static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
+        let place = (name, at.file(), at.line(), at.column());
+        if let Some(site) = NAMED.read().get(&place) {
+            return site;
+        }
+        let mut named = NAMED.write();
+        named.entry(place).or_insert_with(|| {
+            let (file, line, column) = (at.file(), at.line(), at.column());
+            let site = Self::new(|| (), "", "", file, line, column, "").name(name);
+            Box::leak(Box::new(site))
+        })
+    }
+}
+
 impl Site {
     /// What tells it from other sites. Two `static`s never have the same address.
     pub(crate) fn address(&'static self) -> usize {
@@ -140,13 +165,14 @@ impl Site {
     /// assert!(site.site_name().ends_with("::tidy"));
     /// ```
     pub fn site_name(&self) -> &str {
-        self.name.unwrap_or_else(|| self.path())
+        self.name.or_else(|| self.path()).unwrap_or_default()
     }
 
-    /// The function's path, whatever its name is.
-    pub(crate) fn path(&self) -> &str {
+    /// The function's path, whatever its name is; `None` for a [named](Self::named) lock.
+    pub(crate) fn path(&self) -> Option<&str> {
         let path = || function_path((self.item)(), self.module, self.function);
-        self.path.get_or_init(path)
+        let is_function = !self.function.is_empty();
+        is_function.then(|| self.path.get_or_init(path).as_ref())
     }
 
     /// `src/orders.rs:12:1`
@@ -161,7 +187,7 @@ impl Site {
         end.map_or(item, |end| &item[..end + 2 + self.function.len()])
     }
 
-    /// The source file, as the compiler names it.
+    /// The source file of the attribute, or of the call of [`Lock::name`](crate::Lock::name).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -174,7 +200,7 @@ impl Site {
         self.file
     }
 
-    /// The line of the attribute.
+    /// The line of the attribute, or of the call of [`Lock::name`](crate::Lock::name).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -187,7 +213,8 @@ impl Site {
         self.line
     }
 
-    /// The resource's template, or the expression that makes it, as written.
+    /// The resource's template, or the expression that makes it, as written. Empty for a name of the
+    /// object style.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]

@@ -36,7 +36,7 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
-    /// The annotated function of the lease; `None` for the object style.
+    /// The annotated function of the lease; `None` for the object style without a name.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

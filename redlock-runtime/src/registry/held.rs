@@ -48,7 +48,7 @@ pub(crate) struct HeldEntry {
 /// Who a lock is for.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
-    /// The annotated function; `None` for the object style.
+    /// The annotated function; `None` for the object style without a name.
     pub(crate) site: Option<&'static Site>,
     /// A body runs as soon as the lock is there.
     pub(crate) has_body: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Departed {
 pub struct HeldLease {
     /// What is locked.
     pub resource: Resource,
-    /// The annotated function, or `None` for the object style.
+    /// The annotated function, or `None` for the object style without a name.
     pub site: Option<&'static Site>,
     /// Since when it has been held, by this host's wall clock.
     pub since: SystemTime,

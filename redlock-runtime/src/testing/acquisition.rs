@@ -25,7 +25,7 @@ use crate::site::Site;
 pub struct Acquisition {
     /// What it wanted to lock, without the key prefix.
     pub resource: Resource,
-    /// The annotated function, or `None` for the object style.
+    /// The annotated function, or `None` for the object style without a name.
     pub site: Option<&'static Site>,
     /// The pools of the lock. Empty if the call was refused before the pools were decided, for an
     /// unknown pool or an invalid value.

@@ -151,6 +151,22 @@ async fn a_probe_finds_it_ready_only_while_a_majority_votes() {
 }
 
 #[tokio::test]
+async fn a_name_of_the_object_style_is_shown_as_a_functions() {
+    let redlock = start(Config::new().pool("a", "memory://a")).await;
+    let registry = redlock.registry();
+    let named = lock("order:42").name("shop::refund").acquire();
+    let lease = registry.clone().scope(named).await.unwrap();
+    let served = Framework::ALL.map(|it| Served::at(it, "", registry));
+    for served in &served {
+        let held = served.json("/held").await;
+        assert_eq!(held["held"][0]["site"], json!("shop::refund"));
+        let page = served.get("/").await.body;
+        assert!(page.contains("shop::<wbr>refund"), "{page}");
+    }
+    lease.release().await;
+}
+
+#[tokio::test]
 async fn the_page_of_a_mounted_router_is_there_with_and_without_a_slash() {
     let redlock = start(Config::new().pool("a", "memory://a")).await;
     let served = Framework::ALL.map(|it| Served::at(it, "/locks", redlock.registry()));

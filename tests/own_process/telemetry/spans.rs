@@ -217,6 +217,23 @@ async fn a_body_that_loses_its_lock_says_so_on_its_span() {
 }
 
 #[tokio::test]
+async fn a_lock_with_a_name_has_it_on_its_span_and_the_place_of_the_name() {
+    let told = captured();
+    let (_nodes, redlock) = start().await;
+    let named = lock("named span").name("spans: a name");
+    registry(&redlock)
+        .scope(named.acquire())
+        .await
+        .unwrap()
+        .release()
+        .await;
+    let (acquire, _) = told.span("redlock.acquire", "named span");
+    assert_eq!(acquire.get("redlock.site"), Some("spans: a name"));
+    assert_eq!(acquire.get("code.function.name"), None, "{acquire:?}");
+    assert!(acquire.get("code.file.path").unwrap().ends_with("spans.rs"));
+}
+
+#[tokio::test]
 async fn a_caller_that_goes_away_while_it_waits_leaves_a_span_that_says_so() {
     let told = captured();
     let (nodes, redlock) = start().await;

@@ -6,9 +6,11 @@ mod nodes;
 mod per_recorder;
 mod site;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use metrics::counter;
+use parking_lot::RwLock;
 use redlock_core::env::caught;
 
 use super::outcome::AcquireOutcome;
@@ -36,6 +38,8 @@ struct Sites {
     /// By the address of the site, in order: found without a lock and without hashing a name.
     annotated: Box<[(usize, OnceLock<Arc<SiteMetrics>>)]>,
     object_style: OnceLock<Arc<SiteMetrics>>,
+    /// The names of the object style, by the address of the site.
+    named: RwLock<BTreeMap<usize, Arc<SiteMetrics>>>,
 }
 
 impl Metrics {
@@ -57,8 +61,7 @@ impl Metrics {
                 let place = |(other, _): &(usize, _)| *other;
                 match sites.annotated.binary_search_by_key(&site.address(), place) {
                     Ok(found) => &sites.annotated[found].1,
-                    // It registered nowhere: handles for this call only.
-                    Err(_) => return Arc::new(SiteMetrics::new(Some(site))),
+                    Err(_) => return sites.of_name(site),
                 }
             }
         };
@@ -76,7 +79,18 @@ impl Sites {
         Self {
             annotated: slots.collect(),
             object_style: OnceLock::new(),
+            named: RwLock::default(),
         }
+    }
+
+    /// The handles of a site that registers nowhere.
+    fn of_name(&self, site: &'static Site) -> Arc<SiteMetrics> {
+        if let Some(found) = self.named.read().get(&address(site)) {
+            return Arc::clone(found);
+        }
+        // Made before the map is locked: it is the recorder's code.
+        let made = Arc::new(SiteMetrics::new(Some(site)));
+        Arc::clone(self.named.write().entry(address(site)).or_insert(made))
     }
 }
 
