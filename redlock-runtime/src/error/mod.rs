@@ -17,7 +17,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use answer::HttpSettings;
-pub use start::{ConfigError, InitError};
+pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;
 
@@ -165,7 +165,8 @@ impl LockError {
         &self.inner.kind
     }
 
-    /// The annotated function that did not get its lock, or lost it; `None` for the object style.
+    /// The annotated function that did not get its lock, or lost it; `None` for the object style
+    /// without a name.
     ///
     /// ```
     /// # fn example(error: &redlock_runtime::LockError) {

@@ -72,3 +72,27 @@ impl fmt::Debug for ConfigError {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// Why no locks can be had yet: [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
+/// default pool that does not vote, with its reason.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::{Config, Redlock};
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// redlock.registry().memory_node("a").expect("the pool `a`").cut();
+/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
+/// let expected = "not ready: 0 of 1 default pools vote after 0 ms, 1 needed; a: cut off";
+/// assert_eq!(error.to_string(), expected);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, thiserror::Error)]
+#[error("not ready: {0}")]
+pub struct NotReady(pub(crate) String);
+
+/// The text too: it is what a `main` that returns the error prints.
+impl fmt::Debug for NotReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

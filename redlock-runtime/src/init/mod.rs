@@ -4,6 +4,7 @@ mod check_config;
 mod check_sites;
 mod cluster;
 mod overrides;
+mod ready;
 mod shutdown;
 
 use std::collections::BTreeMap;

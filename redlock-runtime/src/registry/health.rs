@@ -107,7 +107,7 @@ impl Registry {
     }
 
     /// Whether calls can be expected to get their locks: a majority of the default pools votes, and
-    /// no shutdown has begun.
+    /// no shutdown has begun. [`Redlock::ready`](crate::Redlock::ready) waits for it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

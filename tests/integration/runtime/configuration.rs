@@ -1,5 +1,7 @@
 //! What `start` accepts and refuses.
 
+use std::time::Duration;
+
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::LockOptions;
@@ -229,6 +231,38 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     nodes[1].kill();
     let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
     assert!(!redlock.unwrap().registry().is_ready());
+}
+
+#[tokio::test]
+async fn a_program_can_wait_until_a_majority_votes() {
+    let nodes = start_nodes(3).await;
+    nodes[0].freeze();
+    nodes[1].freeze();
+    let config = config(&nodes).connect_timeout(Duration::from_millis(100));
+    let redlock = Redlock::start(config.restart_check(RestartCheck::Off)).await;
+    let redlock = redlock.unwrap();
+    let error = redlock.ready(Duration::ZERO).await.unwrap_err().to_string();
+    assert!(
+        error.contains("1 of 3 default pools vote after 0 ms, 2 needed"),
+        "{error}"
+    );
+    assert!(
+        error.contains("; a: ") && error.contains("; b: "),
+        "{error}"
+    );
+
+    let (ready, ()) = tokio::join!(redlock.ready(SOON), async { nodes[0].thaw() });
+    ready.unwrap();
+    assert!(redlock.registry().is_ready());
+
+    nodes[1].thaw();
+    let registry = registry(&redlock);
+    registry
+        .scope(lock("r").acquire())
+        .await
+        .unwrap()
+        .release()
+        .await;
 }
 
 #[tokio::test]

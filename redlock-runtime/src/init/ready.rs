@@ -1,0 +1,78 @@
+//! Waiting until locks can be had.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use redlock_core::error::Brief;
+use redlock_core::node::NodeStatus;
+
+use super::Redlock;
+use crate::error::NotReady;
+use crate::registry::Registry;
+
+/// Between two looks at the nodes, which ask no server.
+const PAUSE: Duration = Duration::from_millis(10);
+
+impl Redlock {
+    /// Waits until calls can be expected to get their locks, as
+    /// [`is_ready`](crate::registry::Registry::is_ready) says, for at most `timeout`.
+    ///
+    /// [`init`](crate::init()) returns although nodes are down or wait in quarantine. A job that would
+    /// fail without locks, or a service that has nothing else to do, waits here first. A service with
+    /// other work starts it without waiting.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::Config;
+    /// use std::time::Duration;
+    ///
+    /// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
+    /// redlock.ready(Duration::from_secs(30)).await?;
+    /// # redlock.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NotReady`] with the reason of each default pool that does not vote, after `timeout`; at once
+    /// if a shutdown has begun.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn ready(&self, timeout: Duration) -> Result<(), NotReady> {
+        let registry = &self.registry;
+        let clock = &registry.shared.environment.clock;
+        let deadline = clock.now().saturating_add(timeout);
+        loop {
+            if registry.is_closing() {
+                return Err(NotReady("the shutdown has begun".into()));
+            }
+            if registry.votes().suffice() {
+                return Ok(());
+            }
+            let now = clock.now();
+            if now >= deadline {
+                return Err(NotReady(after(timeout, registry)));
+            }
+            clock
+                .sleep_until(now.saturating_add(PAUSE).min(deadline))
+                .await;
+        }
+    }
+}
+
+fn after(timeout: Duration, registry: &Registry) -> String {
+    let votes = registry.votes();
+    let mut text = format!(
+        "{} of {} default pools vote after {}, {} needed",
+        votes.voting,
+        votes.configured,
+        Brief(timeout),
+        votes.needed,
+    );
+    for node in registry.shared.default_set.iter() {
+        if let NodeStatus::Abstaining(reason) = node.status() {
+            let _ = write!(text, "; {}: {reason}", node.name());
+        }
+    }
+    text
+}
