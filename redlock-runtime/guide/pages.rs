@@ -41,7 +41,7 @@ pages! {
     /// A page a task.
     tasks {
         resources parameters waiting skipping several_keys object_style errors losing long_work
-        nested_calls fencing testing shutdown
+        nested_calls fencing transactions testing shutdown
     }
     /// What a lock promises, and a page a failure.
     understand {
@@ -49,7 +49,8 @@ pages! {
     }
     /// For those who run the service.
     operate {
-        servers acl tls sentinel cluster clocks restarted_nodes fleet overrides watching sizing runbook
+        servers acl tls sentinel cluster clocks restarted_nodes fleet overrides watching readiness
+        sizing runbook
     }
     /// Tables to look things up in.
     reference { attribute configuration lock_errors metrics wire_format comparison }

@@ -88,8 +88,8 @@
 //! # Looking at a service
 //! [`Registry`](registry::Registry) shows what is [held](registry::Registry::held), how the nodes are
 //! [doing](registry::Registry::health), with which parameters each [function](registry::Registry::sites)
-//! locks, and whether the service is [ready](registry::Registry::is_ready). [`inspect`] shows the same over
-//! HTTP. Acquisitions and bodies have `tracing` spans.
+//! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
+//! for. [`inspect`] shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.

@@ -172,7 +172,7 @@ impl Site {
     pub(crate) fn path(&self) -> Option<&str> {
         let path = || function_path((self.item)(), self.module, self.function);
         let is_function = !self.function.is_empty();
-        is_function.then(|| self.path.get_or_init(path).as_ref())
+        is_function.then(|| self.path.get_or_init(path).as_str())
     }
 
     /// `src/orders.rs:12:1`
