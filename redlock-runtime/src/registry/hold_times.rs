@@ -16,18 +16,14 @@ pub(crate) struct HoldTimes(BTreeMap<usize, Duration>);
 impl HoldTimes {
     /// A holder is done. A moving average with a weight of one eighth for each holder.
     pub(crate) fn record(&mut self, site: &'static Site, held: Duration) {
-        let average = self.0.entry(address(site)).or_insert(held);
+        let average = self.0.entry(site.address()).or_insert(held);
         *average = (*average * 7 + held) / 8;
     }
 
     /// The usual time; `None` if no holder is done yet.
     pub(crate) fn usual(&self, site: &'static Site) -> Option<Duration> {
-        self.0.get(&address(site)).copied()
+        self.0.get(&site.address()).copied()
     }
-}
-
-fn address(site: &'static Site) -> usize {
-    std::ptr::from_ref(site).addr()
 }
 
 /// The time after which a lock is likely free, by the `usual` time of its function, the `ttl` with
@@ -58,8 +54,8 @@ mod tests {
 
     #[test]
     fn the_usual_time_follows_what_is_measured() {
-        static ONE: Site = Site::new("module", "one", "file", 1, 1, "r");
-        static OTHER: Site = Site::new("module", "other", "file", 2, 1, "r");
+        static ONE: Site = Site::new(|| (), "module", "one", "file", 1, 1, "r");
+        static OTHER: Site = Site::new(|| (), "module", "other", "file", 2, 1, "r");
         let mut times = HoldTimes::default();
         assert_eq!(times.usual(&ONE), None);
         times.record(&ONE, ms(300));

@@ -85,12 +85,12 @@ impl Sites {
 
     /// The handles of a site that registers nowhere.
     fn of_name(&self, site: &'static Site) -> Arc<SiteMetrics> {
-        if let Some(found) = self.named.read().get(&address(site)) {
+        if let Some(found) = self.named.read().get(&site.address()) {
             return Arc::clone(found);
         }
         // Made before the map is locked: it is the recorder's code.
         let made = Arc::new(SiteMetrics::new(Some(site)));
-        Arc::clone(self.named.write().entry(address(site)).or_insert(made))
+        Arc::clone(self.named.write().entry(site.address()).or_insert(made))
     }
 }
 
