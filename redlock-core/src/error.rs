@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub use crate::model::brief::Brief;
+use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 use crate::node::{Answer, Holding, NodeError, Remaining};
 
@@ -45,13 +46,21 @@ pub enum ExtendError {
 }
 
 /// The reason why a lease is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseEnd {
-    /// Its validity ended.
+    /// Its ttl is over. The lease did not renew itself.
     Expired,
-    /// Too many nodes no longer hold the lease's token, so that the rest is no majority.
-    Taken,
+    /// Its validity ended, and no majority had granted the last extension.
+    NotRenewed(Arc<Unavailable>),
+    /// It was renewed for this time, as its request asks, and its last validity ended.
+    MaxHold(Duration),
+    /// Its validity ended before its renewal, which was due, could run: this process or its host stood
+    /// still.
+    StoodStill,
+    /// Too many nodes no longer hold the lease's token, so that the rest is no majority. With the
+    /// `host/pid` of another holder, if a node told one.
+    Taken(Option<Arc<str>>),
     /// Too many nodes may have forgotten the lease, because they restarted or their clocks stepped, so
     /// that the rest is no majority.
     Forgotten,
@@ -61,17 +70,64 @@ pub enum LeaseEnd {
     Released,
 }
 
+impl LeaseEnd {
+    /// The reason as a word, for labels: `expired`, `not_renewed` …
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::NotRenewed(_) => "not_renewed",
+            Self::MaxHold(_) => "max_hold",
+            Self::StoodStill => "stood_still",
+            Self::Taken(_) => "taken",
+            Self::Forgotten => "forgotten",
+            Self::Revoked => "revoked",
+            Self::Released => "released",
+        }
+    }
+
+    /// True if the lease's validity ended, whatever kept the lease from being extended.
+    pub const fn is_end_of_validity(&self) -> bool {
+        matches!(
+            self,
+            Self::Expired | Self::NotRenewed(_) | Self::MaxHold(_) | Self::StoodStill
+        )
+    }
+}
+
 impl fmt::Display for LeaseEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Expired => "the lease's validity ended",
-            Self::Taken => "the lock's keys are gone, or another's, on too many nodes",
+            Self::Expired => "its ttl is over, and it does not renew itself (`max_hold`)",
+            Self::NotRenewed(error) => return write!(f, "not renewed: {}", Blamed(error)),
+            Self::MaxHold(held) => return write!(f, "`max_hold` of {} is over", Whole(*held)),
+            Self::StoodStill => {
+                "its renewal was due and did not run before the end: this process or its host stood still, or was too busy"
+            }
+            Self::Taken(Some(owner)) => {
+                return write!(f, "taken by {owner}: its keys were gone on too many nodes");
+            }
+            Self::Taken(None) => "its keys were deleted, or are another's, on too many nodes",
             Self::Forgotten => {
                 "too many nodes may have forgotten the lock: they restarted, or their clocks stepped"
             }
-            Self::Revoked => "the lease was called back for shutdown",
-            Self::Released => "the lease was released",
+            Self::Revoked => "called back, because this process is shutting down",
+            Self::Released => "it was released",
         })
+    }
+}
+
+/// The nodes that were at fault: `b: no answer in 50 ms; c: …`.
+struct Blamed<'a>(&'a Unavailable);
+
+impl fmt::Display for Blamed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_at_fault = |node: &&NodeReport| !matches!(node.outcome, NodeOutcome::NotAwaited);
+        let mut blamed = self.0.nodes.iter().filter(is_at_fault);
+        match blamed.next() {
+            Some(first) => first.fmt(f)?,
+            None => self.0.fmt(f)?,
+        }
+        blamed.try_for_each(|node| write!(f, "; {node}"))
     }
 }
 
@@ -152,7 +208,7 @@ impl fmt::Display for LastRun {
 impl std::error::Error for LastRun {}
 
 /// The error if no majority of the nodes answered in time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
     /// The number of nodes that granted.
@@ -180,7 +236,7 @@ pub enum TooLate {
 }
 
 /// The answer of a node that did not grant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeReport {
     /// The pool's name.
@@ -190,7 +246,7 @@ pub struct NodeReport {
 }
 
 /// See [`NodeReport`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeOutcome {
     /// Another client holds the resource on the node.
@@ -199,16 +255,21 @@ pub enum NodeOutcome {
     Absent,
     /// The node gave no answer within this time.
     NoAnswer(Duration),
+    /// The other nodes' answers decided before this node's came, and its time was not up. It is not at
+    /// fault.
+    NotAwaited,
     /// The node could not serve the request.
     Failed(NodeError),
 }
 
 impl NodeReport {
-    /// The nodes that did not grant, from the votes of a round that took `elapsed`.
+    /// The nodes that did not grant, from the votes of a round that took `elapsed`. An answer that is
+    /// missing counts against its node only if the node had the whole `timeout`.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Answer>>,
         elapsed: Duration,
+        timeout: Duration,
     ) -> Vec<Self> {
         names
             .zip(answers)
@@ -218,6 +279,7 @@ impl NodeReport {
                     Some(Answer::Held(_)) => NodeOutcome::Held,
                     Some(Answer::Absent) => NodeOutcome::Absent,
                     Some(Answer::Failed(error)) => NodeOutcome::Failed(error),
+                    None if elapsed < timeout => NodeOutcome::NotAwaited,
                     None => NodeOutcome::NoAnswer(elapsed),
                 };
                 Some(Self {
@@ -236,6 +298,7 @@ impl fmt::Display for NodeReport {
             NodeOutcome::Held => f.write_str("held by another client"),
             NodeOutcome::Absent => f.write_str("the key is gone"),
             NodeOutcome::NoAnswer(elapsed) => write!(f, "no answer in {}", Brief(*elapsed)),
+            NodeOutcome::NotAwaited => f.write_str("not waited for"),
             NodeOutcome::Failed(error) => error.fmt(f),
         }
     }
@@ -322,7 +385,7 @@ mod tests {
         let error = Unavailable {
             granted: 1,
             needed: 2,
-            nodes: NodeReport::of_round(["a", "b", "c"].into_iter(), answers, elapsed),
+            nodes: NodeReport::of_round(["a", "b", "c"].into_iter(), answers, elapsed, elapsed),
             too_late: None,
             attempts: 1,
             waited: elapsed,

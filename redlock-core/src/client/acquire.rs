@@ -324,7 +324,12 @@ impl ClientShared {
                 AcquireError::Unavailable(Unavailable {
                     granted: 0,
                     needed: majority(nodes.len()),
-                    nodes: NodeReport::of_round(names, vec![None; nodes.len()], waited),
+                    nodes: NodeReport::of_round(
+                        names,
+                        vec![None; nodes.len()],
+                        waited,
+                        self.context.node_timeout,
+                    ),
                     too_late: None,
                     attempts,
                     waited,

@@ -290,7 +290,7 @@ impl Refused {
         AcquireError::Unavailable(Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, votes, elapsed),
+            nodes: NodeReport::of_round(names, votes, elapsed, self.timeout),
             // The votes of a majority may have arrived after the attempt's end.
             too_late: self
                 .too_late

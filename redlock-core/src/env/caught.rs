@@ -50,6 +50,18 @@ macro_rules! log {
 }
 pub(crate) use log;
 
+/// The same at most once a second: `log_throttled!(throttle.pass(now), warn, "text")`. The event says how
+/// many were held back; those are in the log at debug.
+macro_rules! log_throttled {
+    ($pass:expr, $level:ident, $($event:tt)+) => {
+        match $pass {
+            Some(held_back) => $crate::env::caught::log!($level, held_back, $($event)+),
+            None => $crate::env::caught::log!(debug, $($event)+),
+        }
+    };
+}
+pub(crate) use log_throttled;
+
 #[cfg(test)]
 mod tests {
     use std::pin::pin;

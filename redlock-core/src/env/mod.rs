@@ -1,5 +1,6 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
-//! ([`Entropy`]), and background work ([`Spawn`]). And [`caught()`], which calls foreign code.
+//! ([`Entropy`]), and background work ([`Spawn`]). And [`caught()`], which calls foreign code, and
+//! [`Throttle`], which keeps repeated log lines to one a second.
 //!
 //! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
 //! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
@@ -12,6 +13,7 @@ pub(crate) mod io_thread;
 pub(crate) mod process;
 #[cfg(test)]
 pub(crate) mod still_clock;
+pub(crate) mod throttle;
 pub(crate) mod timeout;
 pub(crate) mod timers;
 
@@ -23,6 +25,7 @@ use std::time::Duration;
 
 pub use caught::caught;
 pub(crate) use environment::Environment;
+pub use throttle::Throttle;
 
 use io_thread::IoThread;
 use timers::Timer;

@@ -56,19 +56,34 @@ impl LeaseHandle {
         self.shared.changed.notify_waiters();
     }
 
-    /// Revokes the lease: a holder that runs a body under it cancels the body, and `lost` returns
-    /// [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller
-    /// gets the lock while the body still runs.
+    /// Revokes the lease: a holder that runs a body under it cancels the body, also a body that goes on
+    /// after the lease was lost. If the lease was valid, `lost` returns [`LeaseEnd::Revoked`]. The keys
+    /// stay until the holder releases them, so that no other caller gets the lock while the body still
+    /// runs.
     pub fn revoke(&self) {
-        self.lose(LeaseEnd::Revoked);
+        let _turn = {
+            let mut state = self.shared.state.lock();
+            if state.generation != self.generation {
+                return;
+            }
+            // Also if the lease is over: a body may go on without it.
+            state.is_revoked = true;
+            if self.over_now(&state).is_some() {
+                None
+            } else {
+                state.over = Some(LeaseEnd::Revoked);
+                self.shared.turn(&mut state)
+            }
+        };
+        self.shared.changed.notify_waiters();
     }
 
     /// Ends the lease as an extension does that finds too many keys gone: `lost` says
-    /// [`LeaseEnd::Taken`]. For tests of what holders do then.
+    /// [`LeaseEnd::Taken`], without a name. For tests of what holders do then.
     /// Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {
-        self.lose(LeaseEnd::Taken);
+        self.lose(LeaseEnd::Taken(None));
     }
 
     /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have

@@ -1,6 +1,7 @@
 //! Extension: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that the
 //! lock is ours, keys that are gone are put back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
@@ -8,18 +9,30 @@ use crate::env::caught::{caught, log};
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
 use crate::model::request::{check_ttl, drift};
+use crate::node::Answer;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
-use crate::quorum::round::Decided;
+use crate::quorum::round::{Decided, Round};
 
-use super::LeaseHandle;
+use super::due::shortest;
+use super::{LeaseHandle, LeaseShared, Unproved};
 
 /// An extension in progress.
 pub(crate) struct Extending {
     ttl: Duration,
-    started: Moment,
     extension: Extension,
+    pub(crate) sent: SentExtension,
+}
+
+/// What was sent for an extension, and until when the answers are waited for.
+#[derive(Clone)]
+pub(crate) struct SentExtension {
+    round: Arc<Round>,
+    started: Moment,
+    pub(crate) until: Moment,
+    /// A node that had less time than this is not at fault.
+    timeout: Duration,
 }
 
 impl Extending {
@@ -55,14 +68,22 @@ impl LeaseHandle {
         ttl: Duration,
         until: Moment,
     ) -> Result<(), ExtendError> {
-        let extending = self.begin_extension(ttl)?;
-        let until = until.min(self.shared.deadline());
-        before(self.shared.clock(), until, extending.decided()).await;
+        let extending = self.begin_extension(ttl, until)?;
+        before(
+            self.shared.clock(),
+            extending.sent.until,
+            extending.decided(),
+        )
+        .await;
         self.end_extension(&extending)
     }
 
-    /// Sends an extension.
-    pub(crate) fn begin_extension(&self, ttl: Duration) -> Result<Extending, ExtendError> {
+    /// Sends an extension, whose answers are waited for until `until`, or until the deadline.
+    pub(crate) fn begin_extension(
+        &self,
+        ttl: Duration,
+        until: Moment,
+    ) -> Result<Extending, ExtendError> {
         let shared = &self.shared;
         check_ttl(ttl, shared.clock_drift_factor)?;
         if let Some(over) = self.over() {
@@ -70,10 +91,20 @@ impl LeaseHandle {
         }
         // The clock is read first: a node may count from the moment of sending.
         let started = shared.now();
+        let extension = shared.claim.extend(ttl);
+        let until = until.min(shared.deadline());
+        // The deadline may be near, if the process stood still.
+        let least = shared.context().node_timeout.min(shortest(ttl));
+        let sent = SentExtension {
+            round: Arc::clone(&extension.round),
+            started,
+            until,
+            timeout: until.saturating_since(started).max(least),
+        };
         Ok(Extending {
             ttl,
-            started,
-            extension: shared.claim.extend(ttl),
+            extension,
+            sent,
         })
     }
 
@@ -97,9 +128,8 @@ impl LeaseHandle {
 
     fn count_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let shared = &self.shared;
-        let (ttl, started) = (extending.ttl, extending.started);
-        let (extension, round) = (&extending.extension, &extending.extension.round);
-        match shared.claim.judge(extension) {
+        let (ttl, started) = (extending.ttl, extending.sent.started);
+        match shared.claim.judge(&extending.extension) {
             ProofState::Proved => {
                 let new_drift = drift(ttl, shared.clock_drift_factor);
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
@@ -108,22 +138,45 @@ impl LeaseHandle {
                 shared.claim.restore(ttl);
                 return Ok(());
             }
-            ProofState::Lost => self.lose(LeaseEnd::Taken),
+            ProofState::Lost => self.lose(LeaseEnd::Taken(extending.sent.other_holder())),
             ProofState::Open => {}
         }
         if let Some(over) = self.over() {
             return Err(ExtendError::Ended(over));
         }
+        let error = shared.unavailable(&extending.sent);
+        shared.state.lock().unproved = Some(Unproved::GivenUp(Arc::new(error.clone())));
+        Err(ExtendError::Unavailable(error))
+    }
+}
+
+impl SentExtension {
+    /// The `host/pid` of another holder, if a node told one.
+    fn other_holder(&self) -> Option<Arc<str>> {
+        let answers = self.round.answers();
+        let mut owners = answers.iter().filter_map(|answer| match answer {
+            Some(Answer::Held(holding)) => holding.owner(),
+            _ => None,
+        });
+        owners.next().map(Arc::from)
+    }
+}
+
+impl LeaseShared {
+    /// The error of an extension that no majority has granted so far.
+    pub(crate) fn unavailable(&self, sent: &SentExtension) -> Unavailable {
+        let round = &sent.round;
         let tally = round.tally();
-        let elapsed = shared.now().saturating_since(started);
-        let names = shared.claim.nodes.iter().map(|node| node.name());
-        Err(ExtendError::Unavailable(Unavailable {
+        let answers = round.answers_now(&self.claim.nodes);
+        let elapsed = self.now().saturating_since(sent.started);
+        let names = self.claim.nodes.iter().map(|node| node.name());
+        Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, round.answers_now(&shared.claim.nodes), elapsed),
+            nodes: NodeReport::of_round(names, answers, elapsed, sent.timeout),
             too_late: None,
             attempts: 1,
             waited: elapsed,
-        }))
+        }
     }
 }

@@ -77,7 +77,12 @@ impl Lease {
                 expiring: terms.expiring,
                 is_shutdown_announced: false,
                 kept_until: terms.acquired_at.saturating_add(request.min_hold),
+                left_until: None,
                 over: None,
+                is_revoked: false,
+                unproved: None,
+                renewals: 0,
+                max_hold: None,
                 extensions: 0,
                 line_ticket: Some(line_ticket),
             }),
@@ -204,8 +209,7 @@ impl LeaseHandle {
     /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
         let state = self.shared.state.lock();
-        self.over_in(&state)
-            .or_else(|| (self.shared.now() >= state.deadline).then_some(LeaseEnd::Expired))
+        self.over_now(&state)
     }
 
     /// True if the keys stay until their ttl, because a holder
@@ -239,13 +243,11 @@ impl LeaseHandle {
     }
 
     /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
-    /// ask the nodes. A lease that is past its deadline has expired, whatever is found out later; it may
-    /// still be called back.
+    /// ask the nodes. A lease that is past its deadline has expired, whatever is found out later.
     pub(crate) fn lose(&self, over: LeaseEnd) {
         let _turn = {
             let mut state = self.shared.state.lock();
-            let has_expired = over != LeaseEnd::Revoked && self.shared.now() >= state.deadline;
-            if has_expired || self.over_in(&state).is_some() {
+            if self.over_now(&state).is_some() {
                 return;
             }
             state.over = Some(over);
@@ -266,8 +268,9 @@ impl LeaseHandle {
                 return Err(over);
             }
             if self.shared.now() >= state.deadline {
-                return Err(LeaseEnd::Expired);
+                return Err(self.shared.end_of_validity(&state));
             }
+            state.unproved = None;
             state.extensions = state.extensions.saturating_add(1);
             if deadline > state.deadline {
                 state.deadline = deadline;
@@ -282,11 +285,19 @@ impl LeaseHandle {
         Ok(())
     }
 
+    /// The reason why the lease is over, its deadline included.
+    pub(crate) fn over_now(&self, state: &LeaseState) -> Option<LeaseEnd> {
+        self.over_in(state).or_else(|| {
+            let has_expired = self.shared.now() >= state.deadline;
+            has_expired.then(|| self.shared.end_of_validity(state))
+        })
+    }
+
     pub(crate) fn over_in(&self, state: &LeaseState) -> Option<LeaseEnd> {
         if state.generation == self.generation {
-            state.over
+            state.over.clone()
         } else {
-            Some(state.over.unwrap_or(LeaseEnd::Released))
+            Some(state.over.clone().unwrap_or(LeaseEnd::Released))
         }
     }
 }

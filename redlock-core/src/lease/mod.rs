@@ -2,6 +2,7 @@
 //! ([`BodyOutcome`]), how its release went ([`Released`]), and each of its extensions
 //! ([`ObserveExtensions`]). A [`LeaseEnd`] says why it is over.
 
+mod due;
 pub(crate) mod events;
 mod extend;
 pub(crate) mod handle;
@@ -30,11 +31,12 @@ pub use release::Released;
 pub use run::{BodyOutcome, OnLost};
 
 use crate::context::Context;
-use crate::env::{Clock, Moment};
-use crate::error::LeaseEnd;
+use crate::env::{Clock, Moment, Throttle};
+use crate::error::{LeaseEnd, Unavailable};
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
+use extend::SentExtension;
 use renew::Renewals;
 
 /// The parts that all leases of a client share.
@@ -42,6 +44,10 @@ pub(crate) struct Leases {
     context: Arc<Context>,
     lines: Arc<Lines>,
     pub(crate) renewals: Renewals,
+    /// For the log lines about leases that were not renewed.
+    not_renewed: Throttle,
+    /// For the log lines about leases that are over before their renewal ended.
+    lost: Throttle,
 }
 
 impl Leases {
@@ -50,6 +56,8 @@ impl Leases {
             context,
             lines,
             renewals: Renewals::default(),
+            not_renewed: Throttle::default(),
+            lost: Throttle::default(),
         }
     }
 }
@@ -85,10 +93,28 @@ pub(crate) struct LeaseState {
     pub(crate) is_shutdown_announced: bool,
     /// A release before this moment leaves the keys until then.
     pub(crate) kept_until: Moment,
+    /// The moment until which the keys stay, if they were left on purpose.
+    pub(crate) left_until: Option<Moment>,
     pub(crate) over: Option<LeaseEnd>,
+    /// True once the lease was called back. Then a body ends that would go on without the lock.
+    pub(crate) is_revoked: bool,
+    /// The last extension without a majority, unless a later one was granted.
+    pub(crate) unproved: Option<Unproved>,
+    /// The number of renewals that are running.
+    pub(crate) renewals: u32,
+    /// The time for which the lease was renewed, once a renewal has ended because of it.
+    pub(crate) max_hold: Option<Duration>,
     pub(crate) extensions: u32,
     /// The turn in this lease's line, until the lease is over.
     pub(crate) line_ticket: Option<TurnTicket>,
+}
+
+/// An extension that no majority has granted.
+pub(crate) enum Unproved {
+    /// The renewal sent it. Its votes so far tell what is missing.
+    Sent(SentExtension),
+    /// It was given up.
+    GivenUp(Arc<Unavailable>),
 }
 
 impl LeaseShared {
@@ -126,5 +152,15 @@ impl LeaseShared {
 
     pub(crate) fn deadline(&self) -> Moment {
         self.state.lock().deadline
+    }
+
+    /// The reason why the validity ended, at its end.
+    pub(crate) fn end_of_validity(&self, state: &LeaseState) -> LeaseEnd {
+        match &state.unproved {
+            Some(Unproved::Sent(sent)) => LeaseEnd::NotRenewed(Arc::new(self.unavailable(sent))),
+            Some(Unproved::GivenUp(error)) => LeaseEnd::NotRenewed(Arc::clone(error)),
+            None if state.renewals > 0 => LeaseEnd::StoodStill,
+            None => state.max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold),
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::env::Moment;
 use crate::error::LeaseEnd;
+use crate::model::request::drift;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
 use crate::waiting::handover::{EndedLease, LeftClaim};
@@ -86,7 +88,7 @@ impl Lease {
         if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
             return None;
         }
-        self.handle.release_once(LeaseEnd::Released)
+        self.handle.release_once(&LeaseEnd::Released)
     }
 }
 
@@ -103,8 +105,28 @@ impl LeaseHandle {
     /// # Cancellation
     /// The release is sent at the first poll. A later drop only ends the waiting.
     pub async fn revoke_and_release(&self) -> Released {
-        let sent = self.release_once(LeaseEnd::Revoked);
+        let sent = self.release_once(&LeaseEnd::Revoked);
         self.settled(sent).await
+    }
+
+    /// For how much longer the keys stay on the nodes, if the last holder left them there on purpose:
+    /// for [`min_hold`](crate::Request::min_hold), or by [`leave_to_expire`](Lease::leave_to_expire). Zero
+    /// after any other end; `None` while a holder has the lease.
+    pub fn kept_for(&self) -> Option<Duration> {
+        let left_until = {
+            let state = self.shared.state.lock();
+            if state.generation == self.generation {
+                return None;
+            }
+            state.left_until
+        };
+        let left = left_until.map(|until| until.saturating_since(self.shared.now()));
+        Some(left.unwrap_or_default())
+    }
+
+    /// True if a release now would leave the keys, because `min_hold` has not passed.
+    pub fn is_within_min_hold(&self) -> bool {
+        !self.shared.kept_for().is_zero()
     }
 
     /// Waits until a majority does not hold our key, if a release was sent.
@@ -133,10 +155,11 @@ impl LeaseHandle {
     /// Begins the next generation, so that all handles of this one lose their effect. Then hands the
     /// lock over, or sends the release, or shortens the life of the keys. Only the first call does
     /// this.
-    fn release_once(&self, over: LeaseEnd) -> Option<Sent> {
-        let mut turn = self.begin_next_generation(over)?;
+    fn release_once(&self, over: &LeaseEnd) -> Option<Sent> {
+        let mut turn = self.begin_next_generation(over.clone())?;
         let claim = &self.shared.claim;
         if self.shared.is_left_to_expire.load(Ordering::Acquire) {
+            self.shared.keep_until_expiry();
             claim.leave_to_expire();
             return Some(Sent::Kept(None));
         }
@@ -145,7 +168,7 @@ impl LeaseHandle {
                 let left = self.shared.left_claim();
                 // A lease without a turn was lost, or passed its deadline, and other callers ask the
                 // nodes already.
-                let left = match turn.as_mut().filter(|_| over == LeaseEnd::Released) {
+                let left = match turn.as_mut().filter(|_| *over == LeaseEnd::Released) {
                     Some(turn) => turn.hand_over(left),
                     None => Some(left),
                 };
@@ -159,7 +182,11 @@ impl LeaseHandle {
                 }
                 end
             }
-            kept => claim.shorten(kept).map(|sent| Sent::Kept(Some(sent))),
+            kept => {
+                self.shared
+                    .keep_until(self.shared.now().saturating_add(kept));
+                claim.shorten(kept).map(|sent| Sent::Kept(Some(sent)))
+            }
         }
     }
 
@@ -190,6 +217,16 @@ impl LeaseShared {
         let until = self.now().saturating_add(min_hold);
         let mut state = self.state.lock();
         state.kept_until = state.kept_until.max(until);
+    }
+
+    fn keep_until(&self, until: Moment) {
+        self.state.lock().left_until = Some(until);
+    }
+
+    /// The keys stay until their ttl, which is the deadline and the drift.
+    fn keep_until_expiry(&self) {
+        let drift = drift(self.ttl, self.clock_drift_factor);
+        self.keep_until(self.deadline().saturating_add(drift));
     }
 
     /// The keys that the lease leaves on the nodes.

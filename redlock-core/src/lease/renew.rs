@@ -15,20 +15,13 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::env::Moment;
-use crate::env::caught::{log, unless_it_panics};
+use crate::env::caught::{log_throttled, unless_it_panics};
 use crate::error::{ExtendError, LeaseEnd};
-use crate::model::request::{Renewal, Request, check_ttl, drift};
+use crate::model::request::{Renewal, Request, check_ttl};
 
+use super::due::{EARLIEST, RenewalTerms};
 use super::extend::Extending;
-use super::{Lease, LeaseHandle, Leases};
-
-/// The shortest pause before the retry of a renewal without a majority. The pause is a third of the
-/// validity that is left.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-
-/// How much earlier than due a lease may be renewed together with another one. It is never more than a
-/// small part of its validity.
-const EARLIEST: Duration = Duration::from_millis(20);
+use super::{Lease, LeaseHandle, Leases, Unproved};
 
 /// The pause after a panic.
 const BEHIND_A_PANIC: Duration = Duration::from_millis(100);
@@ -58,9 +51,23 @@ struct RenewalsState {
 /// A renewed lease. It is a handle: it holds no lock.
 struct RenewedLease {
     lease: LeaseHandle,
-    ttl: Duration,
-    end: Moment,
+    terms: RenewalTerms,
     due: Moment,
+}
+
+impl RenewedLease {
+    fn new(lease: LeaseHandle, terms: RenewalTerms) -> Self {
+        lease.shared.state.lock().renewals += 1;
+        let due = lease.renewal_due(terms.ttl);
+        Self { lease, terms, due }
+    }
+}
+
+/// Never drop it under the mutex of the renewals.
+impl Drop for RenewedLease {
+    fn drop(&mut self) {
+        self.lease.shared.state.lock().renewals -= 1;
+    }
 }
 
 /// A holder's renewal. Dropping it ends the renewal.
@@ -85,30 +92,18 @@ impl Lease {
     /// Starts the renewal that `request` asks for, counted from `began`. The renewal ends when this
     /// holder leaves, before the release is sent, or when the lease is over.
     pub(crate) fn renew(&mut self, request: &Request, began: Moment) {
-        let end = match request.renewal {
+        let max_hold = match request.renewal {
             Renewal::Never => return,
-            Renewal::For(held) => began.saturating_add(held),
-            Renewal::Unlimited => Moment::from_origin(Duration::MAX),
+            Renewal::For(held) => held,
+            Renewal::Unlimited => Duration::MAX,
         };
-        let lease = self.handle();
-        let due = lease.renewal_due(request.ttl);
-        let entry = RenewedLease {
-            lease,
+        let terms = RenewalTerms {
             ttl: request.ttl,
-            end,
-            due,
+            max_hold,
+            end: began.saturating_add(max_hold),
         };
+        let entry = RenewedLease::new(self.handle(), terms);
         self.renewed = Some(Renewals::add(&self.shared.leases, entry));
-    }
-}
-
-impl LeaseHandle {
-    /// The moment when a third of the validity of `ttl` has passed, even if an extension with a longer
-    /// ttl came in between.
-    fn renewal_due(&self, ttl: Duration) -> Moment {
-        let validity = ttl.saturating_sub(drift(ttl, self.shared.clock_drift_factor));
-        let rest = validity.saturating_sub(validity / 3);
-        self.shared.deadline().saturating_sub(rest)
     }
 }
 
@@ -118,9 +113,8 @@ struct InFlight {
     lease: LeaseHandle,
     /// True for the last extension that the holder asked for.
     is_last: bool,
-    ttl: Duration,
+    terms: RenewalTerms,
     extending: Extending,
-    until: Moment,
     is_decided: bool,
 }
 
@@ -158,7 +152,7 @@ impl Renewals {
     }
 
     /// Takes up to `room` leases: those that are due, and those that may be renewed with them.
-    fn take_due(&self, now: Moment, room: usize) -> Vec<(u64, LeaseHandle, Duration, Moment)> {
+    fn take_due(&self, now: Moment, room: usize) -> Vec<(u64, LeaseHandle, RenewalTerms)> {
         let mut state = self.state.lock();
         if state.due.first().is_none_or(|(due, _)| *due > now) {
             return Vec::new();
@@ -166,7 +160,7 @@ impl Renewals {
         let latest = now.saturating_add(EARLIEST);
         let soon = state.due.range(..=(latest, u64::MAX)).take(room);
         let is_ready = |(due, id): &(Moment, u64)| {
-            let early = |entry: &RenewedLease| EARLIEST.min(entry.ttl / 30);
+            let early = |entry: &RenewedLease| EARLIEST.min(entry.terms.ttl / 30);
             let entry = state.entries.get(id);
             entry.is_some_and(|entry| due.saturating_sub(early(entry)) <= now)
         };
@@ -174,7 +168,7 @@ impl Renewals {
         let take = |(due, id)| {
             state.due.remove(&(due, id));
             let entry = state.entries.get(&id)?;
-            Some((id, entry.lease.clone(), entry.ttl, entry.end))
+            Some((id, entry.lease.clone(), entry.terms))
         };
         ready.into_iter().filter_map(take).collect()
     }
@@ -239,8 +233,8 @@ async fn renew(leases: &Leases) {
     loop {
         let now = clock.now();
         let room = MOST_IN_FLIGHT.saturating_sub(in_flight.len());
-        for (id, lease, ttl, end) in renewals.take_due(now, room) {
-            match begin(leases, id, lease, ttl, end, now) {
+        for (id, lease, terms) in renewals.take_due(now, room) {
+            match begin(leases, id, lease, terms, now) {
                 Some(begun) => in_flight.push(begun),
                 None => renewals.forget(id),
             }
@@ -254,7 +248,7 @@ async fn renew(leases: &Leases) {
         in_flight = rest;
         for one in decided {
             let id = one.id;
-            match conclude(&one, clock.now()) {
+            match conclude(leases, &one, clock.now()) {
                 Some(due) => renewals.put_back(id, due),
                 None => renewals.forget(id),
             }
@@ -266,7 +260,7 @@ async fn renew(leases: &Leases) {
 async fn wait(leases: &Leases, in_flight: &mut [InFlight], next: Option<Moment>) {
     let clock = leases.context.clock();
     let mut sooner = pin!(leases.renewals.sooner.notified());
-    let overdue = in_flight.iter().map(|one| one.until);
+    let overdue = in_flight.iter().map(|one| one.extending.sent.until);
     let wakes_at = overdue.chain(next).min();
     let mut timer = wakes_at.map(|at| clock.sleep_until(at));
     poll_fn(|context| {
@@ -274,7 +268,8 @@ async fn wait(leases: &Leases, in_flight: &mut [InFlight], next: Option<Moment>)
         let mut is_any_decided = false;
         for one in &mut *in_flight {
             let mut decided = one.extending.decided();
-            one.is_decided = Pin::new(&mut decided).poll(context).is_ready() || now >= one.until;
+            let is_overdue = now >= one.extending.sent.until;
+            one.is_decided = Pin::new(&mut decided).poll(context).is_ready() || is_overdue;
             is_any_decided |= one.is_decided;
         }
         let is_due = timer
@@ -294,66 +289,77 @@ fn begin(
     leases: &Leases,
     id: u64,
     lease: LeaseHandle,
-    ttl: Duration,
-    end: Moment,
+    terms: RenewalTerms,
     now: Moment,
 ) -> Option<InFlight> {
     // Not beyond the end, in whole milliseconds.
-    let left = end.saturating_since(now).min(ttl);
+    let left = terms.end.saturating_since(now).min(terms.ttl);
     let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-    if lease.over().is_some() {
+    if let Some(over) = lease.over() {
+        report_end(leases, &lease, &over);
         return None;
     }
-    // The rest is too short for another validity.
-    check_ttl(left, lease.shared.clock_drift_factor).ok()?;
-    let extending = match lease.begin_extension(left) {
+    if check_ttl(left, lease.shared.clock_drift_factor).is_err() {
+        // The rest is too short for another validity.
+        lease.shared.state.lock().max_hold = Some(terms.max_hold);
+        return None;
+    }
+    let until = now.saturating_add(leases.context.node_timeout);
+    let extending = match lease.begin_extension(left, until) {
         Ok(extending) => extending,
-        Err(error) => {
-            report_end(&lease, &error);
+        Err(ExtendError::Ended(over)) => {
+            report_end(leases, &lease, &over);
             return None;
         }
+        // The ttl was checked, and nothing was asked for yet.
+        Err(ExtendError::Unavailable(_) | ExtendError::Invalid(_)) => return None,
     };
-    let until = now.saturating_add(leases.context.node_timeout);
+    let sent = extending.sent.clone();
+    lease.shared.state.lock().unproved = Some(Unproved::Sent(sent));
     Some(InFlight {
         id,
-        is_last: now.saturating_add(ttl) >= end,
-        ttl,
+        is_last: now.saturating_add(terms.ttl) >= terms.end,
+        terms,
         extending,
-        until: until.min(lease.shared.deadline()),
         is_decided: false,
         lease,
     })
 }
 
 /// Concludes an extension by its votes. Returns the lease's next due time, if it has one.
-fn conclude(one: &InFlight, now: Moment) -> Option<Moment> {
+fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
     let lease = &one.lease;
     match lease.end_extension(&one.extending) {
-        // The lease has its last validity.
-        Ok(()) if one.is_last => None,
-        Ok(()) => Some(lease.renewal_due(one.ttl)),
+        Ok(()) if one.is_last => {
+            // The lease has its last validity.
+            lease.shared.state.lock().max_hold = Some(one.terms.max_hold);
+            None
+        }
+        Ok(()) => Some(lease.renewal_due(one.terms.ttl)),
         Err(ExtendError::Unavailable(error)) => {
-            let left = lease.shared.deadline().saturating_since(now);
-            log!(
+            log_throttled!(
+                leases.not_renewed.pass(now),
                 warn,
                 resource = %lease.resource(), token = lease.token_id(), %error,
                 "lease not renewed; its validity still stands",
             );
-            Some(now.saturating_add((left / 3).max(SHORTEST_PAUSE)))
+            Some(lease.retry_due(one.terms.ttl, now))
         }
-        Err(error) => {
-            report_end(lease, &error);
+        Err(ExtendError::Ended(over)) => {
+            report_end(leases, lease, &over);
             None
         }
+        Err(ExtendError::Invalid(_)) => None,
     }
 }
 
-fn report_end(lease: &LeaseHandle, error: &ExtendError) {
-    // Otherwise its holder has released it.
-    if !matches!(error, ExtendError::Ended(LeaseEnd::Released)) {
-        log!(
+fn report_end(leases: &Leases, lease: &LeaseHandle, over: &LeaseEnd) {
+    // Otherwise the lease was released, or is about to be.
+    if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
+        log_throttled!(
+            leases.lost.pass(lease.shared.now()),
             warn,
-            resource = %lease.resource(), token = lease.token_id(), %error,
+            resource = %lease.resource(), token = lease.token_id(), reason = %over,
             "lease not renewed, and over",
         );
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use crate::env::Moment;
 use crate::error::LeaseEnd;
 
-use super::LeaseHandle;
+use super::{LeaseHandle, LeaseState};
 
 /// What happens to a body when its lease is lost or its validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,9 +86,9 @@ impl LeaseHandle {
         loop {
             // Registered here: a change before the first poll of these futures counts too.
             let mut changed = pin!(self.shared.changed.notified());
-            let (until, over) = self.watched();
+            let (until, over) = self.watched(on_lost);
             // A change before the registration would be missed otherwise.
-            if let Some(over) = over.filter(|over| on_lost.heeds(*over)) {
+            if let Some(over) = over {
                 return over;
             }
             let mut deadline =
@@ -111,21 +111,28 @@ impl LeaseHandle {
         }
     }
 
-    /// The end of the lease, and the reason if it is over already.
-    fn watched(&self) -> (Moment, Option<LeaseEnd>) {
+    /// The end of the lease, and the reason why the body may not be polled any longer, if one was
+    /// recorded.
+    fn watched(&self, on_lost: OnLost) -> (Moment, Option<LeaseEnd>) {
         let state = self.shared.state.lock();
-        (state.deadline, self.over_in(&state))
+        let stop = on_lost.heeded(&state, self.over_in(&state));
+        (state.deadline, stop)
     }
 
     /// The reason why the body may not be polled any longer, if there is one.
     fn stop_reason(&self, on_lost: OnLost) -> Option<LeaseEnd> {
-        self.over().filter(|over| on_lost.heeds(*over))
+        let state = self.shared.state.lock();
+        on_lost.heeded(&state, self.over_now(&state))
     }
 }
 
 impl OnLost {
-    /// True if a body stops when its lease is over for this reason.
-    fn heeds(self, over: LeaseEnd) -> bool {
-        self == Self::Cancel || over == LeaseEnd::Revoked
+    /// The reason why a body stops, if its lease is `over`. A body that goes on without its lock stops
+    /// only if the lease is revoked, before or after its end.
+    fn heeded(self, state: &LeaseState, over: Option<LeaseEnd>) -> Option<LeaseEnd> {
+        match self {
+            Self::Cancel => over,
+            Self::Continue => over.and(state.is_revoked.then_some(LeaseEnd::Revoked)),
+        }
     }
 }

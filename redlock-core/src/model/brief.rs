@@ -17,9 +17,32 @@ impl fmt::Display for Brief {
     }
 }
 
+/// The same for a duration that a person has set: whole hours and minutes are `2 h`, `5 min`.
+pub(crate) struct Whole(pub(crate) Duration);
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_secs() {
+            0 => Brief(self.0).fmt(f),
+            secs if secs.is_multiple_of(3600) => write!(f, "{} h", secs / 3600),
+            secs if secs.is_multiple_of(60) => write!(f, "{} min", secs / 60),
+            _ => Brief(self.0).fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_person_has_set_is_shown_in_whole_units() {
+        let shown = |secs| Whole(Duration::from_secs(secs)).to_string();
+        assert_eq!(
+            [0, 60, 90, 7200].map(shown),
+            ["0 ms", "1 min", "90 s", "2 h"]
+        );
+    }
 
     #[test]
     fn durations_are_brief() {

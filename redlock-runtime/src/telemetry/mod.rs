@@ -12,12 +12,11 @@ mod metrics;
 mod metrics;
 mod outcome;
 mod span;
-mod throttle;
 
 use std::sync::Arc;
 
 use redlock_core::Environment;
-use redlock_core::env::Clock;
+use redlock_core::env::{Clock, Throttle};
 
 use crate::health::PoolHealth;
 
@@ -25,7 +24,6 @@ pub(crate) use acquiring::{Acquiring, refused};
 use metrics::Metrics;
 pub(crate) use metrics::{Holding, answers_of, count_swallowed};
 pub(crate) use span::{HoldSpan, name_of};
-use throttle::Throttle;
 
 /// What one registry counts.
 pub(crate) struct Telemetry {

@@ -1,7 +1,5 @@
 //! What came of an acquisition, as spans and metrics name it.
 
-use redlock_core::error::LeaseEnd;
-
 use crate::error::{LockError, LockErrorKind};
 
 /// How an acquisition ended.
@@ -64,16 +62,5 @@ impl AcquireOutcome {
             self,
             Self::Acquired | Self::Joined | Self::Skipped | Self::AlreadyRun | Self::Cancelled
         )
-    }
-}
-
-/// Why a lease was over before its holder was done.
-pub(crate) const fn reason(over: LeaseEnd) -> &'static str {
-    match over {
-        LeaseEnd::Expired => "expired",
-        LeaseEnd::Taken => "taken",
-        LeaseEnd::Forgotten => "forgotten",
-        LeaseEnd::Revoked => "revoked",
-        _ => "released",
     }
 }

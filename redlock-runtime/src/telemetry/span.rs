@@ -13,7 +13,7 @@ use redlock_core::{LeaseHandle, NodeSet, Request};
 use tracing::field::{DisplayValue, Empty, display};
 use tracing::{Span, info_span};
 
-use super::outcome::{AcquireOutcome, reason};
+use super::outcome::AcquireOutcome;
 use crate::error::LockError;
 use crate::site::Site;
 
@@ -145,7 +145,7 @@ impl HoldSpan {
         self.0
             .record("redlock.held", lease.held_for().as_secs_f64());
         if let Some(over) = over {
-            failed(&self.0, reason(*over));
+            failed(&self.0, over.as_str());
         }
     }
 }

@@ -75,7 +75,7 @@ impl TestLocks {
     ///
     /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
     /// locks.lose("order:42");
-    /// assert_eq!(lease.lost().await, LeaseEnd::Taken);
+    /// assert_eq!(lease.lost().await, LeaseEnd::Taken(None));
     /// # }
     /// ```
     ///

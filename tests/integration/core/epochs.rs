@@ -1,11 +1,14 @@
 //! Nodes that may have forgotten what they granted.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
+use redlock_core::lease::{BodyOutcome, OnLost};
 use redlock_core::node::{EpochListener, NodeStatus, Operation, Reply, Want};
-use redlock_core::{Client, MemoryNode, Node, NodeSet};
+use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
 use crate::core::fixture::{IO, client, once};
 use crate::core::still_clock::StillClock;
@@ -71,10 +74,51 @@ async fn nothing_is_lost_behind_the_deadline() {
             lease.lose_keys();
         }
         assert_eq!(lease.lost().await, LeaseEnd::Expired);
-        // For a body that goes on all the same.
-        lease.revoke();
-        assert_eq!(lease.over(), Some(LeaseEnd::Revoked));
         lease.release().await;
+    }
+}
+
+/// Also `OnLost::Continue` ends at a shutdown, whatever the lease ended by before.
+#[tokio::test]
+async fn a_body_that_goes_on_without_its_lock_is_cancelled_when_the_lease_is_revoked() {
+    type Loss = fn(&StillClock, &[MemoryNode; 3], &Lease);
+    let losses: [(Loss, LeaseEnd); 4] = [
+        (
+            |clock, _, lease| clock.advance(lease.validity()),
+            LeaseEnd::Expired,
+        ),
+        (|_, _, lease| lease.lose_keys(), LeaseEnd::Taken(None)),
+        (
+            |_, nodes, lease| {
+                nodes.iter().for_each(MemoryNode::begin_epoch);
+                lease.recheck();
+            },
+            LeaseEnd::Forgotten,
+        ),
+        (|_, _, _| {}, LeaseEnd::Revoked),
+    ];
+    for (lose, over) in losses {
+        let clock = StillClock::default();
+        let nodes = ["a", "b", "c"].map(|name| MemoryNode::new(name, Arc::new(clock.clone())));
+        let client = Client::new(clock.environment());
+        let lease = client.acquire(&set_of(&nodes), &once("r")).await.unwrap();
+        let mut body = pin!(std::future::pending::<()>());
+        let mut held = pin!(lease.hold(body.as_mut(), OnLost::Continue));
+        let context = &mut Context::from_waker(Waker::noop());
+        assert!(held.as_mut().poll(context).is_pending());
+        lose(&clock, &nodes, &lease);
+        assert!(
+            held.as_mut().poll(context).is_pending(),
+            "{over}: it goes on"
+        );
+        lease.revoke();
+        let cancelled = Poll::Ready(BodyOutcome::Cancelled(LeaseEnd::Revoked));
+        assert_eq!(held.as_mut().poll(context), cancelled, "{over}");
+        assert_eq!(
+            lease.over(),
+            Some(over),
+            "the lease ended by what came first"
+        );
     }
 }
 

@@ -161,12 +161,12 @@ async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
     let lost = tokio::spawn(async move { handle.lost().await });
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
     assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
         "{error}"
     );
     assert_eq!(
         lost.await.unwrap(),
-        LeaseEnd::Taken,
+        LeaseEnd::Taken(None),
         "the loss is signalled"
     );
     lease.release().await;
@@ -186,7 +186,7 @@ async fn extend_never_brings_a_vanished_key_back() {
     }
     let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
     assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
         "{error}"
     );
     nodes.assert_no_keys(SOON).await;

@@ -155,7 +155,9 @@ async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
         settle(&set).await;
         tokio::task::yield_now().await;
     }
-    assert_eq!(lease.lost().await, LeaseEnd::Expired);
+    let over = lease.lost().await;
+    assert_eq!(over, LeaseEnd::MaxHold(held));
+    assert_eq!(over.to_string(), "`max_hold` of 100 s is over");
     assert!(passed > TTL, "it was renewed at all: {passed:?}");
 }
 
@@ -173,7 +175,11 @@ async fn keys_deleted_under_the_holder_are_noticed_at_the_next_renewal() {
     nodes[0].del("r");
     nodes[1].set("r", "thief", Some(TTL));
     clock.advance(TTL / 3);
-    assert_eq!(lease.lost().await, LeaseEnd::Taken);
+    assert_eq!(
+        lease.lost().await,
+        LeaseEnd::Taken(None),
+        "no name is known"
+    );
     assert!(lease.validity().is_zero());
     lease.release().await;
     settle(&set).await;
@@ -208,7 +214,48 @@ async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stan
     settle_one(&set).await;
     assert_eq!(lease.over(), None, "one of three is no proof of loss");
     clock.advance(TTL / 3);
-    assert_eq!(lease.lost().await, LeaseEnd::Expired);
+    let over = lease.lost().await;
+    let text = over.to_string();
+    assert!(
+        over.is_end_of_validity() && text.starts_with("not renewed: "),
+        "{text}"
+    );
+    // What the nodes said at the last try, and no word of the one that granted.
+    assert!(
+        text.contains("a: the key is gone; b: ") && !text.contains("c: "),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
+    let (_nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let request = renewed(Renewal::Unlimited);
+    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    // The renewal is due and over before it runs.
+    clock.jump(TTL);
+    assert_eq!(lease.over(), Some(LeaseEnd::StoodStill));
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(lease.lost().await, LeaseEnd::StoodStill);
+}
+
+#[tokio::test]
+async fn who_took_the_lock_is_told_if_a_node_names_it() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    settle(&set).await;
+    let token = format!("web-7/3121/{}", "0f".repeat(16));
+    for node in nodes.iter().take(2) {
+        node.set("r", &token, Some(TTL));
+    }
+    lease.extend(TTL).await.unwrap_err();
+    let over = lease.lost().await;
+    assert_eq!(over, LeaseEnd::Taken(Some("web-7/3121".into())));
+    assert!(
+        over.to_string().starts_with("taken by web-7/3121: "),
+        "{over}"
+    );
 }
 
 async fn settle_one(set: &NodeSet) {

@@ -65,10 +65,10 @@ async fn clocks_of_a_majority_that_jump_ahead_let_another_client_in_which_only_a
     let error = soon(lease.extend(Duration::from_secs(120))).await;
     let error = error.unwrap_err();
     assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
         "{error}"
     );
-    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken);
+    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken(None));
     assert_eq!(soon(lease.release()).await, Released::Confirmed);
     until_served(&set).await;
     let values = nodes.values_of("r");

@@ -127,7 +127,7 @@ async fn a_holder_stopped_past_its_ttl_runs_no_further_and_leaves_the_next_one_a
     // Something for its body to do as soon as it is polled.
     holder.send_tick().await;
     holder.process.thaw();
-    let line = "cancelled: the lease's validity ended";
+    let line = "cancelled: its ttl is over";
     holder.process.wait_for_line(line, SOON).await;
     // Its release has been served everywhere when it ends.
     assert!(holder.process.wait(SOON).await.success());

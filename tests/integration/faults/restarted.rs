@@ -85,11 +85,11 @@ async fn a_majority_restarted_empty_under_a_lease_ends_it_and_the_next_holder_is
     let error = soon(lease.extend(Duration::from_secs(120))).await;
     let error = error.unwrap_err();
     assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken)),
+        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
         "{error}"
     );
-    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
-    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken);
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken(None)));
+    assert_eq!(soon(lease.lost()).await, LeaseEnd::Taken(None));
 
     let next = client().acquire(&set, &once("r")).await.unwrap();
     assert_eq!(soon(lease.release()).await, Released::Confirmed);

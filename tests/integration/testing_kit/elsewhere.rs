@@ -139,14 +139,14 @@ async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
     locks.lose("work");
     let error = work.await.unwrap().unwrap_err();
     assert!(
-        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Taken)),
+        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Taken(_))),
         "{error}"
     );
     let [work] = &locks.acquisitions_of("work")[..] else {
         panic!();
     };
     assert!(
-        matches!(work.outcome, Outcome::Lost(LeaseEnd::Taken)),
+        matches!(work.outcome, Outcome::Lost(LeaseEnd::Taken(_))),
         "{work}"
     );
     locks.assert_free("work");
@@ -154,7 +154,7 @@ async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
     locks.assert_held("bare");
     locks.lose("bare");
     locks.assert_free("bare");
-    assert_eq!(lease.lost().await, LeaseEnd::Taken);
+    assert_eq!(lease.lost().await, LeaseEnd::Taken(None));
     assert!(lease.validity().is_zero());
 }
 

@@ -198,6 +198,16 @@ async fn is_renewed() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(
+    resource = "figures of a long hold",
+    ttl = 6_000,
+    max_hold = "20s",
+    name = "figures::outlasts"
+)]
+async fn outlasts_max_hold() -> Result<(), LockError> {
+    std::future::pending().await
+}
+
 #[tokio::test]
 async fn extensions_renewals_and_losses_are_counted_at_their_sites() {
     figures();
@@ -222,7 +232,10 @@ async fn extensions_renewals_and_losses_are_counted_at_their_sites() {
     let _locks = TestLocks::new();
     outlasts_its_lock().await.unwrap_err();
     is_renewed().await.unwrap();
+    outlasts_max_hold().await.unwrap_err();
     assert_eq!(lost("figures::lost", "expired"), Some(1.0));
+    assert_eq!(lost("figures::outlasts", "max_hold"), Some(1.0));
+    assert_eq!(lost("figures::outlasts", "expired"), Some(0.0));
     assert_eq!(lost("figures::lost", "taken"), Some(0.0));
     let renewals = extensions("figures::renewed", "extended");
     assert!(renewals >= Some(2.0), "{renewals:?}");

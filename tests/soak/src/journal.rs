@@ -106,8 +106,8 @@ impl Grip {
         };
         match pin!(lease.lost()).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => How::Valid,
-            Poll::Ready(LeaseEnd::Expired) => How::Expired,
-            Poll::Ready(LeaseEnd::Taken) => How::Taken,
+            Poll::Ready(over) if over.is_end_of_validity() => How::Expired,
+            Poll::Ready(LeaseEnd::Taken(_)) => How::Taken,
             Poll::Ready(LeaseEnd::Revoked) => How::Revoked,
             Poll::Ready(LeaseEnd::Released) => How::Released,
             Poll::Ready(_) => How::Forgotten,

@@ -116,13 +116,15 @@ pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: all keys are ours, and live for at least the ttl; 0: another holder's; -1: one is missing.
+/// 1: all keys are ours, and live for at least the ttl; a text: another holder's token; 0: a key that is no
+/// string; -1: one is missing.
 pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local gone = false \
          for i = 1, #KEYS do \
            local held = redis.pcall('GET', KEYS[i]) \
-           if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
+           if type(held) == 'table' then return 0 end \
+           if not held then gone = true elseif held ~= ARGV[1] then return held end \
          end \
          if gone then return -1 end \
          for i = 1, #KEYS do \

@@ -173,7 +173,7 @@ fn a_lease_that_was_lost_is_not_handed_over() {
     assert!(is_waiting(&mut next));
     scene.hold_elsewhere();
     assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
-    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken(None)));
     assert!(is_waiting(&mut next), "the nodes say no");
     drop(lease);
     assert!(is_waiting(&mut next));

@@ -73,7 +73,7 @@ fn a_third_grant_behind_the_nodes_time_makes_up_for_nothing() {
     assert_eq!(lease.votes(), 3);
     scene.nodes[0].delete(b"r");
     assert!(!extended(&lease));
-    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken(None)));
 }
 
 /// With a short ttl the time is a quarter of that, whatever the node timeout.
@@ -87,7 +87,7 @@ fn a_third_grant_behind_a_quarter_of_the_ttl_makes_up_for_nothing() {
     assert_eq!(lease.votes(), 3);
     scene.nodes[0].delete(b"r");
     assert!(!extended(&lease));
-    assert_eq!(lease.over(), Some(LeaseEnd::Taken));
+    assert_eq!(lease.over(), Some(LeaseEnd::Taken(None)));
 }
 
 /// The first two nodes grant in time, the third one so long after. Then one of the first two may have

@@ -8,7 +8,7 @@ use redlock_core::env::caught;
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::ObserveExtensions;
 
-use super::super::outcome::{AcquireOutcome, reason};
+use super::super::outcome::AcquireOutcome;
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
@@ -29,11 +29,15 @@ const OUTCOMES: [AcquireOutcome; 9] = [
     AcquireOutcome::Cancelled,
 ];
 
-const REASONS: [LeaseEnd; 4] = [
-    LeaseEnd::Expired,
-    LeaseEnd::Taken,
-    LeaseEnd::Forgotten,
-    LeaseEnd::Revoked,
+/// The reasons why a lease is over before its holder is done, as [`LeaseEnd::as_str`] has them.
+const REASONS: [&str; 7] = [
+    "expired",
+    "not_renewed",
+    "max_hold",
+    "stood_still",
+    "taken",
+    "forgotten",
+    "revoked",
 ];
 
 /// The handles of one site.
@@ -69,8 +73,7 @@ impl SiteMetrics {
             acquisitions: OUTCOMES.map(|outcome| {
                 counter!(ACQUISITIONS, "site" => label.clone(), "outcome" => outcome.name())
             }),
-            lost: REASONS
-                .map(|over| counter!(LOST, "site" => label.clone(), "reason" => reason(over))),
+            lost: REASONS.map(|reason| counter!(LOST, "site" => label.clone(), "reason" => reason)),
             extended: extensions("extended"),
             extension_unavailable: extensions("unavailable"),
             extension_lost: extensions("lost"),
@@ -181,7 +184,8 @@ impl Holding {
             site.hold
                 .record(lease.held_for().saturating_sub(self.before));
             let over = lease.over();
-            if let Some(place) = REASONS.iter().position(|it| Some(*it) == over) {
+            let reason = over.as_ref().map(LeaseEnd::as_str);
+            if let Some(place) = REASONS.iter().position(|it| Some(*it) == reason) {
                 site.lost[place].increment(1);
             }
         });

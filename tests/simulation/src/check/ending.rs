@@ -47,7 +47,7 @@ impl History {
     }
 
     /// Lease `number` is found to be over, of which its holder has not heard before.
-    pub(super) fn check_ending(&self, number: usize, over: LeaseEnd, epochs: &[u32]) {
+    pub(super) fn check_ending(&self, number: usize, over: &LeaseEnd, epochs: &[u32]) {
         let broken = {
             let inner = self.lock();
             let lease = &inner.leases[number];
@@ -58,12 +58,12 @@ impl History {
             let promised = &lease.promised;
             let at = |common| call.clock.moment_at(common);
             match over {
-                LeaseEnd::Expired
-                    if at(self.world.now()).saturating_add(SLACK) < promised.until =>
+                _ if over.is_end_of_validity()
+                    && at(self.world.now()).saturating_add(SLACK) < promised.until =>
                 {
                     Some("has expired, before it was to")
                 }
-                LeaseEnd::Expired => {
+                _ if over.is_end_of_validity() => {
                     let stood = self.world.paused_for(lease.process);
                     let stood = stood.saturating_sub(promised.paused);
                     let is_renewed = call.request.renewal == Renewal::Unlimited
@@ -78,7 +78,7 @@ impl History {
                 LeaseEnd::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
                     .then_some("is over, and no node has forgotten anything"),
                 // See `given_up`.
-                LeaseEnd::Taken => None,
+                LeaseEnd::Taken(_) => None,
                 _ => Some("is over, and nobody has ended it"),
             }
             .map(|text| format!("{} {text}", lease.handle.token_id()))

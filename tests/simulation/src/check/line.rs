@@ -153,7 +153,7 @@ impl History {
             let mut guard = self.lock();
             let inner = &mut *guard;
             let lease = &mut inner.leases[number];
-            lease.ended = Some(over.unwrap_or(how));
+            lease.ended = Some(over.clone().unwrap_or(how));
             lease.left_at = Some(now);
             let id = inner.calls[lease.call].line.clone();
             let line = inner.queues.entry(id.clone()).or_default();

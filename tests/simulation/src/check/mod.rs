@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::env::Clock as _;
+use redlock_core::error::LeaseEnd;
 use redlock_core::{Lease, Resource};
 
 use crate::clock::{EPOCH, SkewedClock};
@@ -24,6 +25,11 @@ pub(crate) use handover::Chain;
 pub(crate) use line::LONGEST_BREAK;
 
 pub(crate) type Broken = Vec<(Invariant, String)>;
+
+/// What is added about a lease that is over.
+fn but(over: Option<&LeaseEnd>) -> String {
+    over.map_or(String::new(), |over| format!(", but {over}"))
+}
 
 impl History {
     /// `call` was handed a lease by a client whose nodes are in `epochs`. Returns its number.
@@ -41,7 +47,7 @@ impl History {
             format!(
                 "c{process} HOLDS {:?} as {id} for {validity:?}, token {token:?}{}",
                 request.resource,
-                over.map_or(String::new(), |over| format!(", but {over}")),
+                but(over.as_ref()),
             )
         });
         let allowed = allowed(request.ttl, request.clock_drift_factor) + Duration::from_micros(1);
@@ -185,7 +191,7 @@ impl History {
             lease.was_over |= over.is_some();
             was_over
         };
-        if let (false, Some(over)) = (was_over, over) {
+        if let (false, Some(over)) = (was_over, &over) {
             self.check_ending(number, over, epochs);
         }
         if was_over && over.is_none() {

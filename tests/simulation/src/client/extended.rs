@@ -34,7 +34,7 @@ impl ObserveExtensions for Observer {
         };
         match outcome {
             Ok(()) => history.prolonged(self.number),
-            Err(ExtendError::Ended(LeaseEnd::Taken)) => {
+            Err(ExtendError::Ended(LeaseEnd::Taken(_))) => {
                 history.given_up(self.number, &self.servers);
             }
             Err(_) => {}

@@ -45,9 +45,9 @@ impl SimulatedClient {
         self.write(number, random);
         self.look(number);
         let over = lease.over();
-        self.history.count(|coverage| match over {
-            Some(LeaseEnd::Expired) => coverage.expired += 1,
-            Some(LeaseEnd::Taken) => coverage.taken += 1,
+        self.history.count(|coverage| match &over {
+            Some(over) if over.is_end_of_validity() => coverage.expired += 1,
+            Some(LeaseEnd::Taken(_)) => coverage.taken += 1,
             Some(LeaseEnd::Forgotten) => coverage.forgotten += 1,
             _ => {}
         });

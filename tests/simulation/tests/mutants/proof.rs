@@ -107,8 +107,8 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "a-renewal-that-failed-is-not-tried-again",
         patches: &[Patch {
             file: RENEW,
-            find: "            Some(now.saturating_add((left / 3).max(SHORTEST_PAUSE)))\n",
-            replace: "            let _ = left;\n            None\n",
+            find: "            Some(lease.retry_due(one.terms.ttl, now))\n",
+            replace: "            None\n",
         }],
         profile: "faulty",
         breaks: Invariant::Uncaused,

@@ -197,7 +197,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: HANDLE,
             find: "            if self.shared.now() >= state.deadline {
-                return Err(LeaseEnd::Expired);
+                return Err(self.shared.end_of_validity(&state));
             }
 ",
             replace: "",
@@ -209,8 +209,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "match shared.claim.judge(extension) {",
-            replace: "shared.claim.restore(ttl); match shared.claim.judge(extension) {",
+            find: "match shared.claim.judge(&extending.extension) {",
+            replace: "shared.claim.restore(ttl); match shared.claim.judge(&extending.extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
@@ -239,10 +239,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
             file: RELEASE,
-            find: "        let mut turn = self.begin_next_generation(over)?;
+            find: "        let mut turn = self.begin_next_generation(over.clone())?;
 ",
             replace: "        self.shared.claim.release();
-        let mut turn = self.begin_next_generation(over)?;
+        let mut turn = self.begin_next_generation(over.clone())?;
 ",
         }],
         profile: "faulty",

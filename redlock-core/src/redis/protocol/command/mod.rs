@@ -197,7 +197,9 @@ pub(in crate::redis) fn interpret(
             Answer::Failed(NodeError::server(text).into_unsent())
         }
         (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
-        (Want::Acquire { .. }, Value::Bulk(holder)) => Answer::Held(Holding::by(*holder)),
+        (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
+            Answer::Held(Holding::by(*holder))
+        }
         (Want::Acquire { .. }, Value::Int(0)) if is_script => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }

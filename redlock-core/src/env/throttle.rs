@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use redlock_core::env::Moment;
+use super::Moment;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Passes an event that comes a second or more after the last passed one.
-#[derive(Default)]
-pub(crate) struct Throttle {
+/// Passes an event that comes a second or more after the last passed one. Each cause of log lines has
+/// its own: a fault of a node concerns all leases at once.
+#[derive(Debug, Default)]
+pub struct Throttle {
     /// When the next one may pass, in ns since the clock's origin.
     opens: AtomicU64,
     held_back: AtomicU64,
@@ -17,7 +18,7 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     /// The number of suppressed events since the last passed one; `None` if this one is suppressed.
-    pub(crate) fn pass(&self, now: Moment) -> Option<u64> {
+    pub fn pass(&self, now: Moment) -> Option<u64> {
         let nanos =
             |moment: Moment| u64::try_from(moment.since_origin().as_nanos()).unwrap_or(u64::MAX);
         let opens = self.opens.load(Relaxed);
