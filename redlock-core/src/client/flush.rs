@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::env::caught::caught;
 use crate::env::timeout::before;
 use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
@@ -73,7 +74,9 @@ async fn serves(node: &dyn Node, barrier: Operation) -> bool {
         let round = Round::new(lanes, Goal::All);
         for lane in 0..lanes {
             let reply = Reply::new(Arc::clone(&round), lane);
-            node.submit_on(first + lane, Arc::clone(&barrier), reply);
+            let barrier = Arc::clone(&barrier);
+            // If the node panics, the dropped reply is its answer.
+            caught("a node", || node.submit_on(first + lane, barrier, reply));
         }
         round.decided().await;
         is_served &= round.answers().iter().flatten().all(was_served);

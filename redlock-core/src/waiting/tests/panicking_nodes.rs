@@ -45,6 +45,14 @@ fn a_node_that_panics_costs_its_own_vote() {
 }
 
 #[test]
+fn a_barrier_names_the_node_that_panics_and_asks_the_others() {
+    let scene = Scene::new();
+    let set = bombed(&scene);
+    let mut flushed = Box::pin(scene.client.flush(&set, SECOND));
+    assert_eq!(poll(&mut flushed), Poll::Ready(vec!["bomb".to_owned()]));
+}
+
+#[test]
 fn what_others_granted_is_undone_where_a_node_panics() {
     let scene = Scene::new();
     let set = bombed(&scene);
