@@ -123,6 +123,17 @@ macro_rules! log {
     }};
 }
 
+/// The same at most once a second: `log_throttled!(causes.pass("late"), warn, "text")`. The event says how
+/// many were held back; those are in the log at debug.
+macro_rules! log_throttled {
+    ($pass:expr, $level:ident, $($event:tt)+) => {
+        match $pass {
+            Some(held_back) => log!($level, held_back, $($event)+),
+            None => log!(debug, $($event)+),
+        }
+    };
+}
+
 mod acquire;
 mod attribute;
 pub mod config;

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{IoThread, Node, NodeSet, Resource};
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
-use redlock_tests::{NodeOptions, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -276,4 +276,110 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
         "{told:?}"
     );
     assert!(!text.contains("s3cret"), "{text}");
+}
+
+const LEASES: usize = 100;
+
+const NODE_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// True if the text accuses the healthy node of an answer for which it had less than its time.
+fn is_unheard(text: &str) -> bool {
+    let told = text.split_once("healthy: no answer in ");
+    let ms = told.and_then(|(_, after)| after.split_once(" ms"));
+    let ms = ms.and_then(|(ms, _)| ms.parse::<u128>().ok());
+    ms.is_some_and(|ms| ms < NODE_TIMEOUT.as_millis())
+}
+
+/// With the majority frozen, every lease of the process has the same trouble at the same time.
+#[tokio::test]
+async fn a_hundred_leases_that_are_not_renewed_write_a_few_lines_a_second_and_blame_no_healthy_node()
+ {
+    let lines = lines();
+    let nodes = Nodes::start(3).await;
+    let pools = nodes
+        .urls()
+        .into_iter()
+        .zip(["healthy", "frozen-1", "frozen-2"]);
+    // With this, a node that does not answer is suspect after 800 ms, and then refuses at once.
+    let config = Config::new()
+        .node_timeout(NODE_TIMEOUT)
+        .connect_timeout(SOON)
+        .restart_check(RestartCheck::Off);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(config).await.unwrap();
+    let holding = Arc::new(tokio::sync::Semaphore::new(0));
+    let calls: Vec<_> = (0..LEASES)
+        .map(|number| {
+            let holding = Arc::clone(&holding);
+            let call = lock(format!("hundred:{number}"))
+                .ttl(Duration::from_secs(8))
+                .max_hold(Duration::from_secs(3600))
+                .wait(SOON)
+                .run(move |_lease| async move {
+                    holding.add_permits(1);
+                    std::future::pending::<()>().await;
+                });
+            tokio::spawn(redlock.registry().clone().scope(call))
+        })
+        .collect();
+    let all = u32::try_from(LEASES).unwrap();
+    let _all_held = tokio::time::timeout(SOON, holding.acquire_many(all))
+        .await
+        .unwrap();
+    let began = Instant::now();
+    nodes[1].freeze();
+    nodes[2].freeze();
+    for call in calls {
+        let error = call.await.unwrap().unwrap_err().to_string();
+        assert!(
+            error.contains("was lost: not renewed: frozen-1: "),
+            "{error}"
+        );
+        assert!(
+            error.contains("; frozen-2: ") && !is_unheard(&error),
+            "{error}"
+        );
+    }
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap() + 2;
+    let text = lines.text();
+    let of_leases: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("hundred:"))
+        .collect();
+    let warnings: Vec<_> = of_leases
+        .iter()
+        .filter(|line| line.contains(" WARN "))
+        .collect();
+    let blamed = of_leases.iter().filter(|line| is_unheard(line));
+    assert_eq!(
+        blamed.count(),
+        0,
+        "a node that was not waited for is not at fault"
+    );
+    // A body that is cancelled ends the renewal, which need not find the lease over.
+    for (cause, least) in [
+        ("lease not renewed; its validity still stands", 1),
+        ("lease not renewed, and over", 0),
+        ("lost: the body was cancelled", 1),
+    ] {
+        let count = warnings.iter().filter(|line| line.contains(cause)).count();
+        assert!(
+            (least..=seconds).contains(&count),
+            "{cause}: {count} in {seconds} s"
+        );
+    }
+    assert!(
+        warnings.len() <= 3 * seconds,
+        "{} in {seconds} s",
+        warnings.len()
+    );
+    let held_back = |line: &&&&str| line.contains("held_back=") && !line.contains("held_back=0");
+    assert!(
+        warnings.iter().filter(held_back).count() > 0,
+        "{warnings:?}"
+    );
+    println!(
+        "{} warnings about {LEASES} leases in {seconds} s",
+        warnings.len()
+    );
 }

@@ -126,7 +126,9 @@ impl LeaseHandle {
 
     /// True if a release now would leave the keys, because `min_hold` has not passed.
     pub fn is_within_min_hold(&self) -> bool {
-        !self.shared.kept_for().is_zero()
+        let kept_until = self.shared.state.lock().kept_until;
+        // Without a `min_hold` no clock is read.
+        kept_until > self.shared.acquired_at && kept_until > self.shared.now()
     }
 
     /// Waits until a majority does not hold our key, if a release was sent.

@@ -182,11 +182,9 @@ impl Prepared {
             Ok(Got::Anew(got)) => (acquiring.acquired(self.holder.site, &got.0), got),
             Ok(Got::Joined(got)) => (acquiring.joined(self.holder.site, &got.0), got),
             Err(error) => {
-                let (site, shared) = (self.holder.site, &*self.registry.shared);
-                let error = LockError::of_call(error, site, shared.limits.http);
-                let after = self.free_after(&error);
-                let error = error.free_after(after);
-                acquiring.refused(&shared.telemetry, site, &self.request.resource, &error);
+                let error = self.named(error);
+                let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
+                acquiring.refused(telemetry, site, &self.request.resource, &error);
                 record.refused(&error);
                 return Err(error);
             }
@@ -195,6 +193,19 @@ impl Prepared {
         let site = self.holder.site;
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
         Ok(lease.recorded(record))
+    }
+
+    /// The error with what the registry knows: the function, and the holder if it is in this process.
+    fn named(&self, error: LockError) -> LockError {
+        let registry = &self.registry;
+        let error = error.of_call(self.holder.site, registry.shared.limits.http);
+        let after = self.free_after(&error);
+        let error = error.free_after(after);
+        let is_here = matches!(error.kind(), LockErrorKind::Contended(contended)
+            if contended.waiters > 0
+                || contended.holding.owner().is_none_or(|owner| owner == registry.owner()));
+        let holder = || registry.holder_of(&self.request.resource, &self.nodes);
+        error.held_here(is_here.then(holder).flatten())
     }
 
     /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a

@@ -2,6 +2,7 @@
 
 use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
+use crate::registry::scope;
 use crate::telemetry::{count_swallowed, name_of};
 
 /// A return type with a value for "skipped, because another caller holds the lock". A function with
@@ -106,8 +107,11 @@ where
 
 /// For types that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
-    count_swallowed(error);
-    log!(
+    let kind = count_swallowed(error);
+    // Without a registry it is a mistake in the program, and not what happens to all calls at once.
+    let pass = scope::current().map_or(Some(0), |it| it.shared.telemetry.causes.pass(kind));
+    log_throttled!(
+        pass,
         error,
         site = name_of(error.site()),
         %error,

@@ -2,6 +2,7 @@
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
 mod answer;
+mod holder;
 mod start;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use answer::HttpSettings;
+pub(crate) use holder::{HolderHere, Holds};
 pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;
@@ -49,6 +51,8 @@ struct Inner {
     http: HttpSettings,
     /// The time after which the lock is likely free, by measured holds.
     free_after: Option<Duration>,
+    /// The holder, if the call was refused because of a holder in this process.
+    holder: Option<HolderHere>,
 }
 
 /// What happened.
@@ -110,6 +114,7 @@ impl LockError {
                 site: None,
                 http: HttpSettings::default(),
                 free_after: None,
+                holder: None,
             }),
         }
     }
@@ -324,7 +329,10 @@ impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = &self.inner.subject;
         match self.kind() {
-            LockErrorKind::Contended(contended) => write!(f, "{subject} is {contended}"),
+            LockErrorKind::Contended(contended) => {
+                write!(f, "{subject} is {contended}")?;
+                self.inner.holder.iter().try_for_each(|it| it.fmt(f))
+            }
             LockErrorKind::Unavailable(unavailable) => {
                 write!(f, "{subject} could not be locked: {unavailable}")
             }

@@ -15,6 +15,8 @@ use crate::parameters::{LockOptions, Shown};
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
 use crate::registry::held::HeldLease;
+use crate::registry::kept::KeptKeys;
+use crate::telemetry::Refusal;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
     // Strings, numbers and maps with names: nothing of it can fail.
@@ -171,6 +173,18 @@ impl From<PoolHealth> for PoolEntry {
 #[derive(Serialize)]
 pub(super) struct Held {
     held: Vec<Lease>,
+    /// What finished calls left on the nodes on purpose.
+    kept: Vec<Kept>,
+}
+
+#[derive(Serialize)]
+struct Kept {
+    /// A text for readers, as in [`Lease`].
+    resource: String,
+    site: Option<Cow<'static, str>>,
+    parameter: &'static str,
+    until: String,
+    left_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -195,7 +209,20 @@ struct Lease {
 impl Held {
     pub(super) fn of(registry: &Registry) -> Self {
         let held = registry.held().into_iter().map(Lease::from).collect();
-        Self { held }
+        let kept = registry.kept().into_iter().map(Kept::from).collect();
+        Self { held, kept }
+    }
+}
+
+impl From<KeptKeys> for Kept {
+    fn from(kept: KeptKeys) -> Self {
+        Self {
+            resource: kept.resource.to_string(),
+            site: kept.site.map(crate::site::Site::site_name),
+            parameter: kept.parameter,
+            until: utc(kept.until),
+            left_ms: ms(kept.left),
+        }
     }
 }
 
@@ -224,6 +251,23 @@ impl From<HeldLease> for Lease {
 #[derive(Serialize)]
 pub(super) struct Sites {
     sites: Vec<SiteEntry>,
+    object_style: ObjectStyle,
+}
+
+/// Locks that no annotated function takes.
+#[derive(Serialize)]
+struct ObjectStyle {
+    refused: Vec<RefusedBy>,
+}
+
+/// The calls of the last minutes that were refused because of one holder.
+#[derive(Serialize)]
+struct RefusedBy {
+    by: String,
+    count: u64,
+    longest_wait_ms: u64,
+    ago_ms: u64,
+    resource: String,
 }
 
 #[derive(Serialize)]
@@ -234,6 +278,7 @@ struct SiteEntry {
     resource: &'static str,
     pools: Vec<String>,
     held: usize,
+    refused: Vec<RefusedBy>,
     parameters: BTreeMap<Cow<'static, str>, Value>,
     preset: Option<&'static str>,
     /// The parameters that come from the preset.
@@ -257,8 +302,25 @@ enum Value {
 impl Sites {
     pub(super) fn of(registry: &Registry) -> Self {
         let sites = registry.sites().into_iter().map(SiteEntry::from).collect();
-        Self { sites }
+        let object_style = ObjectStyle {
+            refused: refused(registry.refused()),
+        };
+        Self {
+            sites,
+            object_style,
+        }
     }
+}
+
+fn refused(refusals: Vec<Refusal>) -> Vec<RefusedBy> {
+    let refused = refusals.into_iter().map(|refusal| RefusedBy {
+        by: refusal.by,
+        count: refusal.count,
+        longest_wait_ms: ms(refusal.longest_wait),
+        ago_ms: ms(refusal.ago),
+        resource: refusal.resource.to_string(),
+    });
+    refused.collect()
 }
 
 impl From<SiteReport> for SiteEntry {
@@ -272,6 +334,7 @@ impl From<SiteReport> for SiteEntry {
             resource: site.resource_template(),
             pools: report.pools,
             held: report.held,
+            refused: refused(report.refused),
             parameters,
             preset: site.preset_name(),
             from_preset: report.from_preset,

@@ -5,12 +5,14 @@ use std::time::SystemTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
+use super::contention::{left_behind, refusals};
 use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::health::PoolHealth;
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
 use crate::registry::held::HeldLease;
 use crate::site::Site;
+use crate::telemetry::Refusal;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -45,7 +47,8 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (state(registry))
                 (pools(&registry.health()))
                 (leases(&held, registry.waiting()))
-                (sites(&registry.sites()))
+                (left_behind(&registry.kept()))
+                (sites(&registry.sites(), &registry.refused()))
             }
         }
     };
@@ -88,7 +91,7 @@ fn state(registry: &Registry) -> Markup {
 }
 
 /// A function's path, with a possible line break after each `::`.
-fn function(site: &Site) -> Markup {
+pub(super) fn function(site: &Site) -> Markup {
     let name = site.site_name();
     html! {
         code {
@@ -255,7 +258,7 @@ fn company(lease: &HeldLease) -> Markup {
     }
 }
 
-fn sites(sites: &[SiteReport]) -> Markup {
+fn sites(sites: &[SiteReport], of_object_style: &[Refusal]) -> Markup {
     html! {
         h2 { "Sites " span { "(" (sites.len()) ")" } }
         @if sites.is_empty() {
@@ -271,6 +274,9 @@ fn sites(sites: &[SiteReport]) -> Markup {
                 tbody { @for site in sites { (site_row(site)) } }
             }
         }
+        @if !of_object_style.is_empty() {
+            p { "Locks in the object style" (refusals(of_object_style)) }
+        }
     }
 }
 
@@ -284,6 +290,7 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Function" {
                 (function(site))
                 small { (site.file()) ":" (site.line()) }
+                (refusals(&report.refused))
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }
@@ -318,7 +325,7 @@ fn names(pools: &[String]) -> Markup {
     html! { td.whole[pools.len() <= 5] data-label="Pools" { (pools.join(", ")) } }
 }
 
-fn times(count: u64) -> String {
+pub(super) fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),

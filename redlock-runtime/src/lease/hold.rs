@@ -30,12 +30,12 @@ pin_project! {
 impl Lease {
     /// The span of a body under the lease.
     pub(crate) fn span(&self) -> HoldSpan {
-        HoldSpan::begin(self.site(), &self.handle.core)
+        HoldSpan::begin(self.site(), &self.core.handle.core)
     }
 
     /// What the future of [`begin_hold`](Self::begin_hold) needs.
     pub(crate) fn watched(&self) -> (redlock_core::LeaseHandle, OnLost) {
-        (self.handle.core.clone(), self.on_lost)
+        (self.core.handle.core.clone(), self.on_lost)
     }
 
     /// Polls `body` while the lease is valid, inside of the caller's span.
@@ -45,7 +45,7 @@ impl Lease {
         span: &HoldSpan,
     ) -> Result<B::Output, LockError> {
         let mut output = None;
-        let mut hold = pin!(self.begin_hold(span, self.handle.core.stopped(self.on_lost))?);
+        let mut hold = pin!(self.begin_hold(span, self.core.handle.core.stopped(self.on_lost))?);
         poll_fn(|context| {
             self.poll_hold(hold.as_mut(), span, context, &mut |context| {
                 body.as_mut()
@@ -66,10 +66,10 @@ impl Lease {
     pub(crate) fn begin_hold<S>(&self, span: &HoldSpan, stopped: S) -> Result<Hold<S>, LockError> {
         if !self.place.set_has_body() {
             let over = LeaseEnd::Revoked;
-            span.ended(&self.handle.core, &BodyOutcome::Cancelled(over));
-            return Err(self.handle.lost_error(over));
+            span.ended(&self.core.handle.core, &BodyOutcome::Cancelled(over));
+            return Err(self.core.handle.lost_error(over));
         }
-        if let Some(over) = self.handle.core.over() {
+        if let Some(over) = self.core.handle.core.over() {
             self.end_hold(span, &BodyOutcome::Cancelled(over))?;
         }
         let below = Below::new(self.handle());
@@ -91,13 +91,13 @@ impl Lease {
             let _entered = hold.below.enter();
             body(context)
         };
-        let (core, stopped) = (&self.handle.core, hold.stopped);
+        let (core, stopped) = (&self.core.handle.core, hold.stopped);
         let ended = ready!(core.poll_body(self.on_lost, stopped, context, poll));
         Poll::Ready(self.end_hold(span, &ended))
     }
 
     fn end_hold(&self, span: &HoldSpan, outcome: &BodyOutcome<()>) -> Result<(), LockError> {
-        span.ended(&self.handle.core, outcome);
+        span.ended(&self.core.handle.core, outcome);
         match outcome {
             BodyOutcome::Done(()) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
@@ -105,7 +105,8 @@ impl Lease {
             }
             BodyOutcome::Late((), over) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
-                log!(
+                log_throttled!(
+                    self.limits.causes.pass("late"),
                     warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
                     "late: the body ended after its lease did",
@@ -113,14 +114,15 @@ impl Lease {
                 Ok(())
             }
             BodyOutcome::Cancelled(over) => {
-                log!(
+                log_throttled!(
+                    self.limits.causes.pass(over.as_str()),
                     warn,
                     resource = %self.resource(), token = self.token_id(), reason = %over,
                     "lost: the body was cancelled",
                 );
-                Err(self.handle.lost_error(*over))
+                Err(self.core.handle.lost_error(*over))
             }
-            _ => Err(self.handle.lost_error(LeaseEnd::Expired)),
+            _ => Err(self.core.handle.lost_error(LeaseEnd::Expired)),
         }
     }
 }

@@ -50,7 +50,6 @@ pub struct Lease {
     // In this order: the core lease sends its release before the place in the table is given up,
     // so that a shutdown that finds the table empty finds the releases on their way.
     core: CoreLease,
-    handle: LeaseHandle,
     place: HeldPlace,
     on_lost: OnLost,
 }
@@ -67,6 +66,7 @@ struct CoreLease {
     has_ended_well: AtomicBool,
     holding: Holding,
     record: Record,
+    handle: LeaseHandle,
 }
 
 impl CoreLease {
@@ -76,8 +76,12 @@ impl CoreLease {
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
+        let kept = &self.handle.limits.kept;
+        let keeps = |parameter| kept.add(core.handle(), self.handle.site, parameter);
         if self.on_cancel == OnCancel::Expire && is_cut_off {
-            log!(
+            keeps("on_cancel");
+            log_throttled!(
+                self.handle.limits.causes.pass("cut off"),
                 warn,
                 resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
@@ -87,6 +91,9 @@ impl CoreLease {
         }
         if self.has_ended_well.load(Ordering::Relaxed) {
             core.remember_run();
+        }
+        if core.is_within_min_hold() {
+            keeps("min_hold");
         }
         Some(core)
     }
@@ -120,8 +127,8 @@ impl Lease {
                 has_ended_well: AtomicBool::new(false),
                 holding,
                 record: Record::default(),
+                handle,
             },
-            handle,
             place,
             on_lost,
         }
@@ -129,7 +136,7 @@ impl Lease {
 
     /// Records how the lease ends.
     pub(crate) fn recorded(mut self, record: Record) -> Self {
-        record.held(&self.handle.core);
+        record.held(&self.core.handle.core);
         self.core.record = record;
         self
     }
@@ -154,7 +161,7 @@ impl Lease {
     /// # Ok(()) }
     /// ```
     pub fn handle(&self) -> LeaseHandle {
-        self.handle.clone()
+        self.core.handle.clone()
     }
 
     /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes
@@ -198,7 +205,8 @@ impl Lease {
     pub(crate) fn released(&self, released: Released) {
         if released == Released::Unconfirmed {
             self.core.holding.unconfirmed();
-            log!(
+            log_throttled!(
+                self.limits.causes.pass("unconfirmed"),
                 warn,
                 resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes free themselves at the ttl",
@@ -289,18 +297,19 @@ impl Lease {
         // If the future is dropped half-way, the body is dropped inside of the span too.
         work.instrument(span.span().clone()).await
     }
+
 }
 
 impl Deref for Lease {
     type Target = LeaseHandle;
 
     fn deref(&self) -> &LeaseHandle {
-        &self.handle
+        &self.core.handle
     }
 }
 
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
+        f.debug_tuple("Lease").field(&self.core.handle).finish()
     }
 }

@@ -11,6 +11,7 @@ use crate::parameters::{LockOptions, SiteParameters};
 use super::Registry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
+use crate::telemetry::Refusal;
 
 /// An annotated function, as a registry runs it.
 ///
@@ -43,6 +44,9 @@ pub struct SiteReport {
     pub at_call: Vec<&'static str>,
     /// How many leases it holds now.
     pub held: usize,
+    /// Its calls that were refused in the last minutes because of another holder, by holder. The last
+    /// ones come first.
+    pub refused: Vec<Refusal>,
 }
 
 impl Registry {
@@ -188,6 +192,24 @@ impl Registry {
         reports.collect()
     }
 
+    /// The calls in the object style that were refused in the last minutes because of another holder,
+    /// by holder. Those of annotated functions are in their [`SiteReport`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let _held = redlock_runtime::lock("order:42").acquire().await?;
+    /// assert!(redlock_runtime::lock("order:42").retry_count(0).acquire().await.is_err());
+    /// let refused = redlock.registry().refused();
+    /// assert_eq!(refused[0].count, 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn refused(&self) -> Vec<Refusal> {
+        self.shared.telemetry.refusals.of(None)
+    }
+
     /// What a call of `site` would have, layer by layer as it is put together for a call.
     fn report(&self, site: &'static Site, held: usize) -> SiteReport {
         let over = self.shared.overrides.of(Some(site));
@@ -234,6 +256,7 @@ impl Registry {
             from_preset,
             at_call,
             held,
+            refused: self.shared.telemetry.refusals.of(Some(site)),
         }
     }
 }

@@ -6,11 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use redlock_core::lease::FencingToken;
-use redlock_core::{LeaseHandle, Resource};
+use redlock_core::node::seat_of;
+use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::Notify;
 
 use super::hold_times::HoldTimes;
 use super::pools::names_of;
+use crate::error::{HolderHere, Holds};
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex, held for the time of a map operation.
@@ -236,6 +238,18 @@ impl HeldTable {
         self.state.lock().entries.values().cloned().collect()
     }
 
+    /// The holder of a valid lease on one of the names and nodes, if there is one.
+    pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
+        let state = self.state.lock();
+        let mut same = state.entries.values().filter(|entry| {
+            is_same_lock(&entry.lease, resource, nodes) && entry.lease.over().is_none()
+        });
+        same.next().map(|entry| HolderHere {
+            site: entry.site,
+            how: Holds::For(entry.lease.held_for()),
+        })
+    }
+
     /// How many leases do not rest on a node that they were asked for on, by the node.
     pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
@@ -256,6 +270,13 @@ impl HeldTable {
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.state.lock().departed)
     }
+}
+
+/// True if the lease excludes a lock of `resource` on `nodes`: they share a name and a node.
+pub(super) fn is_same_lock(lease: &LeaseHandle, resource: &Resource, nodes: &NodeSet) -> bool {
+    let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
+    let is_asked = |node| seat_of(nodes, node).is_some();
+    lease.resource().names().any(is_wanted) && lease.nodes().iter().any(is_asked)
 }
 
 impl HeldEntry {
@@ -335,7 +356,7 @@ impl Drop for UnderWay {
 
 #[cfg(test)]
 mod tests {
-    use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    use redlock_core::{Client, IoThread, MemoryNode, Node, Request};
 
     use super::*;
 

@@ -8,8 +8,11 @@ use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
 
 use crate::config::Config;
 use crate::error::HttpSettings;
+use crate::telemetry::Causes;
 
-/// What the registry allows, for operations on its leases.
+use super::kept::KeptTable;
+
+/// What the leases of a registry have in common: what it allows, and where they are told of.
 #[derive(Debug)]
 pub(crate) struct RegistryLimits {
     /// Which registry it is, so that a call below can be told from a call beside.
@@ -17,6 +20,9 @@ pub(crate) struct RegistryLimits {
     pub(crate) locks: LockLimits,
     /// How its errors look over HTTP.
     pub(crate) http: HttpSettings,
+    /// For the log lines about its leases.
+    pub(crate) causes: Arc<Causes>,
+    pub(crate) kept: KeptTable,
 }
 
 /// What a lock may have.

@@ -5,6 +5,7 @@ pub(crate) mod health;
 pub(crate) mod held;
 pub(crate) mod hold_times;
 pub(crate) mod io;
+pub(crate) mod kept;
 pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod pools;
@@ -20,21 +21,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use redlock_core::{Client, Environment, NodeSet, Settings};
+use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
 
 use crate::config::SiteConfig;
-use crate::error::HttpSettings;
+use crate::error::{HolderHere, HttpSettings};
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
+pub use crate::telemetry::Refusal;
 pub use health::SiteReport;
 pub use held::HeldLease;
+pub use kept::KeptKeys;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
 
 use held::{HeldEntry, HeldTable};
+use kept::KeptTable;
 use limits::{LockLimits, RegistryLimits};
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
@@ -102,10 +106,13 @@ impl Registry {
         let client = Client::with_settings(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
+        let telemetry = Telemetry::new(Arc::clone(&environment.clock));
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             locks: parts.locks,
             http: parts.http,
+            causes: Arc::clone(&telemetry.causes),
+            kept: KeptTable::default(),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
@@ -128,7 +135,6 @@ impl Registry {
         };
         let presets = Presets::new(parts.presets, nodes);
         let overrides = Overrides::new(parts.overriding, nodes);
-        let telemetry = Telemetry::new(Arc::clone(&environment.clock));
         let shared = RegistryShared {
             environment,
             client,
@@ -169,6 +175,29 @@ impl Registry {
             .iter()
             .map(HeldEntry::describe)
             .collect()
+    }
+
+    /// The keys that finished calls left on the nodes on purpose, because of `min_hold` or
+    /// `on_cancel = "expire"`, and that are there still. Of very many, only the last 256.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// for kept in redlock.registry().kept() {
+    ///     println!("{} is kept for {:?} more: `{}`", kept.resource, kept.left, kept.parameter);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn kept(&self) -> Vec<KeptKeys> {
+        self.shared.limits.kept.list()
+    }
+
+    /// The holder of a lock, if it is in this process.
+    pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
+        let held = self.shared.held.holder_of(resource, nodes);
+        held.or_else(|| self.shared.limits.kept.holder_of(resource, nodes))
     }
 
     /// How many leases are held.

@@ -118,26 +118,28 @@ pub(crate) fn refused(
     log(telemetry, site, resource, error);
 }
 
-/// The caller handles a refusal, so it is a debug line only. A missing majority is logged for
-/// operators.
+/// The caller handles a refusal. Operators are told of a missing majority, and of refusals by other
+/// holders, which a holder that died leaves behind until its keys expire.
 fn log(
     telemetry: Option<&Telemetry>,
     site: Option<&'static Site>,
     resource: &Resource,
     error: &LockError,
 ) {
-    if error.is_unavailable()
-        && let Some(telemetry) = telemetry
-    {
-        let throttle = &telemetry.unavailable;
-        if let Some(held_back) = throttle.pass(telemetry.clock.now()) {
-            log!(
-                warn,
-                site = name_of(site), %resource, reason = %error, held_back,
-                "not locked; of such lines there is one a second at most",
-            );
-            return;
-        }
+    let site_name = name_of(site);
+    match telemetry {
+        Some(telemetry) if error.is_unavailable() => log_throttled!(
+            telemetry.causes.pass("no majority"),
+            warn,
+            site = site_name, %resource, reason = %error,
+            "not locked",
+        ),
+        Some(telemetry) if error.is_contended() => log_throttled!(
+            telemetry.refusals.record(site, resource, error),
+            info,
+            site = site_name, %resource, reason = %error,
+            "not locked",
+        ),
+        _ => log!(debug, site = site_name, %resource, reason = %error, "not locked"),
     }
-    log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
 }

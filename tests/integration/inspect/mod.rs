@@ -1,5 +1,6 @@
 //! What is held, and how the nodes are doing, as a registry says it and as it is served.
 
+mod contention;
 mod fixture;
 mod overview;
 mod served;

@@ -110,11 +110,12 @@ fn count_rare(site: String, outcome: AcquireOutcome) {
     });
 }
 
-/// An error that the function's type had no room for.
-pub(crate) fn count_swallowed(error: &LockError) {
+/// Counts an error that the function's type had no room for. Returns its kind.
+pub(crate) fn count_swallowed(error: &LockError) -> &'static str {
     let kind = AcquireOutcome::of(error, false).name();
     caught(RECORDER, || {
         counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind)
             .increment(1);
     });
+    kind
 }

@@ -55,7 +55,9 @@ impl Holding {
 
 pub(crate) fn count_refusal(_site: Option<&'static Site>, _outcome: AcquireOutcome) {}
 
-pub(crate) fn count_swallowed(_error: &LockError) {}
+pub(crate) fn count_swallowed(error: &LockError) -> &'static str {
+    AcquireOutcome::of(error, false).name()
+}
 
 pub(crate) fn answers_of(_pool: &str) -> Option<Arc<dyn ObserveAnswers>> {
     None

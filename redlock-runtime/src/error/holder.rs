@@ -1,0 +1,80 @@
+//! The holder of a refused lock, if it is in this process.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::error::Brief;
+
+use super::{LockError, LockErrorKind};
+use crate::site::Site;
+
+/// A holder in the process of a refused call, as the error names it.
+#[derive(Clone, Debug)]
+pub(crate) struct HolderHere {
+    /// The annotated function; `None` for the object style.
+    pub(crate) site: Option<&'static Site>,
+    pub(crate) how: Holds,
+}
+
+/// How a holder in this process has the lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Holds {
+    /// For this time by now.
+    For(Duration),
+    /// It is done, and left the keys on purpose, as this parameter says.
+    Kept(&'static str),
+}
+
+impl LockError {
+    /// The same error with the holder, if it is in this process.
+    pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
+        // Nobody else has it yet: it was just made.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.holder = holder;
+        }
+        self
+    }
+
+    /// The holder because of which the call was refused, in a few words.
+    pub(crate) fn refused_by(&self) -> String {
+        match (&self.inner.holder, self.kind()) {
+            (Some(holder), _) => holder.name(),
+            (None, LockErrorKind::Contended(it)) if it.waiters > 0 => "a full line".to_owned(),
+            (None, LockErrorKind::Contended(it)) => {
+                it.holding.owner().unwrap_or("another client").to_owned()
+            }
+            (None, _) => "nobody".to_owned(),
+        }
+    }
+}
+
+impl HolderHere {
+    /// The holder in a few words.
+    pub(crate) fn name(&self) -> String {
+        match self.site {
+            Some(site) => format!("{site} in this process"),
+            None => "a lock in the object style, in this process".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for HolderHere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self.how {
+            Holds::For(held) => write!(
+                f,
+                "; the holder is {name}, for {} now; if it spawned this call, the call waits for its own \
+                 parent",
+                Brief(held),
+            ),
+            Holds::Kept(parameter) => {
+                write!(
+                    f,
+                    "; a finished call of {name} left the keys on purpose (`{parameter}`)"
+                )
+            }
+        }
+    }
+}
