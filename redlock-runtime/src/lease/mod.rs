@@ -297,7 +297,6 @@ impl Lease {
         // If the future is dropped half-way, the body is dropped inside of the span too.
         work.instrument(span.span().clone()).await
     }
-
 }
 
 impl Deref for Lease {
