@@ -251,3 +251,21 @@ async fn a_lock_that_several_joined_is_released_by_the_last() {
     assert!(handle.extend(Duration::from_secs(1)).await.is_err());
     assert_eq!(handle.revoke_and_release().await, Released::NotLast);
 }
+
+#[tokio::test]
+async fn who_took_the_lock_is_told_if_a_node_names_it() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    settle(&set).await;
+    let token = format!("web-7/3121/{}", "0f".repeat(16));
+    for node in nodes.iter().take(2) {
+        node.set("r", &token, Some(Duration::from_secs(60)));
+    }
+    lease.extend(Duration::from_secs(60)).await.unwrap_err();
+    let over = lease.lost().await;
+    assert_eq!(over, LeaseEnd::Taken(Some("web-7/3121".into())));
+    assert!(
+        over.to_string().starts_with("taken by web-7/3121: "),
+        "{over}"
+    );
+}

@@ -240,24 +240,6 @@ async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
     assert_eq!(lease.lost().await, LeaseEnd::StoodStill);
 }
 
-#[tokio::test]
-async fn who_took_the_lock_is_told_if_a_node_names_it() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    settle(&set).await;
-    let token = format!("web-7/3121/{}", "0f".repeat(16));
-    for node in nodes.iter().take(2) {
-        node.set("r", &token, Some(TTL));
-    }
-    lease.extend(TTL).await.unwrap_err();
-    let over = lease.lost().await;
-    assert_eq!(over, LeaseEnd::Taken(Some("web-7/3121".into())));
-    assert!(
-        over.to_string().starts_with("taken by web-7/3121: "),
-        "{over}"
-    );
-}
-
 async fn settle_one(set: &NodeSet) {
     assert_eq!(client().flush(set, SOON).await, ["b"]);
 }
