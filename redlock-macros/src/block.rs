@@ -67,7 +67,7 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
 //         let held = &Slot::new();
 //         let body = async move {
 //             let lease: &Lease = held.lease();
-//             ({ send(id, lease).await })
+//             send(id, lease).await
 //         };
 //         let body = async move { Ok::<_, LockError>(body.await) };
 //         call.run_with(held, body, Err::<_, LockError>).await
@@ -113,25 +113,29 @@ fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
             )
         }
     };
-    // The parentheses keep `unused_braces` from reporting the user's block.
-    let locked = quote_spanned!(here=> #guard (#body));
-    let locked = braced(locked, body.span());
+    let locked = inside(body, guard);
     quote_spanned! {here=>
         #opening {
             #call
             #held
             let __body = #opening #locked;
             let __body = #opening {
-                ::core::result::Result::<_, #private::LockError>::Ok(#value)
+                ::core::result::Result::Ok::<_, #private::LockError>(#value)
             };
             #run.await
         }
     }
 }
 
-fn braced(tokens: TokenStream, span: Span) -> Group {
+/// The user's block, with a statement before its own. No block around it: lints would take its end for
+/// the user's.
+fn inside(body: &Group, statement: Option<TokenStream>) -> Group {
+    let Some(mut tokens) = statement else {
+        return body.clone();
+    };
+    tokens.extend(body.stream());
     let mut group = Group::new(Delimiter::Brace, tokens);
-    group.set_span(span);
+    group.set_span(body.span());
     group
 }
 
@@ -146,11 +150,11 @@ fn refused(block: &Block, guard: Option<&Ident>, runtime: &TokenStream) -> Token
             let _ = #guard;
         }
     });
-    let body = braced(quote!(#guard (#body)), body.span());
+    let body = inside(body, guard);
     quote_spanned! {Span::mixed_site()=>
         #opening {
             let __body = #opening #body;
-            ::core::result::Result::<_, #runtime::__private::LockError>::Ok(__body.await)
+            ::core::result::Result::Ok::<_, #runtime::__private::LockError>(__body.await)
         }
     }
 }

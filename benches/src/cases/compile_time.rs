@@ -123,6 +123,7 @@ impl Workspace {
         let lock = fs::read_to_string(repository.join("Cargo.lock")).expect("the lock file");
         workspace.write("Cargo.lock", &lock);
         let runtime = repository.join("redlock-runtime");
+        let runtime = runtime.to_str().expect("a path in UTF-8");
         for (program, attribute) in PROGRAMS {
             let manifest = format!(
                 "[package]\nname = \"{program}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\

@@ -71,13 +71,15 @@ impl Lease {
         let Some(round) = &run.remembered else { return };
         let shared = &self.handle.shared;
         let timeout = shared.context().node_timeout;
-        let until = shared.now().saturating_add(timeout);
+        let began = shared.now();
+        let until = began.saturating_add(timeout);
         before(shared.clock(), until, round.decided()).await;
         if round.tally().is_won() {
             return;
         }
+        let elapsed = shared.now().saturating_since(began);
         let names = shared.claim.nodes.iter().map(|node| node.name());
-        let nodes = NodeReport::of_round(names, round.answers(), timeout);
+        let nodes = NodeReport::of_round(names, round.answers(), elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
         log!(
             warn,

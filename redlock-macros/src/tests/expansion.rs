@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{check, check_in_full};
+use super::{check, check_block, check_in_full};
 
 #[test]
 fn every_literal_parameter() {
@@ -304,6 +304,44 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         )
                         .await;
                 })
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_block_is_a_future_around_the_users_block() {
+    check_block(
+        r#"resource = "order:{order.id}", ttl = "10s", guard = lease, async move { send(lease).await }"#,
+        &expect![[r#"
+            fn example() {
+                async move {
+                    let __call = Call::new(
+                        {
+                            static SITE: Site = Site::new(
+                                    module_path!(),
+                                    "line_42",
+                                    file!(),
+                                    line!(),
+                                    column!(),
+                                    "order:{order.id}",
+                                )
+                                .ttl(Duration::from_millis(10000));
+                            submit! {
+                                Registration(& SITE)
+                            }
+                            &SITE
+                        },
+                        resource(format_args!("order:{arg0}", arg0 = order.id)),
+                    );
+                    let __held = &Slot::new();
+                    let __body = async move {
+                        let lease: &Lease = Slot::lease(__held);
+                        send(lease).await
+                    };
+                    let __body = async move { Ok::<_, LockError>(__body.await) };
+                    Call::run_with(__call, __held, __body, Err).await
+                }
             }
         "#]],
     );

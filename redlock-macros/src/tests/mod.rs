@@ -6,7 +6,7 @@ mod typing;
 
 use expect_test::Expect;
 
-use crate::transform;
+use crate::{block, transform};
 
 /// The expansion, unchanged.
 fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
@@ -23,7 +23,18 @@ fn check(attribute: &str, item: &str, expected: &Expect) {
         attribute.parse().expect("attribute"),
         item.parse().expect("item"),
     );
-    let mut text = tokens.to_string();
+    compare(&shortened(&tokens.to_string()), expected);
+}
+
+/// The expansion of `locked!`, in a function.
+fn check_block(input: &str, expected: &Expect) {
+    let tokens = block::transform(input.parse().expect("input"), 42);
+    let text = shortened(&tokens.to_string());
+    compare(&format!("fn example() {{ {text} }}"), expected);
+}
+
+fn shortened(text: &str) -> String {
+    let mut text = text.to_owned();
     for prefix in [
         ":: redlock_runtime :: __private :: inventory ::",
         ":: redlock_runtime :: __private ::",
@@ -37,7 +48,7 @@ fn check(attribute: &str, item: &str, expected: &Expect) {
     ] {
         text = text.replace(&format!("{prefix} "), "");
     }
-    compare(&text, expected);
+    text
 }
 
 fn compare(text: &str, expected: &Expect) {
