@@ -74,6 +74,10 @@ fn every_literal_parameter() {
                             Receipt,
                             AppError,
                         > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
+                        <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::is_success,
                     )
                     .await;
             }
@@ -115,7 +119,13 @@ fn only_what_is_given_is_written() {
                         let x = 1;
                     })
                 };
-                return Call::run(__call, __body, <() as FromLockError>::from_lock_error).await;
+                return Call::run(
+                        __call,
+                        __body,
+                        <() as FromLockError>::from_lock_error,
+                        <() as FromLockError>::is_success,
+                    )
+                    .await;
             }
         "#]],
     );
@@ -154,7 +164,13 @@ fn a_call_that_may_be_skipped() {
                     }
                     ({ Some(1) })
                 };
-                return Call::run(__call, __body, <Option<u32> as FromSkip>::from_refusal).await;
+                return Call::run(
+                        __call,
+                        __body,
+                        <Option<u32> as FromSkip>::from_refusal,
+                        <Option<u32> as FromSkip>::is_success,
+                    )
+                    .await;
             }
         "#]],
     );
@@ -202,6 +218,7 @@ fn expressions_are_evaluated_at_the_call() {
                         __call,
                         __body,
                         <Result<_, E> as crate::locks::__private::FromLockError>::from_lock_error,
+                        <Result<_, E> as crate::locks::__private::FromLockError>::is_success,
                     )
                     .await;
             }
@@ -247,7 +264,12 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                     }
                     ({ Ok(()) })
                 };
-                return Call::run(__call, __body, <Result<(), E> as FromLockError>::from_lock_error)
+                return Call::run(
+                        __call,
+                        __body,
+                        <Result<(), E> as FromLockError>::from_lock_error,
+                        <Result<(), E> as FromLockError>::is_success,
+                    )
                     .await;
             }
         "#]],
@@ -301,6 +323,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                             __held,
                             __body,
                             <Result<u8, E> as FromLockError>::from_lock_error,
+                            <Result<u8, E> as FromLockError>::is_success,
                         )
                         .await;
                 })
