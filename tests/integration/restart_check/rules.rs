@@ -51,6 +51,9 @@ fn denials(node: &RedisNode) -> String {
     format!("{:?}", node.command(["ACL", "LOG"]))
 }
 
+/// The uses so far.
+static USES: AtomicU32 = AtomicU32::new(0);
+
 /// Everything that a lock can do, one after the other; what went wrong first.
 async fn use_all(set: &Set) -> Result<(), String> {
     let nodes = set.node_set();
@@ -94,7 +97,6 @@ async fn use_all(set: &Set) -> Result<(), String> {
         .await;
     next.map_err(|error| error.to_string())?.release().await;
     // A job of its own each time: the server remembers the runs of the others.
-    static USES: AtomicU32 = AtomicU32::new(0);
     let mut job = once("shop:job");
     job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();
     job.once_per = Some(Duration::from_secs(120));
