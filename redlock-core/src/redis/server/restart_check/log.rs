@@ -1,0 +1,125 @@
+//! What a node's restart check writes to the log. A fact is logged once, until it changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::caught::log;
+use crate::restart_check::CLOCK_WINDOW;
+
+/// The log of one node's checks, over all its connections.
+pub(super) struct CheckLog {
+    pool: Arc<str>,
+    is_voting: bool,
+    /// The last logged reason for not voting, without figures. Empty while the node votes.
+    reason: String,
+    /// The warnings of the last connection.
+    warned: Vec<String>,
+    /// True if the node's clock differs from this host's clock.
+    is_off: bool,
+    /// True if the node's clock differs from the other nodes' clocks.
+    is_outlier: bool,
+    /// The disagreement with the settings of other processes.
+    disagreement: Option<String>,
+}
+
+impl CheckLog {
+    pub(super) fn new(pool: &Arc<str>) -> Self {
+        Self {
+            pool: Arc::clone(pool),
+            is_voting: false,
+            reason: String::new(),
+            warned: Vec::new(),
+            is_off: false,
+            is_outlier: false,
+            disagreement: None,
+        }
+    }
+
+    /// Logs the warnings of a new connection that the last one did not have.
+    pub(super) fn connected(&mut self, warnings: Vec<String>) {
+        for warning in &warnings {
+            if !self.warned.contains(warning) {
+                log!(warn, pool = %self.pool, "{warning}");
+            }
+        }
+        self.warned = warnings;
+    }
+
+    /// Logs that the node votes again, if it was logged that it does not.
+    pub(super) fn votes(&mut self) {
+        if !self.is_voting && !self.reason.is_empty() {
+            log!(info, pool = %self.pool, "node votes again");
+        }
+        self.is_voting = true;
+        self.reason.clear();
+    }
+
+    /// Logs that the node does not vote for `reason`.
+    pub(super) fn held(&mut self, reason: &str) {
+        self.is_voting = false;
+        // The text after `;` is the remaining time, which makes no new reason.
+        let kind = reason.split(';').next().unwrap_or(reason);
+        if self.reason != kind {
+            log!(
+                warn,
+                pool = %self.pool, reason,
+                "node in quarantine; it does not vote until that ends",
+            );
+            kind.clone_into(&mut self.reason);
+        }
+    }
+
+    /// Records that the node does not vote for a reason that is logged elsewhere, or is over at once.
+    pub(super) fn does_not_vote(&mut self) {
+        self.is_voting = false;
+    }
+
+    /// Logs that other processes have other settings.
+    pub(super) fn disagreement(&mut self, text: Option<String>) {
+        if text != self.disagreement {
+            if let Some(text) = &text {
+                log!(warn, pool = %self.pool, "{text}");
+            }
+            self.disagreement = text;
+        }
+    }
+
+    pub(super) fn stepped(&self, by_ms: i64) {
+        log!(
+            warn,
+            pool = %self.pool, by_ms,
+            "the node's clock stepped; it drops locks early or late",
+        );
+    }
+
+    /// Logs that the node's clock, which shows `theirs`, differs from this host's, which shows `ours`.
+    pub(super) fn wall_clock(&mut self, theirs: Duration, ours: Duration, round_trip: Duration) {
+        let off = ours.abs_diff(theirs);
+        let is_off = off > CLOCK_WINDOW + round_trip;
+        if is_off && !self.is_off {
+            let direction = if theirs > ours { "ahead of" } else { "behind" };
+            log!(
+                warn,
+                pool = %self.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
+                "the node's clock is {direction} this host's; synchronize both by one time service",
+            );
+        }
+        self.is_off = is_off;
+    }
+
+    /// Logs that the node's clock differs from the other nodes' by `outlier_ms`, or no longer does.
+    pub(super) fn outlier(&mut self, outlier_ms: Option<i64>) {
+        if let Some(by_ms) = outlier_ms.filter(|_| !self.is_outlier) {
+            let direction = if by_ms > 0 { "ahead of" } else { "behind" };
+            log!(
+                warn,
+                pool = %self.pool, by_ms = by_ms.unsigned_abs(),
+                "the node's clock is {direction} the other nodes' clocks; it does not vote for \
+                 fenced locks until they agree",
+            );
+        } else if outlier_ms.is_none() && self.is_outlier {
+            log!(info, pool = %self.pool, "the node's clock agrees with the other nodes' again");
+        }
+        self.is_outlier = outlier_ms.is_some();
+    }
+}
