@@ -181,7 +181,7 @@ pub(super) struct Held {
 struct Kept {
     /// A text for readers, as in [`Lease`].
     resource: String,
-    site: Option<Cow<'static, str>>,
+    site: Option<&'static str>,
     parameter: &'static str,
     until: String,
     left_ms: u64,

@@ -66,7 +66,7 @@ impl Lease {
     pub(crate) fn begin_hold<S>(&self, span: &HoldSpan, stopped: S) -> Result<Hold<S>, LockError> {
         if !self.place.set_has_body() {
             let over = LeaseEnd::Revoked;
-            span.ended(&self.core.handle.core, &BodyOutcome::Cancelled(over));
+            span.ended(&self.core.handle.core, &BodyOutcome::Cancelled(over.clone()));
             return Err(self.core.handle.lost_error(over));
         }
         if let Some(over) = self.core.handle.core.over() {
@@ -120,7 +120,7 @@ impl Lease {
                     resource = %self.resource(), token = self.token_id(), reason = %over,
                     "lost: the body was cancelled",
                 );
-                Err(self.core.handle.lost_error(*over))
+                Err(self.core.handle.lost_error(over.clone()))
             }
             _ => Err(self.core.handle.lost_error(LeaseEnd::Expired)),
         }

@@ -77,9 +77,11 @@ impl CoreLease {
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
         let kept = &self.handle.limits.kept;
-        let keeps = |parameter| kept.add(core.handle(), self.handle.site, parameter);
+        let keeps = |core: &redlock_core::Lease, parameter| {
+            kept.add(core.handle(), self.handle.site, parameter);
+        };
         if self.on_cancel == OnCancel::Expire && is_cut_off {
-            keeps("on_cancel");
+            keeps(&core, "on_cancel");
             log_throttled!(
                 self.handle.limits.causes.pass("cut off"),
                 warn,
@@ -93,7 +95,7 @@ impl CoreLease {
             core.remember_run();
         }
         if core.is_within_min_hold() {
-            keeps("min_hold");
+            keeps(&core, "min_hold");
         }
         Some(core)
     }

@@ -1,5 +1,6 @@
 //! The limits of a registry's leases.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Request;

@@ -9,7 +9,7 @@ use redlock_core::Resource;
 use redlock_core::env::{Clock, Moment, Throttle};
 
 use crate::error::LockError;
-use crate::site::{Site, SourceLocation};
+use crate::site::Site;
 
 /// Refusals are told for this time, and for up to twice as long.
 const WINDOW: Duration = Duration::from_secs(5 * 60);
@@ -50,8 +50,8 @@ pub struct Refusal {
 /// The refusals of one registry.
 pub(crate) struct Refusals {
     clock: Arc<dyn Clock>,
-    /// By the place of the function; `None` for the object style.
-    sites: Mutex<BTreeMap<Option<SourceLocation>, OfSite>>,
+    /// By the address of the site; `None` for the object style without a name.
+    sites: Mutex<BTreeMap<Option<usize>, OfSite>>,
 }
 
 struct OfSite {
@@ -90,7 +90,7 @@ impl Refusals {
         let waited = error.effort().map_or(Duration::ZERO, |(_, waited)| waited);
         let now = self.clock.now();
         let mut sites = self.sites.lock();
-        let of_site = sites.entry(site.map(Site::place));
+        let of_site = sites.entry(site.map(Site::address));
         let of_site = of_site.or_insert_with(|| OfSite::new(now));
         of_site.turn(now);
         of_site.count(&by, resource, waited, now);
@@ -98,10 +98,10 @@ impl Refusals {
     }
 
     /// The refusals of the calls of `site`, the last ones first.
-    pub(crate) fn of(&self, site: Option<&Site>) -> Vec<Refusal> {
+    pub(crate) fn of(&self, site: Option<&'static Site>) -> Vec<Refusal> {
         let now = self.clock.now();
         let mut sites = self.sites.lock();
-        let Some(of_site) = sites.get_mut(&site.map(Site::place)) else {
+        let Some(of_site) = sites.get_mut(&site.map(Site::address)) else {
             return Vec::new();
         };
         of_site.turn(now);
