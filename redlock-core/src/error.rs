@@ -151,7 +151,7 @@ impl fmt::Display for Contended {
         if self.waiters > 0 {
             return write!(
                 f,
-                "wanted by {} callers of this process already, and no more are let in",
+                "wanted by {} callers of this process already, and no more may wait",
                 self.waiters
             );
         }

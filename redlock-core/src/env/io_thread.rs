@@ -48,7 +48,7 @@ impl IoThread {
         let (alive, ended) = oneshot::channel::<()>();
         let keeper = Arc::clone(&timekeeper);
         let keeping = async move {
-            let what = "the keeper of timers";
+            let what = "the timer task";
             while unless_it_panics(what, Arc::clone(&keeper).run())
                 .await
                 .is_none()

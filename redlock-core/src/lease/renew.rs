@@ -341,7 +341,7 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
                 leases.not_renewed.pass(now),
                 warn,
                 resource = %lease.resource(), token = lease.token_id(), %error,
-                "lease not renewed; its validity still stands",
+                "lease not renewed; it is still valid",
             );
             Some(lease.retry_due(one.terms.ttl, now))
         }
@@ -360,7 +360,7 @@ fn report_end(leases: &Leases, lease: &LeaseHandle, over: &LeaseEnd) {
             leases.lost.pass(lease.shared.now()),
             warn,
             resource = %lease.resource(), token = lease.token_id(), reason = %over,
-            "lease not renewed, and over",
+            "lease not renewed; it is over",
         );
     }
 }

@@ -111,7 +111,7 @@ impl Resource {
         if count > MAX_NAMES {
             return Err(Invalid::new(format!(
                 "the resource `{self}` has more than the {MAX_NAMES} names allowed, as a server \
-                 serves nobody else while it looks at them all; lock what they have in common, or \
+                 serves no other client while it checks them all; lock what they have in common, or \
                  fewer of them at a time",
             )));
         }
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(
             refusal(of(MAX_NAMES + 1)),
             "the resource `0 + 1 + 10 + 100 + … (129 in all)` has more than the 128 names allowed, \
-             as a server serves nobody else while it looks at them all; lock what they have in \
+             as a server serves no other client while it checks them all; lock what they have in \
              common, or fewer of them at a time",
         );
         let twice = (0..2 * MAX_NAMES).map(|n| (n % MAX_NAMES).to_string());

@@ -119,8 +119,8 @@ pub(crate) fn clock_outlier(ahead_us: i64) -> NodeError {
     let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
     let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
     let detail = format!(
-        "its clock is {by} {direction} what the nodes' clocks show in the median, so it has no say \
-         in a fenced lock",
+        "its clock is {by} {direction} what the nodes' clocks show in the median, so it \
+         does not vote for a fenced lock",
     );
     NodeError::unsent(NodeErrorKind::Clock, detail)
 }

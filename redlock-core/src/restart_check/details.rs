@@ -108,7 +108,7 @@ impl fmt::Display for Cause {
             Self::Replaced => "another server has taken its place",
             Self::Flushed => "it was flushed",
             Self::Lost => "it lost its keys",
-            Self::Garbled => "its marker makes no sense",
+            Self::Garbled => "its marker is not valid",
             Self::Late => "it is blank, and others of its set are not",
             Self::Strict => "it has no marker, and the restart check is strict",
             Self::Stepped { by_ms } => {

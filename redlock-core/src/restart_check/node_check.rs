@@ -318,7 +318,9 @@ impl NodeCheck {
                 let why = stepped(suspicion.by_us);
                 self.suspicion = Some(suspicion);
                 Some(Action::Hold {
-                    reason: format!("{why}, or this host's did; the other nodes will tell"),
+                    reason: format!(
+                        "{why}, or this host's did; the other nodes' clocks will show which"
+                    ),
                     look_again: SOON,
                     is_settled: true,
                 })

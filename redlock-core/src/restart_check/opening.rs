@@ -23,8 +23,10 @@ impl NodeCheck {
                 self.write(check, until, Cause::Opening, Cause::Opening.to_string())
             }
             SetView::Undecided => Action::Hold {
-                reason: "it is blank; whether the set is new shows when the others were asked"
-                    .into(),
+                reason:
+                    "it is blank; whether the set is new is not known until the other nodes have \
+                         answered"
+                        .into(),
                 look_again: AT_ONCE,
                 is_settled: false,
             },

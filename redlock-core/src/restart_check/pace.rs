@@ -141,8 +141,8 @@ fn hold((gained, until): (i128, Moment), look_again: Duration, check: &CheckAnsw
     let gained = Duration::from_micros(u64::try_from(gained).unwrap_or(u64::MAX));
     Action::Hold {
         reason: format!(
-            "its clock runs faster than the drift allowance covers; it gained {} more, and votes \
-             again when that is made up for, in {} at the earliest",
+            "its clock runs faster than the drift allowance covers; it gained {} more than that, \
+             and votes again when the allowance has made up for it, in {} at the earliest",
             Brief(gained),
             Brief(until.saturating_since(check.answered)),
         ),

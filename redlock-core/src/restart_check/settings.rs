@@ -107,7 +107,7 @@ impl StrictestSettings {
         if self.is_careful() && !own.is_careful() {
             texts.push("another process does not have `trust_aof`, this one has".to_owned());
         }
-        let advice = "the strictest counts for all; give all processes the same";
+        let advice = "the strictest applies to all; give all processes the same";
         (!texts.is_empty()).then(|| format!("{}; {advice}", texts.join(", ")))
     }
 

@@ -115,6 +115,6 @@ fn log(error: &LockError) {
         error,
         site = name_of(error.site()),
         %error,
-        "not run to its end, for another reason than a lock that somebody else holds",
+        "not run to its end: its lock failed, though no other client holds it",
     );
 }

@@ -46,7 +46,7 @@ impl Problem {
             tracing::error!(
                 site = name_of(error.site()),
                 %error,
-                "a request failed for its lock",
+                "a request failed because of its lock",
             );
         }
     }

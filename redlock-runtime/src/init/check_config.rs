@@ -100,7 +100,9 @@ pub(crate) fn check_config(
         ("shutdown.deadline", config.shutdown_deadline),
     ] {
         if duration > LONGEST {
-            problems.push(format!("`{name}` is above a day; that is no bound"));
+            problems.push(format!(
+                "`{name}` is above a day, the longest that is allowed"
+            ));
         }
     }
     if !(400..=599).contains(&config.http.contended_status) {
@@ -154,8 +156,8 @@ fn check_settings(
         let fails_over = addresses.get(name).is_some_and(PoolAddress::fails_over);
         if fails_over && settings.trust_aof == Some(true) {
             problems.push(format!(
-                "the pool `{}` has `trust_aof`, and a replica may take the place of its server: \
-                 what that one lacks is in no file; leave `trust_aof` out",
+                "the pool `{}` has `trust_aof`, but a replica may take the place of its server, and \
+                 the locks that the replica lacks are in no file; leave `trust_aof` out",
                 Name(name),
             ));
         }

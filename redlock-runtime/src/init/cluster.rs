@@ -38,8 +38,8 @@ pub(crate) fn warn_of_unchecked(
         for (pool, _) in clusters {
             tracing::warn!(
                 %pool,
-                "a Redis Cluster has no restart check: after a failover it may grant what it has \
-                 forgotten",
+                "a Redis Cluster has no restart check: after a failover it may grant a lock that \
+                 it has forgotten",
             );
         }
     }

@@ -211,7 +211,7 @@ impl Lease {
                 self.limits.causes.pass("unconfirmed"),
                 warn,
                 resource = %self.resource(), token = self.token_id(),
-                "release not confirmed by a majority; the nodes free themselves at the ttl",
+                "release not confirmed by a majority; the nodes drop the keys at the ttl",
             );
         }
     }

@@ -155,7 +155,7 @@ impl Listener {
     fn on_signal(&self, signal: &Signal) {
         match self.take(Instant::now()) {
             Meaning::Begin(registries) => {
-                log!(info, signal = signal.name, "asked to end");
+                log!(info, signal = signal.name, "asked to end; shutting down");
                 for registry in registries {
                     registry.begin_shutdown();
                 }
@@ -164,7 +164,7 @@ impl Listener {
             Meaning::Kept => log!(
                 warn,
                 signal = signal.name,
-                "nobody waits for the signal; the next one ends the process",
+                "no task waits for the signal; the next one ends the process",
             ),
             Meaning::Echo => {}
             Meaning::Enough(registries) => end(signal, &registries),

@@ -100,7 +100,7 @@ async fn a_node_whose_clock_is_a_day_off_has_no_say_in_a_fenced_lock_and_says_so
         assert!(
             told.iter().any(|(kind, text)| *kind == NodeErrorKind::Clock
                 && text.contains(direction)
-                && text.contains("no say in a fenced lock")),
+                && text.contains("does not vote for a fenced lock")),
             "{told:?}"
         );
     }

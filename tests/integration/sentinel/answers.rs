@@ -84,7 +84,7 @@ async fn a_name_that_nobody_watches_and_a_server_that_is_no_sentinel_are_said_to
     let server = RedisNode::start().await;
     let url = format!("redis+sentinel://{}/shop", server.addr());
     let set = single(url, brief()).await;
-    until_abstaining(&set[0], "it is no sentinel").await;
+    until_abstaining(&set[0], "it is not a sentinel").await;
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ struct ClaimState {
 }
 
 fn anothers_perhaps() -> NodeError {
-    let detail = "what it holds may be another process's, which draws the same random numbers";
+    let detail = "its key may belong to another process that draws the same random numbers";
     NodeError::unsent(NodeErrorKind::Server, detail)
 }
 
@@ -316,9 +316,10 @@ impl Claim {
             error,
             resource = %self.keys,
             token,
-            "a node holds the lock for somebody with the token that was drawn for this attempt alone: \
-             another process draws the same random numbers, as copies of a running machine may; what \
-             is not certain to be this one's is left to its ttl. Restart all copies but one",
+            "a node already had the lock's keys with the token that was drawn for this attempt \
+             alone: another process draws the same random numbers, as copies of a running machine \
+             may. Keys that may be the other process's are left until their ttl; restart all copies \
+             but one",
         );
     }
 

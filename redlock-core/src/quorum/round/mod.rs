@@ -324,7 +324,7 @@ pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node
         if matches!(answer, Some(Answer::Granted { .. }))
             && !is_current_grant(answer.as_ref(), &**node)
         {
-            let detail = "it granted, and may have forgotten it since";
+            let detail = "it granted the lock, and may have forgotten it since";
             let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
             *answer = Some(Answer::Failed(error));
         }

@@ -158,7 +158,7 @@ impl SlotMap {
             let _ = write!(text, "; {server}: {error}");
         }
         if assigned < SLOTS {
-            let _ = write!(text, "; {} are no master's", SLOTS - assigned);
+            let _ = write!(text, "; {} belong to no master", SLOTS - assigned);
         }
         let kinds = || silent.iter().map(|(_, error)| error.kind());
         // An error that no time heals comes first.

@@ -23,7 +23,7 @@ impl WholeCluster for ClusterShared {
 
     fn vet(&self, server: &Server, facts: &Facts, vetting: Vetting) -> Result<(), NodeError> {
         if facts.is_replica() {
-            let detail = "it is a replica by now, and its master is being looked for";
+            let detail = "it has become a replica; its master is not known yet";
             return Err(not_connected(detail));
         }
         for warning in facts.judge_part(&self.name).under(vetting)? {

@@ -202,11 +202,15 @@ impl ClusterShared {
 
         let map = self.map();
         for shard in gone {
-            let detail = format!("{} is no master of the Cluster any more", shard.server);
+            let detail = format!("{} is no longer a master of the Cluster", shard.server);
             // To its successor before new acquisitions, as the successor is not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));
             self.deliver_all_owed(owed);
-            log!(info, pool = %self.name, server = %shard.server, "no master any more");
+            log!(
+                info,
+                pool = %self.name, server = %shard.server,
+                "server is no longer a master of the Cluster",
+            );
         }
         for shard in &map.shards {
             let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));
@@ -264,7 +268,7 @@ async fn ask(server: &Server) -> Result<ClusterView, NodeError> {
     let problem = match layout.map_err(|error| named(not_connected(error)))? {
         Some(layout) if !layout.ranges.is_empty() => return Ok(ClusterView { health, layout }),
         Some(_) => "it has joined no Cluster, or one without slots",
-        None => "its answer to CLUSTER SLOTS makes no sense",
+        None => "its answer to CLUSTER SLOTS is not valid",
     };
     Err(named(not_connected(problem)))
 }

@@ -14,7 +14,7 @@ use crate::redis::tls::explain;
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
 
 /// The detail if bytes are no reply.
-pub(super) const GARBLED: &str = "what answered does not speak the Redis protocol";
+pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
 
 /// An error for an operation that was never sent.
 pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {

@@ -270,7 +270,9 @@ fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
     let reset = io::ErrorKind::ConnectionReset.to_string();
     let detail = error.to_string();
     if server.tls.is_none() && (detail == CLOSED || detail == reset) {
-        return not_connected(format!("{CLOSED}; does it want TLS, by rediss://?"));
+        return not_connected(format!(
+            "{CLOSED}; does it speak TLS only? Then write rediss://"
+        ));
     }
     error
 }

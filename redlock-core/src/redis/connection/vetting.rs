@@ -120,16 +120,16 @@ impl Facts {
             // Writing to a string does not fail.
             let _ = write!(
                 text,
-                "{}; one that is promoted lacks the newest locks: do without failover, the \
-                 majority is what survives a dead node",
+                "{}; a replica that is promoted may lack the newest locks: turn failover off, \
+                 as the majority survives a dead node without it",
                 if self.replicas == 1 { "" } else { "s" },
             );
             judgement.warnings.push(text);
         }
         if !self.is_open {
             judgement.warnings.push(format!(
-                "`{pool}` does not answer INFO, so neither a restart from an old append-only file \
-                 nor a pool that is the same server is noticed, nor eviction; allow `+info` in its \
+                "`{pool}` does not answer INFO, so these are not noticed: eviction, a restart from \
+                 an old append-only file, and a second pool on this server; allow `+info` in its \
                  ACL",
             ));
         }
@@ -185,8 +185,8 @@ impl Facts {
     fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {
         let Some(persistence) = &self.persistence else {
             judgement.warnings.push(format!(
-                "`{pool}` does not answer CONFIG GET, so whether `trust_aof` is right shows only \
-                 when it is not; allow `+config|get` in its ACL",
+                "`{pool}` does not answer CONFIG GET, so it is not checked that its settings allow \
+                 `trust_aof`; allow `+config|get` in its ACL",
             ));
             return;
         };

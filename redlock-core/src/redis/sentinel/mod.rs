@@ -197,14 +197,14 @@ async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
         Ok(MasterAnswer::Unknown) => Err(not_connected(format!("it does not know `{master}`"))),
         Ok(MasterAnswer::Nonsense) => Err(nonsense()),
         Err(error) if error.starts_with("ERR unknown command") => {
-            Err(not_connected("it is no sentinel"))
+            Err(not_connected("it is not a sentinel"))
         }
         Err(error) => Err(not_connected(error)),
     }
 }
 
 fn nonsense() -> NodeError {
-    not_connected("its answer makes no sense")
+    not_connected("its answer is not valid")
 }
 
 enum MasterAnswer {

@@ -55,7 +55,9 @@ pub(super) async fn locate(
             })
         }
         // A Cluster is not one server: each of its masters has a link of its own.
-        Target::Cluster(_) => Err(not_connected("no single server")),
+        Target::Cluster(_) => Err(not_connected(
+            "the address is that of a Redis Cluster, and not of one server",
+        )),
     }
 }
 

@@ -16,7 +16,8 @@ pub(in crate::redis) fn explain(error: &io::Error) -> Option<String> {
         Error::InvalidCertificate(reason) => certificate(reason),
         Error::AlertReceived(alert) => refusal(*alert),
         Error::InvalidMessage(_) => {
-            "what answered does not speak TLS; write redis:// where there is none".to_owned()
+            "the server does not speak TLS on this port; write redis:// if that is intended"
+                .to_owned()
         }
         Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => too_old(),
         other => format!("the TLS connection failed: {other}"),
@@ -28,7 +29,7 @@ fn certificate(reason: &CertificateError) -> String {
     match reason {
         CertificateError::UnknownIssuer => format!(
             "{server} is not trusted, its issuer is unknown; give the issuer's certificate as \
-             `tls_ca` (where there is one, it is another's)"
+             `tls_ca` (if that is set, it has another issuer's)"
         ),
         CertificateError::NotValidForNameContext {
             expected,
@@ -83,12 +84,12 @@ fn refusal(alert: AlertDescription) -> String {
         // The alert of a TLS 1.2 server if the client's certificate is missing.
         AlertDescription::HandshakeFailure => {
             "the server refused the TLS handshake: it may want a client certificate, which \
-             `tls_cert` and `tls_key` give, or no cipher is common"
+             `tls_cert` and `tls_key` give, or the two have no cipher in common"
                 .to_owned()
         }
         AlertDescription::ProtocolVersion => too_old(),
         AlertDescription::UnrecognisedName => {
-            "the server does not know itself by this name; see `tls_server_name`".to_owned()
+            "the server has no certificate for this name; see `tls_server_name`".to_owned()
         }
         AlertDescription::UnknownCA
         | AlertDescription::BadCertificate

@@ -74,7 +74,7 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     if shown.contains(char::is_control) || shown.contains("-----") || shown.contains("://") {
         // The text is not shown: it may be the key, or a URL with a password.
         return Err(Invalid::new(format!(
-            "`{setting}` is the name of a file, and not what is in it; write its path"
+            "`{setting}` takes the path of a file, not the file's content; write its path"
         )));
     }
     let wrong = |what: String| {
@@ -141,7 +141,7 @@ fn roots_of_the_system() -> Result<RootCertStore, Invalid> {
 
 fn not_read(setting: &str, path: &Path) -> Invalid {
     Invalid::new(format!(
-        "a certificate in {} (`{setting}`) makes no sense",
+        "a certificate in {} (`{setting}`) is not valid",
         path.display()
     ))
 }

@@ -101,7 +101,8 @@ impl Tls {
                 let last = Arc::clone(last);
                 let reason = invalid.to_string();
                 if trust.logged != reason {
-                    log!(warn, %reason, "the TLS files as they were before stay in use");
+                    let kept = "the TLS files could not be loaded; the previous ones stay in use";
+                    log!(warn, %reason, "{kept}");
                     trust.logged = reason;
                 }
                 Ok(last)

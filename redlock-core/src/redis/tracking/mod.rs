@@ -283,7 +283,7 @@ impl TrackingTask {
             log!(
                 debug,
                 pool = %tracking.name, server = %tracking.address, reason = %error,
-                "lost sight of the locks that are waited for",
+                "not connected for key tracking; trying again",
             );
             tracked.forget_answers();
             if self.has_ended_within(jittered(pause), &mut tracked).await {

@@ -42,7 +42,7 @@ pub(super) fn all() {
     describe_counter!(
         UNCONFIRMED,
         count,
-        "Releases that no majority confirmed in time; the nodes free themselves at the ttl"
+        "Releases that no majority confirmed in time; the nodes drop the keys at the ttl"
     );
     describe_counter!(
         SWALLOWED,

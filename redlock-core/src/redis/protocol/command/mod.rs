@@ -181,7 +181,8 @@ pub(in crate::redis) fn interpret(
     let (is_script, is_fenced) = (is_script(operation), operation.counters().is_some());
     match (operation.want(), value) {
         (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
-            let detail = "its marker is gone, or somebody else's quarantine; it is being looked at";
+            let detail = "its marker is gone, or has another process's quarantine; its restart \
+                          check is under way";
             Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
         }
         (_, Value::Error(text)) if is_clock_outlier(value) => {
@@ -248,7 +249,7 @@ fn is_refusal(text: &[u8]) -> bool {
 fn nonsense() -> Answer {
     Answer::Failed(NodeError::sent(
         NodeErrorKind::Protocol,
-        "the server's answer makes no sense for what was asked",
+        "the server's answer is not a valid answer to the command",
     ))
 }
 

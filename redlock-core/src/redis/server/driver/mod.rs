@@ -128,7 +128,7 @@ impl Driver {
             log!(
                 warn,
                 pool = %self.name, server = %self.address, %reason,
-                "node not connected; it votes no until it is",
+                "node not connected; it does not vote until it is",
             );
             *logged = reason;
         }

@@ -201,7 +201,7 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     drop(peer);
     let mut peer = server.accept().await;
     let reason = until(&inbox, false).await;
-    assert!(reason.contains("does it want TLS"), "{reason}");
+    assert!(reason.contains("does it speak TLS only"), "{reason}");
     peer.shake_hands().await;
     until(&inbox, true).await;
     drop(peer);

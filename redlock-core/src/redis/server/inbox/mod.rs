@@ -106,7 +106,7 @@ impl Inbox {
             && submission.reply.is_retracted();
         let refusal = match &state.gate {
             _ if is_late => {
-                let detail = "the keys' slot moved, and nobody waits any more";
+                let detail = "the keys' slot moved, and the caller has stopped waiting";
                 Some(NodeError::unsent(NodeErrorKind::Server, detail))
             }
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {

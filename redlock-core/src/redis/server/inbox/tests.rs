@@ -193,7 +193,7 @@ fn a_server_that_was_refused_stays_refused_until_its_restart_check_says_otherwis
         &NodeError::unsent(NodeErrorKind::Refused, "a twin"),
         Vec::new(),
     );
-    let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "is being looked at");
+    let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "its restart check is under way");
     inbox.open(&writer(&socket), &ENCODING, Some(looked_at));
     let NodeStatus::Abstaining(reason) = inbox.status() else {
         panic!("it votes");

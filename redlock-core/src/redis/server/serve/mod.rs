@@ -138,7 +138,7 @@ impl<'a> Serve<'a> {
                 .and_then(|server_check| server_check.marker_key()),
         };
         let quarantine = server_check.as_ref().map(|_| {
-            let detail = "connected, and being looked at";
+            let detail = "connected; its restart check is under way";
             NodeError::unsent(NodeErrorKind::NotConnected, detail)
         });
         let owed = inbox.open(&connected.writer, &encoding, quarantine.clone());

@@ -83,7 +83,7 @@ impl Serve<'_> {
             log!(
                 warn,
                 pool = %self.inbox.name, %reason,
-                "node does not take releases; they are tried again until their ttl",
+                "node refuses releases; they are sent again until their ttl",
             );
         }
         if self.owed_retries.under_way == 0 && self.owed_retries.retry_at.is_none() {
@@ -114,7 +114,7 @@ impl Serve<'_> {
     /// The answer to a barrier: an error if a release is still owed.
     pub(super) fn is_all_served(&self) -> Result<(), NodeError> {
         if self.inbox.owes(Instant::now()) {
-            let detail = "it answered releases with errors, and they are tried again";
+            let detail = "it answered releases with errors; they are sent again until their ttl";
             return Err(NodeError::sent(NodeErrorKind::Server, detail));
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Serve<'_> {
         self.owed_retries.retry_at = None;
         self.owed_retries.pause = FIRST_PAUSE;
         if !std::mem::take(&mut self.owed_retries.logged).is_empty() {
-            log!(info, pool = %self.inbox.name, "nothing is owed to the node any more");
+            log!(info, pool = %self.inbox.name, "no refused release is left to send to the node");
         }
     }
 

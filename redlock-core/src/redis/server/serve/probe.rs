@@ -64,7 +64,7 @@ impl Serve<'_> {
             log!(
                 warn,
                 pool = %self.inbox.name, reason = %error,
-                "node answers with errors; it counts as one that does not vote",
+                "node answers with errors; it does not vote until it serves an operation",
             );
         }
         if self.probe_at.is_none() {

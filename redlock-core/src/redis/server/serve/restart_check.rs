@@ -106,6 +106,6 @@ impl Serve<'_> {
 }
 
 fn in_doubt() -> NodeError {
-    let detail = "it may have forgotten locks, and is being looked at";
+    let detail = "it may have forgotten locks; its restart check is under way";
     NodeError::unsent(NodeErrorKind::Quarantined, detail)
 }

@@ -38,5 +38,5 @@ impl Serve<'_> {
 }
 
 pub(super) fn replaced() -> NodeError {
-    lost("the Cluster has no such master any more")
+    lost("the server is no longer a master of the Cluster")
 }

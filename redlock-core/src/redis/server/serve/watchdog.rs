@@ -49,7 +49,7 @@ impl Serve<'_> {
                         log!(
                             warn,
                             pool = %self.inbox.name, overdue = %Brief(waited),
-                            "node does not answer; it votes no until it does",
+                            "node does not answer; it does not vote until it does",
                         );
                     }
                     self.inbox.suspect(waited);

@@ -203,7 +203,7 @@ impl<'a> TrackingConnection<'a> {
             return Err(TrackingEnd::Dropped);
         }
         if self.tracking.has_moved.load(Ordering::Acquire) {
-            return Err(lost("the node has left this server").into());
+            return Err(lost("the node connects to another server now").into());
         }
         for key in self.tracked.take_questions() {
             let command = pack([b"PTTL".as_slice(), &key].into_iter());

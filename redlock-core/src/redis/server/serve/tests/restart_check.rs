@@ -40,9 +40,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
             panic!("it votes");
         };
         assert!(
-            reason
-                .to_string()
-                .starts_with("it does not take its marker"),
+            reason.to_string().starts_with("its marker was not written"),
             "{reason}"
         );
         inbox.settled().await;
