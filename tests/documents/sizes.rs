@@ -37,8 +37,8 @@ pub(crate) fn excess(path: &Path, text: &str) -> Option<String> {
     (length > most).then(|| format!("{path} has {length} {unit}; at most {most}"))
 }
 
-/// What is wrong with the changelog: as long as nothing is released, nothing is changed, fixed or
-/// removed for anybody.
+/// The faults of the changelog. Until the first release it may only say what was added: no user has
+/// an earlier version in which something was changed, fixed or removed.
 pub(crate) fn changes_of_the_unreleased(changelog: &str) -> Vec<String> {
     let headings = headings(changelog);
     let versions = headings.iter().filter(|(level, _)| *level == 2);

@@ -1,7 +1,7 @@
 //! A `main` that is no async function, for tests of what dropping the handle does there.
 //!
 //! `without_runtime WHAT` takes the lock `r`, says `held, listening on ADDRESS`, and goes on when
-//! somebody connects there. WHAT is
+//! a client connects there. WHAT is
 //! * `bare`: a lease without a body, which outlives its runtime; both go before the handle
 //! * `body`: a task, which ends with its runtime, before the handle
 //! * `running`: a task, whose runtime is still there when the handle goes

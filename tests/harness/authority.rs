@@ -38,7 +38,7 @@ impl Identity {
 }
 
 impl Authority {
-    /// A new one, which nobody trusts yet.
+    /// A new authority that no client trusts yet.
     pub fn new() -> Self {
         let dir = TempDir::new();
         let key = KeyPair::generate().expect("randomness");

@@ -1,8 +1,8 @@
 //! Ports for servers.
 //!
-//! A port that was given out stays its server's own while nobody listens on it: a killed node must
-//! find it free when it restarts, and until then a connection to it must be refused. Two rules see
-//! to that, beyond what the kernel checks:
+//! A port stays reserved for its server while the server is down: a killed node must find the port
+//! free when it restarts, and until then a connection to the port must be refused. Two rules ensure
+//! that, beyond what the kernel checks:
 //!
 //! * Ports lie below the range from which the kernel takes those of outgoing connections (32768 and
 //!   up on Linux, 49152 and up elsewhere).
@@ -26,8 +26,8 @@ struct Block {
     given_out: u16,
 }
 
-/// A port that no other test uses. A stranger may: whoever binds it tries the next one when the
-/// kernel says so, instead of asking beforehand, which would be a race.
+/// A port that no other test uses. A process outside of the tests may use it: then binding fails, and
+/// the caller tries the next port. To ask beforehand would be a race.
 pub(crate) fn next() -> u16 {
     let mut owned = BLOCKS_OWNED.lock();
     let exhausted = owned

@@ -125,7 +125,7 @@ impl Process {
         }
     }
 
-    /// Waits for a line, also one that was already written, that `wanted` accepts.
+    /// Waits for a line that `wanted` accepts. A line that was already written counts.
     pub(crate) fn wait_for_line(
         &self,
         within: Duration,
@@ -189,8 +189,8 @@ fn drain(stream: impl Read + Send + 'static, shared: &Arc<Shared>) {
 
 /// Waits for the end of the child and takes its status.
 ///
-/// The wait itself leaves the child a zombie (`NOWAIT`); it is reaped under the lock, so that
-/// whoever holds the lock and finds no status knows that the process id is still taken.
+/// The wait itself leaves the child a zombie (`NOWAIT`). The child is reaped under the lock: while a
+/// thread holds the lock and there is no status, the process id is not reused.
 fn reap(pid: Pid, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     thread::spawn(move || {

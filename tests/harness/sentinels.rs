@@ -166,8 +166,8 @@ impl SentinelGroup {
         before
     }
 
-    /// Has the sentinels replace `lost`, the master, also one that was killed or frozen; returns once
-    /// all that can be asked name another.
+    /// Has the sentinels replace the master `lost`, which may be killed or frozen. Returns once all
+    /// sentinels that answer name another master.
     pub async fn until_replaced(&self, lost: &RedisNode) {
         let sentinel = self.reachable().next().expect("a sentinel that answers");
         eventually("a failover to begin", SOON, async || {

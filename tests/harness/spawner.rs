@@ -1,10 +1,9 @@
 //! Child processes that end with this process, however it ends.
 //!
-//! A child is killed by whoever drops its handle. A process that is itself killed drops nothing.
-//! For that case there is the *undertaker*: one shell per process, which is told of each child. Its
-//! input ends with this process, because the kernel closes it; then it kills the children that are
-//! left, stopped ones too. It takes a POSIX shell and nothing else, so it works wherever the tests
-//! do.
+//! Dropping a child's handle kills the child. A process that is itself killed drops nothing.
+//! For that case there is the *undertaker*: one shell per process, which is told of each child. When
+//! this process ends, the kernel closes the shell's input; then the shell kills the children that are
+//! left, stopped ones too. It needs nothing but a POSIX shell, so it works wherever the tests do.
 
 use parking_lot::Mutex;
 use std::io::{self, Write as _};

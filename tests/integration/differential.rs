@@ -261,7 +261,7 @@ fn are_alike(one: &Answer, two: &Answer) -> bool {
     }
 }
 
-/// A real server's scripts do not tell who holds a key; the one that sets a key does.
+/// The scripts of a real server do not say who holds a key, except the script that sets a key.
 fn are_alike_holdings(one: &Holding, two: &Holding) -> bool {
     let is_same_time = match (one.remaining(), two.remaining()) {
         (Remaining::Expires(one), Remaining::Expires(two)) => one.abs_diff(two) < TOLERANCE,

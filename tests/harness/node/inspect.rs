@@ -4,8 +4,8 @@ use super::RedisNode;
 use redis::{FromRedisValue, RedisResult, ToRedisArgs, Value};
 use std::time::Duration;
 
-/// A node that runs answers at once; this only bounds the wait for one that does not, and is long
-/// enough for a busy machine.
+/// The longest wait for an answer. A node that runs answers at once, so this bounds the wait for a
+/// node that does not answer, and is long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The answer to `PTTL`.
@@ -51,7 +51,7 @@ impl RedisNode {
         keys
     }
 
-    /// Writes a key, whatever was there, with or without an expiry.
+    /// Sets a key, with or without an expiry, and replaces any value that it had.
     pub fn set(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>, px: Option<Duration>) {
         let (key, value) = (key.as_ref(), value.as_ref());
         match px.map(|px| px.as_millis().to_string()) {

@@ -266,8 +266,8 @@ enum LaunchError {
     Failed(String),
 }
 
-/// Starts a server and waits for its own word that it is ready. A connection attempt would not do:
-/// whoever else has the port answers that as well.
+/// Starts a server, and waits until its output says that it is ready. A connection attempt would not
+/// show that: it also succeeds if another process has the port.
 fn launch(options: &NodeOptions, port: u16, dir: &Path) -> Result<Process, LaunchError> {
     let binary = binary::redis_server();
     let mut command = Command::new(binary);

@@ -114,8 +114,8 @@ impl Lane {
 
     /// Waits while the gate is held; then whether it swallows, which is remembered.
     async fn swallowed(&mut self) -> bool {
-        // The rules stay locked until the loss is recorded: whoever changes them afterwards finds
-        // every loss that happened before.
+        // The rules stay locked until the loss is recorded. So a thread that changes them afterwards
+        // finds every loss that happened before.
         let Ok(rules) = self
             .rules
             .wait_for(|rules| (self.gate)(rules) != Gate::Hold)

@@ -26,7 +26,8 @@ pub(super) struct Switchboard {
     target: SocketAddr,
     /// `None` while connections are refused.
     listener: Option<TcpListener>,
-    /// While they are: bound, so that nobody else gets the port, but not listening.
+    /// The socket while connections are refused. It does not listen, but is bound, so that no other
+    /// process gets the port.
     reserved: Option<TcpSocket>,
     rules: watch::Receiver<Rules>,
     /// See [`Losses::everywhere`].

@@ -29,12 +29,12 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// A TCP proxy in front of a node. It passes everything on until told otherwise; dropping it closes
 /// its port and connections.
 ///
-/// TCP never loses a part of a connection and delivers the rest. So a connection from which
-/// something was swallowed is closed by [`restore`](Self::restore), as one that was interrupted
-/// for too long; what was *held* arrives late instead.
+/// TCP never loses a part of a connection and delivers the rest. So [`restore`](Self::restore) closes
+/// a connection from which bytes were swallowed, as if it had been interrupted for too long. Bytes
+/// that were *held* arrive late instead.
 ///
-/// The proxy accepts before it reaches the node: of a node that is down a client sees a connection
-/// that is closed at once, not one that is refused. For the latter, [`cut`](Self::cut).
+/// The proxy accepts before it connects to the node. So if the node is down, the client's connection
+/// is closed at once, and not refused. [`cut`](Self::cut) refuses connections.
 #[derive(Debug)]
 pub struct Proxy {
     addr: SocketAddr,
@@ -97,7 +97,7 @@ impl Proxy {
             .send_modify(|rules| rules.to_server = Gate::Swallow);
     }
 
-    /// Throws away what the node answers: it does what it is asked, and nobody hears of it.
+    /// Discards the node's answers. The node serves the requests, and the client does not learn of it.
     pub fn swallow_to_client(&self) {
         self.rules
             .send_modify(|rules| rules.to_client = Gate::Swallow);

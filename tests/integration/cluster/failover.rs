@@ -16,7 +16,7 @@ use crate::cluster::fixture::{
     SOON, client, connect, connect_to, connect_with, impatient, once, patient, reason, until_voting,
 };
 
-/// No lease of such a length ends during a test.
+/// No lease with this ttl ends during a test.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Callers that lock names of one master again and again.
@@ -48,7 +48,8 @@ impl Load {
                             }
                             Err(error) => {
                                 errors.push(error);
-                                // It would only take time from others, as long as nobody answers.
+                                // While no server answers, another try would only take processor
+                                // time from the servers.
                                 tokio::time::sleep(Duration::from_millis(1)).await;
                             }
                         }
@@ -214,7 +215,7 @@ async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
     assert!(client().flush(&set, SOON).await.is_empty());
     cluster.assert_no_lock_keys(SOON).await;
 
-    // It comes back as a replica, and nobody minds.
+    // The old master comes back as a replica, which changes nothing for the leases.
     cluster[0].restart().await;
     eventually("a replica", SOON, async || {
         match cluster[0].info("role").as_deref() {
@@ -256,7 +257,7 @@ async fn a_master_that_hangs_votes_no_at_once_and_comes_back_to_nothing() {
     victims.goes_on().await;
     until_voting(&set).await;
     let lease = lock_soon(&set, &name).await;
-    // What it finds in its sockets it may still do, for nobody: soon it is a replica of another.
+    // It may still serve what is in its sockets. That has no effect, as it soon becomes a replica.
     cluster[0].thaw();
     eventually("a replica", SOON, async || {
         match cluster[0].info("role").as_deref() {

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::cluster::fixture::{SOON, client, connect, once};
 
-/// No lease of such a length ends during a test.
+/// No lease with this ttl ends during a test.
 const LONG: Duration = Duration::from_secs(600);
 
 /// One attempt, for a lease that is kept while slots move.

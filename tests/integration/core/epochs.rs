@@ -136,7 +136,7 @@ async fn listeners_hear_of_each_epoch() {
     assert_eq!((*heard.lock().unwrap(), nodes[0].epoch()), (2, 2));
 }
 
-/// Grants, and has forgotten it before anybody looks.
+/// A node that grants, and forgets the grant before the client checks its epoch.
 struct ShortOfMemory(MemoryNode);
 
 impl Node for ShortOfMemory {

@@ -259,7 +259,8 @@ async fn an_acquisition_is_not_sent_again_behind_its_own_release() {
     client().acquire(&set, &both).await.unwrap_err();
     proxy.restore().await;
     until_voting(&set[0], true).await;
-    // Answered in order, so whatever was sent again has been served when this is.
+    // Answers come in order. So when this one has come, everything that was sent again has been
+    // served.
     client().flush(&set, SOON).await;
     assert!(nodes[0].keys().is_empty(), "{:?}", nodes[0].keys());
 }

@@ -18,7 +18,7 @@ use crate::core::fixture::{IO, SOON, client, start};
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
-/// without anybody being slow.
+/// although no caller is slow.
 fn unhurried() -> Client {
     let mut settings = Settings::default();
     settings.node_timeout = SOON;
@@ -245,7 +245,7 @@ async fn a_process_that_takes_the_lock_again_and_again_lets_another_one_in() {
         tokio::spawn(async move {
             while !is_enough.load(Ordering::SeqCst) {
                 let lease = greedy.acquire(&set, &waiting(false)).await.unwrap();
-                // Its work takes so long; nobody waits for it here.
+                // The time that the holder works. No other code of the test waits for it.
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 // The next call follows at once. If it waited for the release to be confirmed, that
                 // would count as a pause on a slow machine. Behind a pause there is no break.

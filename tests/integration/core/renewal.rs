@@ -194,7 +194,7 @@ async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stan
     let clock = StillClock::default();
     let request = renewed(Renewal::Unlimited);
     let lease = patient(&clock).acquire(&set, &request).await.unwrap();
-    // All three votes are in: two of them alone would be lost with the one that restarts.
+    // Waits for all three votes: with two, the restart of one of these nodes would lose the majority.
     settle(&set).await;
     for node in &nodes {
         shorten(node).await;
@@ -207,7 +207,7 @@ async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stan
     // The one node that is left was asked; that is no majority, and no loss either.
     until_long(&nodes[2]).await;
     assert_eq!(lease.over(), None);
-    // A node that comes back empty does not hold the key; the other one that is up does.
+    // The node that comes back empty does not hold the key. The other node that is up holds it.
     nodes[0].restart().await;
     until_voting(&set[0], true).await;
     clock.advance(TTL / 3);

@@ -28,7 +28,7 @@ impl StillClock {
         environment
     }
 
-    /// Moves on, and wakes whoever sleeps.
+    /// Moves the clock on by `by`, and wakes all sleepers.
     pub(crate) fn advance(&self, by: Duration) {
         let sleeping = {
             let mut state = self.state.lock().unwrap();

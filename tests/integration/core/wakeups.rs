@@ -1,4 +1,4 @@
-//! Knowing that a lock has become free, whoever held it.
+//! How a waiting caller learns that a lock has become free, also if another process held it.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -228,7 +228,7 @@ async fn a_connection_that_was_killed_is_made_anew() {
     until_held(&watch, Duration::ZERO).await;
     let old = until_trackers(&node, 1).await;
     node.command(["CLIENT", "KILL", "ID", &old[0]]);
-    // Released while nobody looks.
+    // The key is deleted while no connection tracks it.
     node.del("r");
     until_free(&watch).await;
     assert_ne!(trackers(&node), old);

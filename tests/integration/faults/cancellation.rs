@@ -14,7 +14,7 @@ const ENOUGH: usize = 12;
 /// A poll may find nothing new, so one of them may need more. None needs as many as these.
 const TOO_MANY: usize = 100;
 
-/// Nodes that are well, and then nodes of which the first hangs.
+/// Runs `behaviour` with nodes that all answer, and then with nodes whose first hangs.
 async fn well_and_with_a_frozen_node(n: usize, behaviour: impl AsyncFn(&Nodes, &NodeSet)) {
     let (nodes, set) = start(n).await;
     behaviour(&nodes, &set).await;

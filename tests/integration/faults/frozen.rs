@@ -18,8 +18,8 @@ fn freeze(nodes: &Nodes, count: usize) {
     nodes.iter().take(count).for_each(RedisNode::freeze);
 }
 
-/// Connects to nodes of which the first `frozen` are. That these are shows in a timeout, and the
-/// others have all the time that they need.
+/// Connects to nodes, the first `frozen` of which are frozen. These have a short timeout, by which the
+/// client notices them. The others have all the time that they need.
 async fn connect_to_frozen(nodes: &Nodes, frozen: usize) -> NodeSet {
     let urls = nodes.urls().into_iter().enumerate();
     connect_each(urls.map(|(seat, url)| {

@@ -66,7 +66,8 @@ async fn a_name_given_several_times_is_one_key(n: usize) {
     nodes.assert_no_keys(Duration::ZERO).await;
 }
 
-/// The configuration refuses such a list. If it is made all the same, one server is still no majority.
+/// The configuration refuses such a list. Even if a program makes one itself, one server is no
+/// majority.
 ///
 /// A refusal names the attempt's own token here, as if a copy of this process drew the same one. So the
 /// attempt removes the key only if it has heard of the grant by then. Otherwise the key expires.

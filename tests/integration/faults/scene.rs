@@ -33,7 +33,7 @@ pub(crate) async fn start_with(n: usize, options: NodeOptions) -> (Nodes, NodeSe
     (nodes, set)
 }
 
-/// Nodes of which each is behind a proxy of its own.
+/// Nodes, each behind a proxy of its own.
 pub(crate) struct Network {
     pub(crate) nodes: Nodes,
     pub(crate) proxies: Vec<Proxy>,

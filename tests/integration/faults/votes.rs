@@ -55,7 +55,7 @@ async fn an_even_number_of_nodes_needs_more_than_half_of_them() {
     a_lock_is_acquired_exactly_when_a_majority_is_free_and_others_keep_theirs(4).await;
 }
 
-/// Two clients, each of which reaches one half of the nodes before the other does.
+/// Two clients. Each reaches one half of the nodes before the other client does.
 struct Split {
     nodes: Nodes,
     one: (Vec<Proxy>, NodeSet),

@@ -10,7 +10,7 @@ use redlock_tests::RedisNode;
 
 use crate::http::SOON;
 
-/// What a request comes to.
+/// What happens to the lock of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Free,

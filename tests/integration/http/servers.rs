@@ -29,7 +29,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         match self {
             Self::Axum(_, serving) => serving.abort(),
-            // Sent at once; there is nobody to wait for the end.
+            // The request to stop is sent at once. No task waits for the end.
             Self::Actix(_, handle) => drop(handle.stop(false)),
         }
     }

@@ -371,7 +371,7 @@ async fn every_function_registers_itself_once() {
     assert_eq!(of(concat!(module_path!(), "::reads")).len(), 1);
 }
 
-/// A call that nobody polls has done nothing yet, and can be dropped.
+/// A call whose future is not polled has locked nothing, and can be dropped.
 #[tokio::test]
 async fn an_unpolled_call_locks_nothing() {
     with_nodes(|nodes, log| async move {

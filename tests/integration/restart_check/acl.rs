@@ -29,7 +29,7 @@ async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
     let set = Set::attentive([url.clone()]).await;
     assert_eq!(set.votes(), [true]);
     assert_eq!(marker(&node).run_id, Marker::UNKNOWN);
-    // A client that comes later takes it for its own; a flush is noticed all the same.
+    // A client that connects later accepts the marker as its own. A flush is noticed nevertheless.
     assert_eq!(Set::standard([url]).await.votes(), [true]);
     let mut epochs = set.epochs(0);
     node.flushall();
@@ -48,7 +48,7 @@ async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
     );
 }
 
-/// Waits until a connection of the user's is in such a state, as `CLIENT LIST` has it.
+/// Waits until `is_held` is true for the user's connection, as `CLIENT LIST` describes it.
 async fn until_held(node: &RedisNode, is_held: impl Fn(&str) -> bool) {
     eventually("a command that is held", SOON, async || {
         let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);

@@ -121,7 +121,7 @@ async fn of_two_nodes_that_disagree_neither_has_a_say() {
     assert_about_now(token(&set).await);
 }
 
-/// The node itself compares, when it grants: nobody has looked at it since.
+/// The node itself compares the clocks when it grants: no check has read its clock since the step.
 #[tokio::test]
 async fn a_clock_that_steps_between_two_checks_moves_no_counter() {
     let nodes = movable(3).await;

@@ -102,7 +102,7 @@ impl Set {
         let node = Arc::downgrade(&self.nodes[index]);
         self.nodes[index].on_new_epoch(Arc::new(move || {
             let reason = node.upgrade().and_then(|node| reason(&*node));
-            // Perhaps nobody listens any more.
+            // The receiver may be gone.
             let _ = told.send(reason);
         }));
         Epochs(reasons)

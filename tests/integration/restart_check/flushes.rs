@@ -85,7 +85,7 @@ async fn a_fenced_acquisition_finds_a_flush_at_once() {
         votes == [false, false, true] || flushed.elapsed() >= MAX_TTL,
         "{votes:?}"
     );
-    // It votes no as soon as it is in doubt; what that comes to, the next answer tells.
+    // A node votes no as soon as it is in doubt. The check's next answer decides whether it forgot.
     for (index, epochs) in epochs.iter_mut().enumerate() {
         epochs.next().await;
         assert_eq!(set.nodes[index].epoch(), 1);

@@ -1,4 +1,4 @@
-//! Sets of nodes that nobody used before, or does any more.
+//! Sets of nodes that no client has used before, or that no client uses any more.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::restart_check::fixture::{
     MARKER, MAX_TTL, OFTEN, SOON, Set, client, marker, once, reason,
 };
 
-/// Three new nodes that voted at once for each of so many clients, which started together.
+/// Three new nodes that vote at once for each of `clients` clients that start together.
 async fn opened_by(clients: usize) -> Nodes {
     let nodes = Nodes::start(3).await;
     let starting: Vec<_> = (0..clients)

@@ -10,7 +10,7 @@ use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
 use crate::restart_check::fixture::{SOON, Set, client, once, reason};
 
-/// The rules, line by line, as whoever sets up a user copies them.
+/// The ACL rules, line by line, as the guide gives them to an operator.
 pub(crate) fn documented() -> Vec<Vec<&'static str>> {
     let page = include_str!("../../../redlock-runtime/guide/operate/acl.md");
     let (_, rest) = page.split_once("```text\n").expect("the list's beginning");
@@ -112,7 +112,7 @@ async fn use_all(set: &Set) -> Result<(), String> {
     }
 }
 
-/// Whether somebody who waits in another process is told of a release.
+/// True if a caller that waits in another process is told of a release.
 async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     let other = connected(url).await.node_set();
     let lease = client().acquire(&set.node_set(), &once("shop:r")).await;

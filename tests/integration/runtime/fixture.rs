@@ -101,7 +101,7 @@ impl Stage {
             // The test may not care.
             let _ = begun.send(());
         }
-        // Also when the test has gone: then nobody wants the body to wait any longer.
+        // This also completes when the test has ended and dropped the sender. The body then ends too.
         let _ = (&mut self.end).await;
     }
 }
@@ -127,7 +127,7 @@ pub(crate) async fn until_served(nodes: &Nodes, redlock: &Redlock) {
     behind.release().await;
 }
 
-/// Waits until so many callers stand in line.
+/// Waits until `callers` callers stand in line.
 pub(crate) async fn until_in_line(redlock: &Redlock, callers: usize) {
     eventually("callers in line", SOON, || async {
         let waiting = redlock.registry().waiting();
@@ -140,7 +140,7 @@ pub(crate) async fn until_in_line(redlock: &Redlock, callers: usize) {
     .await;
 }
 
-/// What `work` comes to, or its panic.
+/// The output of `work`, or its panic.
 pub(crate) async fn catch_unwind<F: Future>(work: F) -> std::thread::Result<F::Output> {
     let mut work = std::pin::pin!(work);
     std::future::poll_fn(|context| {

@@ -97,7 +97,7 @@ async fn a_shutdown_turns_away_those_who_stand_in_line() {
         let refused = call.await.unwrap().unwrap_err();
         assert!(refused.is_shutting_down(), "{refused}");
     }
-    // The holder has the grace period, and nobody is there to hand over to.
+    // The holder has the grace period. No caller is in line, so the lock is not handed over.
     director.end.send(()).unwrap();
     holding.await.unwrap().unwrap();
     shutdown.await.unwrap();

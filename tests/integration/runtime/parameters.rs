@@ -96,7 +96,7 @@ async fn the_configuration_asks_for_all_locks_and_the_attribute_wins() {
     assert!(registry.clone().scope(unfenced()).await.unwrap());
 }
 
-/// On a clock of the test's: a machine that stands still for a second loses such a lease.
+/// The test has its own clock: with a real one, a machine that stalls for a second loses the lease.
 #[tokio::test(start_paused = true)]
 async fn a_body_may_outlive_its_ttl_where_the_lock_is_renewed() {
     let locks = TestLocks::new();

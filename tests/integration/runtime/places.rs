@@ -1,4 +1,4 @@
-//! Databases, sockets and prefixes: where a lock's key is, and who meets whom there.
+//! Databases, sockets and prefixes: where a lock's key is, and which clients exclude each other.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
 use crate::runtime::fixture::{SOON, registry};
 
-/// Retries that nobody waits for: what comes earlier was told.
+/// A retry delay that never passes in a test: an earlier attempt was woken by the release.
 const NEVER: Duration = Duration::from_secs(3600);
 
 async fn start(urls: &[String], prefix: &str) -> Redlock {

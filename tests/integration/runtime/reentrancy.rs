@@ -139,7 +139,7 @@ async fn unfenced() -> Result<(), LockError> {
 
 #[redlock(resource = "r", fencing = true)]
 async fn fenced() -> Result<u64, LockError> {
-    // What was fenced serves whoever asks for less, too.
+    // A fenced lease also serves a call that does not ask for a fencing token.
     let fenced = current().and_then(|lease| lease.fencing_token());
     assert!(fenced.is_some());
     plain().await?;

@@ -36,7 +36,7 @@ async fn impatient(n: usize) -> (Nodes, Redlock) {
     with_deadline(n, SOON).await
 }
 
-/// The same for a shutdown that comes to its deadline.
+/// The same for a shutdown that reaches its deadline.
 async fn with_deadline(n: usize, deadline: Duration) -> (Nodes, Redlock) {
     let nodes = start_nodes(n).await;
     let config = config(&nodes)
@@ -215,7 +215,7 @@ async fn an_acquisition_that_waits_is_refused_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
-    // A server would have to confirm in the fifth of a second that is left behind such a body.
+    // A real server would have to confirm the release in the 200 ms that remain after such a body.
     let config = Config::new()
         .pool("a", "memory://a")
         .shutdown_grace(GRACE)
@@ -297,7 +297,7 @@ async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
     }
     let connections = || {
         let clients = nodes[0].info("connected_clients").unwrap_or_default();
-        // The one that asks is one of them.
+        // The connection that asks is counted too.
         if clients == "1" {
             Ok(())
         } else {

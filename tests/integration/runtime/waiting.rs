@@ -1,4 +1,4 @@
-//! What a call does while somebody else holds its lock: gives up, waits, or is skipped.
+//! What a call does while another client holds its lock: gives up, waits, or is skipped.
 
 use std::time::Duration;
 

@@ -66,7 +66,7 @@ async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_ba
 
     group.sentinels[1].restart().await;
     until_voting(&set[0]).await;
-    // And while it is connected it needs none of them.
+    // While the node is connected, it needs no sentinel.
     group.sentinels[1].kill();
     client()
         .acquire(&set, &once("r"))

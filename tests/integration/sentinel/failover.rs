@@ -180,7 +180,7 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     let held = lock_soon(&set, "held").await;
     let before = &group.servers[0];
     before.freeze();
-    // Nothing is said to it until somebody asks.
+    // The client sends nothing until a caller asks.
     let refused = impatient().acquire(&set, &once("r")).await;
     assert!(refused.is_err());
     until_abstaining(&set[0], "no answer for").await;
@@ -218,7 +218,7 @@ async fn a_killed_master_that_the_sentinels_find_down_by_themselves_is_left_for_
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
-/// A master that goes on as one to whoever asks it, while its sentinels name another.
+/// A master that still serves its clients as a master, while its sentinels name another.
 async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
     let before = &group.servers[0];
     let hidden = "-ping -info -publish -replicaof -slaveof -client";

@@ -12,7 +12,7 @@ use redlock_tests::eventually;
 /// How long a test waits for what takes milliseconds, and a failover seconds, on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(40);
 
-/// No lock and no quarantine of such a length ends during a test.
+/// No lock and no quarantine of this length ends during a test.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(300);
 
 pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
@@ -96,8 +96,8 @@ pub(crate) async fn checked(
 ) -> NodeSet {
     let urls: Vec<String> = urls.into_iter().collect();
     let restart_check = RestartCheck::Standard;
-    // On a slow machine a node of a new set may be found too late, and then counts as one that
-    // forgot. So the set is opened by a client for which that is over within seconds.
+    // On a slow machine a node of a new set may be found too late, and is then in quarantine. So a
+    // client with a short quarantine opens the set.
     let short = Duration::from_secs(2);
     drop(all_voting(connect(&urls, (restart_check, short), options.clone()).await).await);
     all_voting(connect(&urls, (restart_check, MAX_TTL), options).await).await
@@ -137,7 +137,7 @@ pub(crate) async fn until_voting(node: &Arc<dyn Node>) {
     .await;
 }
 
-/// Waits until the server is known for one that may have forgotten locks.
+/// Waits until the node is in quarantine, because its server may have forgotten locks.
 pub(crate) async fn until_quarantined(node: &Arc<dyn Node>) {
     eventually(
         "the promoted replica to be known for one",

@@ -67,6 +67,6 @@ async fn one_pool_of_three_lets_no_second_holder_in_where_only_the_others_rememb
     assert_eq!(plain[1].get("r"), None, "what it was granted is undone");
     assert_eq!(group.master().await.get("r"), None);
     drop(first);
-    // The others are enough for whoever comes next.
+    // The other nodes are a majority for the next caller.
     lock_soon(&other, "r").await.release().await;
 }

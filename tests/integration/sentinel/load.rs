@@ -49,7 +49,7 @@ struct State {
 }
 
 impl Crowd {
-    /// Of `CALLERS`, of whom as many as there are for each want the same resource.
+    /// Starts `CALLERS` callers, which share `resources` resources evenly.
     fn start(sets: &[(Client, NodeSet)], resources: usize, request: &Request) -> Self {
         let state = Arc::new(State {
             granted: (0..CALLERS).map(|_| AtomicUsize::new(0)).collect(),

@@ -22,7 +22,7 @@ fn turns(service: &Service) -> BTreeMap<u64, String> {
     turns.collect()
 }
 
-/// What all processes made of the turns that none of them missed.
+/// What the processes did in each turn that no process missed.
 fn common_turns(fleet: &Fleet) -> BTreeMap<u64, Vec<String>> {
     let mut common: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (turn, what) in fleet.services.iter().flat_map(turns) {

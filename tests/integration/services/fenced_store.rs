@@ -55,7 +55,7 @@ async fn without_configured_pools_it_starts_servers_of_its_own_and_ends_them() {
 #[tokio::test]
 async fn servers_and_a_frozen_holder_do_not_outlive_it() {
     let program = Service::build_example("fenced_store").await;
-    // Only Linux' kernel takes children along when nobody else can.
+    // Only on Linux does the kernel end the children if the parent is killed.
     let signals = if cfg!(target_os = "linux") {
         &[Signal::TERM, Signal::INT, Signal::KILL][..]
     } else {
@@ -78,7 +78,7 @@ async fn servers_and_a_frozen_holder_do_not_outlive_it() {
         #[cfg(target_os = "linux")]
         eventually("the frozen holder to end", LONG, async || {
             match std::fs::read_to_string(format!("/proc/{holder}/stat")) {
-                // Dead, and waiting for somebody to reap it.
+                // `Z`: dead, and not reaped yet.
                 Ok(stat) if !stat.contains(") Z ") => Err(stat),
                 _ => Ok(()),
             }

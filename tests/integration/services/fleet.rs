@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::task::JoinHandle;
 
-/// Requests come by the hundred here, on machines with few cores, and a node that is merely late
-/// must not pass for one that is down.
+/// Hundreds of requests come at once here, on machines with few cores. A node that is merely late
+/// must not count as down.
 pub(crate) const PATIENT: [(&str, &str); 2] = [
     ("REDLOCK_NODE_TIMEOUT", "20s"),
     ("REDLOCK_CONNECT_TIMEOUT", "20s"),

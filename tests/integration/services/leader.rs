@@ -49,8 +49,8 @@ async fn fleet_of(size: usize) -> Fleet {
     fleet
 }
 
-/// Waits until one of them leads that is none of `but`, alone and by name; returns which. Not the
-/// first that has begun to: a machine that stands still deposes a leader that lives.
+/// Waits until one process that is not in `but` leads alone, and returns its index. The first process
+/// that began to lead may not be the one: a machine that stalls may depose a living leader.
 async fn leader_but(fleet: &Fleet, but: &[usize]) -> usize {
     eventually("a leader", LONG, async || {
         let others = (0..fleet.services.len()).filter(|index| !but.contains(index));

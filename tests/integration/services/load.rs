@@ -100,7 +100,7 @@ impl Load {
 }
 
 impl Answer {
-    /// Panics where the answer is none of the three.
+    /// Panics if the answer is not one of the three outcomes.
     pub(crate) fn outcome(&self) -> Outcome {
         let Self { order, reply } = self;
         if reply.status == 200 {

@@ -59,7 +59,7 @@ async fn a_request_beyond_the_grace_period_is_cancelled_and_leaves_no_key() {
         let report = service.wait_for_line("shutdown: ", LONG).await;
         assert!(report.contains(" 1 cancelled and released,"), "{service}");
         assert!(report.contains(" 0 stuck"), "{service}");
-        // By the library itself, whatever the program prints.
+        // Logged by the library itself, in addition to what the program prints.
         let logged = "redlock has shut down: 0 finished, 1 cancelled and released, 0 stuck";
         until_said(service, logged).await;
         assert!(!service.output().contains("not confirmed"), "{service}");

@@ -65,8 +65,8 @@ async fn again_and_again(leaving: &str, staying: &str) {
     check_each_order(&answers, &sections_of(stays.pid(), &sections));
 }
 
-/// Ends the newest process with all its bodies running. Returns what the one that stays answered to
-/// those who wanted what these bodies held, and how many of these ended by themselves.
+/// Ends the newest process while all its bodies run. Returns the answers of the remaining process to
+/// the requests for the orders that these bodies held, and how many bodies ended by themselves.
 async fn end_under_load(fleet: &Fleet, round: u64) -> (Vec<Answer>, usize) {
     let service = fleet.services.last().expect("one was added");
     let load = Load::start(service.addr(), CONTENDED.chain(CONTENDED));

@@ -1,4 +1,4 @@
-//! Locks that somebody else has, and leases that are lost.
+//! Locks that another client has, and leases that are lost.
 
 use std::time::Duration;
 

@@ -223,7 +223,7 @@ fn a_configuration_is_checked_against_all_functions() {
         error.contains("on_pools_of_its_own") && error.contains("`kit-x`"),
         "{error}"
     );
-    // Those of this module, and whatever other functions of the program name.
+    // The pools that sites of this module name, and those that other sites of the program name.
     let named = sites().into_iter().filter_map(Site::pool_names);
     let named: BTreeSet<&str> = named.flatten().copied().collect();
     let config = named.iter().zip(1..).fold(config, |config, (name, n)| {

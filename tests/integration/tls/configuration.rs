@@ -155,7 +155,7 @@ async fn a_start_that_is_dropped_in_the_middle_of_handshakes_leaves_nothing_behi
     redlock_tests::eventually("the connections to be closed", SOON, || async {
         let connected = nodes.iter().map(|node| node.info("connected_clients"));
         let connected: Vec<_> = connected.flatten().collect();
-        // The one that asks.
+        // Each node's only connection is the one that asks.
         (connected == ["1", "1", "1"])
             .then_some(())
             .ok_or(format!("{connected:?}"))

@@ -117,7 +117,8 @@ async fn requests_that_the_socket_does_not_take_at_once_are_all_served() {
         let server = RedisNode::start_with(options).await;
         let set = connect([server.url()], &trusting(&authority)).await;
         server.freeze();
-        // So much takes its time on a slow machine; none of it is late before a test would hang.
+        // This much traffic takes time on a slow machine. So the timeouts are as long as a test may
+        // take.
         let io = IoThread::start().unwrap();
         let client = Client::with_settings(
             io.environment(),
@@ -140,8 +141,8 @@ async fn requests_that_the_socket_does_not_take_at_once_are_all_served() {
             assert!(look(call.as_mut()).await.is_none());
         }
         server.thaw();
-        // Nothing else is sent before the last of them was answered: what TLS has taken and the
-        // socket has not would stay where it is, if nobody looked after it.
+        // Nothing else is sent before the last one is answered. So bytes that TLS has taken and the
+        // socket has not would stay there if the connection did not flush them.
         let mut leases = Vec::new();
         for call in calls {
             leases.push(call.await.unwrap());

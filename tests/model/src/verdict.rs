@@ -5,11 +5,11 @@ use crate::search::{Counterexample, Model, explore};
 /// Beyond this a model got out of hand: some 2 GiB.
 const MOST: usize = 25_000_000;
 
-/// The model keeps its promise in all its states, of which there are `states` at least, so that a
-/// model in which nothing happens any more does not pass; and reaches all of `landmarks`.
+/// Asserts that the model keeps its promise in all its states, and reaches all of `landmarks`. It must
+/// have at least `states` states, so that a model in which nothing happens does not pass.
 ///
 /// # Panics
-/// With the counterexample, or with what was not reached.
+/// With the counterexample, or with the landmarks that were not reached.
 #[track_caller]
 pub fn holds<M: Model>(model: &M, states: usize, landmarks: u32) {
     let report = explore(model, MOST);

@@ -103,8 +103,8 @@ fn right_clocks_make_up_for_the_lost_counter_of_a_single_node() {
     holds(&model, 1_000, reached::ONE_ROUND | reached::THREE_LEASES);
 }
 
-/// Clocks of so many nodes are ahead by more than attempts are apart, until they are mended, and idle
-/// counters go.
+/// The clocks of `nodes` nodes are ahead by more than the time between attempts, until they are
+/// corrected. Idle counters expire by `expiry`.
 const fn ahead<const N: usize, const A: usize>(nodes: usize, expiry: Expiry) -> Fencing<N, A> {
     let clocks = Clocks::Ahead {
         nodes,

@@ -2,8 +2,8 @@
 //!
 //! The order of two leases is the order of their grants at the nodes that count for both. It agrees
 //! with real time as far as this: a lease that was held before the first grant of another has the
-//! lower token. These are claims that sound alike and are too strong; each is refuted, so that
-//! nobody builds on them. Where keys are *not* lost, leases do not overlap and all of them agree.
+//! lower token. The claims below sound alike and are too strong. Each is refuted, so that no code
+//! relies on it. If keys are *not* lost, leases do not overlap and all of them agree.
 
 use redlock_model::fencing::{Fencing, Promise};
 use redlock_model::verdict::breaks;

@@ -39,7 +39,7 @@ fn a_token_written_back_to_just_any_majority_is_given_twice() {
     assert!(found.violation.contains("both have token"), "{found}");
 }
 
-/// A straggler's grant that answered more than T was granted after somebody with T, perhaps.
+/// A straggler that answers with a counter above T may have granted after another client got T.
 #[test]
 fn a_node_that_answered_more_than_the_token_must_not_count() {
     let confirm = Confirm::HigherCounts;
@@ -136,7 +136,8 @@ fn counters_that_are_ahead_and_idle_away_lower_tokens() {
     breaks(&ahead::<1, 2>(1, Say::OfTheMost, Expiry::Idle), 11);
 }
 
-/// What nobody can see: all clocks are wrong until the counters are gone, and are then mended.
+/// A fault that no client can notice: all clocks are wrong until the counters have expired, and are
+/// then corrected.
 #[test]
 fn a_majority_that_is_wrong_for_longer_than_counters_are_kept_lowers_tokens() {
     let expiry = Expiry::PassedByItsOwnClock;

@@ -44,7 +44,7 @@ pub(crate) fn text() -> String {
     String::from_utf8_lossy(&lines().0.lock().unwrap()).into_owned()
 }
 
-/// The planted secret is in none of the lines so far.
+/// Asserts that no line so far has the planted secret.
 pub(crate) fn assert_without_secret() {
     let text = text();
     assert!(!text.is_empty(), "nothing was captured");

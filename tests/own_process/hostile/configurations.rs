@@ -177,7 +177,7 @@ fn variables(all: &[Said], twist: u8) -> Vec<(OsString, OsString)> {
     all.iter().map(variable).collect()
 }
 
-/// What a configuration comes to: an error that is clear, or a registry that locks.
+/// Starts with `config`, which must give a clear error, or a registry that locks.
 async fn try_out(config: Config, started: &mut u32) {
     let shown = format!("{config:?} {config:#?}");
     assert!(!shown.contains(SECRET), "{shown}");

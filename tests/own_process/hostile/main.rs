@@ -1,8 +1,8 @@
-//! Ten thousand configurations and ten thousand names that nobody in their right mind would write: each
-//! is a clear error or works, none makes anything panic, and no secret shows anywhere. In a binary of its
-//! own: it takes every log line of the process.
+//! Ten thousand strange configurations and ten thousand strange names: each works or gives a clear
+//! error, none causes a panic, and no secret is shown anywhere. These tests are a binary of their own,
+//! because they read every log line of the process.
 //!
-//! What is tried comes from one seed, so that a run can be repeated: [`SEED`].
+//! All cases come from one seed, so that a run can be repeated: [`SEED`].
 
 mod captured;
 mod configurations;

@@ -38,7 +38,7 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
 fn is_good(prefix: &str, name: &[u8]) -> bool {
     let key = [prefix.as_bytes(), name].concat();
     let ends = |end: &&str| key.ends_with(end.as_bytes());
-    // Under some other prefix such a key is the library's own.
+    // Under another key prefix this key is one of the library's own keys.
     let is_anothers = [
         "redlock:marker",
         "redlock:marker:2",

@@ -54,7 +54,7 @@ async fn a_password_of_every_character_logs_in_and_never_shows() {
                 .retry_count(0)
                 .acquire()
                 .await?;
-            // Somebody else's, for a call without anybody above.
+            // `refused` is not called under `lease`, so to that call another client has the lock.
             let error = refused().await.unwrap_err();
             Ok::<_, LockError>((lease, error))
         });

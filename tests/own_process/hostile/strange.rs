@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::captured::SECRET;
 
-/// Text that is something else to somebody: to a server, a shell, a terminal, a parser of TOML.
+/// Text with a meaning of its own to a server, a shell, a terminal or a TOML parser.
 pub(crate) const TEXTS: [&str; 41] = [
     "",
     " ",
@@ -104,8 +104,8 @@ const WORDS: [&str; 14] = [
     "a",
 ];
 
-/// URLs with a secret in them. Where they are good, they lead to nobody: to this process, to a port of
-/// this host that nobody listens on, to a socket that is not there.
+/// URLs with a secret in them. A valid one leads to no server: to this process, to a closed port of
+/// this host, or to a socket that does not exist.
 const URLS: [&str; 36] = [
     "memory://a",
     "memory://b",
@@ -145,7 +145,7 @@ const URLS: [&str; 36] = [
     "hunter2Xq",
 ];
 
-/// A URL with a secret, in whatever shape.
+/// A URL with a secret, valid or not.
 pub(crate) fn url() -> impl Strategy<Value = String> {
     prop::sample::select(&URLS[..]).prop_map(str::to_owned)
 }

@@ -160,7 +160,7 @@ async fn of_equally_named_methods_on_one_line_the_override_hits_the_named_types_
 async fn pools_are_others_than_the_attribute_names() {
     let nodes = Nodes::start(3).await;
     let stage = shop::Stage::default();
-    // Named in the attribute: one that there is not.
+    // The attribute names a pool that does not exist.
     let site = SiteConfig::new().pools(["c"]);
     let redlock = start(&nodes, "overrides::shop::elsewhere", site).await;
     let look = async {

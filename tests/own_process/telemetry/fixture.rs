@@ -43,7 +43,7 @@ pub(crate) async fn start_as(
 pub(crate) async fn answered_later<F: Future>(nodes: &Nodes, call: F) -> F::Output {
     nodes.iter().for_each(RedisNode::freeze);
     let answer = async {
-        // The call begins before that, in whatever order the two are polled.
+        // After this the call has begun, in whichever order the two are polled.
         tokio::task::yield_now().await;
         until_the_clock_moves();
         nodes.iter().for_each(RedisNode::thaw);
@@ -74,7 +74,7 @@ pub(crate) fn figures() -> Figures {
 pub(crate) struct Figures(pub(crate) String);
 
 impl Figures {
-    /// The value of `name{labels…}`, in whatever order it has these labels.
+    /// The value of `name{labels…}`, with the labels in any order.
     pub(crate) fn get(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.0.lines().find_map(|line| {
             let (series, value) = line.rsplit_once(' ')?;

@@ -59,8 +59,8 @@ impl SkewedClock {
         }
     }
 
-    /// Has a node's clock run faster from time zero on, by `slew` parts in a million: the one that keys
-    /// expire by, and what `TIME` tells.
+    /// Makes a node's clock run faster from time zero on, by `slew` parts in a million. Keys expire by
+    /// this clock, and `TIME` shows it.
     #[must_use]
     pub fn slewed(mut self, slew: i64) -> Self {
         self.slew = slew;
@@ -77,7 +77,7 @@ impl SkewedClock {
         self.wall_error.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Moves a node's clock by `micros`: the one that keys expire by, and what `TIME` tells.
+    /// Moves a node's clock by `micros`. Keys expire by this clock, and `TIME` shows it.
     pub fn step(&self, micros: i64) {
         self.stepped.fetch_add(micros, Ordering::Relaxed);
         self.jump(micros);

@@ -63,9 +63,9 @@ counts! {
     lost_in_line,
     /// Callers who lost their turn, or their place in line, because they did not use it.
     overtaken,
-    /// Callers that were not polled for a while, whatever woke them.
+    /// Callers that were not polled for a while, even if they were woken.
     stalled,
-    /// What nodes told of keys that somebody waits for.
+    /// Reports of nodes on keys that a caller waits for.
     told,
     /// … that they do not see them.
     blinded,

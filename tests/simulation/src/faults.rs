@@ -90,7 +90,7 @@ impl Breakable {
                 }
             }
             9 if self.settings.profile == Profile::Forgetful => {
-                // As when its host's clock steps: whatever was granted to it counts no more.
+                // As if its host's clock had stepped: the grants that it has no longer count.
                 self.history
                     .fault(seat, || format!("c{client} relies on no grant any more"));
                 for link in &self.links[client] {

@@ -24,8 +24,8 @@ pub enum Profile {
     /// The same, and nodes restart without their data, or with older data, under the restart check.
     Forgetful,
     /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are
-    /// stepped, and locks are deleted by hand. No timed lock can exclude anybody then; fencing
-    /// tokens have to be in order all the same.
+    /// stepped, and locks are deleted by hand. No timed lock can exclude other holders then, but
+    /// fencing tokens have to be in order.
     Wild,
     /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes, or of all of
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
@@ -173,7 +173,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 const DRIFT: i64 = 4900;
 
 impl Settings {
-    /// What `profile` comes to with these random numbers.
+    /// The run of `profile` that these random numbers choose.
     pub fn draw(profile: Profile, random: &mut Random) -> Self {
         let nodes = match random.below(20) {
             // A single node has nothing to be compared with.

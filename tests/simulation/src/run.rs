@@ -20,8 +20,8 @@ use crate::random::Random;
 use crate::server::Server;
 use crate::world::{Pauses, World};
 
-/// How long clients may still work after the last fault. Every call is bounded, and none of the
-/// bounds adds up to this.
+/// The time in which clients must have ended after the last fault. Every call is bounded, and all
+/// bounds together are below this.
 const WORKS_UNTIL: Duration = Duration::from_secs(300);
 
 /// How long the nodes may take to be opened for the first time.

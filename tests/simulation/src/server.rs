@@ -103,7 +103,7 @@ pub(crate) struct Refusing {
     pub(crate) error: &'static str,
 }
 
-/// What servers answer in one trouble or another. Without memory they delete keys all the same.
+/// Errors of servers in trouble. A server that is out of memory still deletes keys.
 pub(crate) const ERRORS: [&str; 7] = [
     OUT_OF_MEMORY,
     "NOREPLICAS Not enough good replicas to write.",
@@ -238,7 +238,7 @@ impl Server {
         }
     }
 
-    /// Tells somebody what is at `keys`, now and whenever that changes.
+    /// Tells `listener` what is at `keys`, now and at each change.
     pub(crate) fn look_out(&self, keys: Resource, listener: Box<dyn Listener>) {
         let told = self.gone_at(&keys);
         listener.tell(self.key_report(told));
@@ -255,7 +255,7 @@ impl Server {
         self.tell();
     }
 
-    /// Tells those for whom something has changed.
+    /// Tells the listeners whose keys have changed.
     fn tell(&self) {
         let mut lookouts = std::mem::take(&mut self.lock().lookouts);
         lookouts.retain(|lookout| lookout.listener.is_wanted());
@@ -295,8 +295,8 @@ impl Server {
             .all(|key| memory.get(key).is_some_and(|value| value == token))
     }
 
-    /// Has copies of the clients take free locks until then, now and then, with the token of whoever
-    /// comes just behind.
+    /// Makes copies of the clients take free locks now and then, up to `until`, each with the token of
+    /// the attempt that comes just behind it.
     pub fn copy_clients(&self, random: Random, chance: u64, until: Duration) {
         self.lock().copies = Some(Copies {
             random,

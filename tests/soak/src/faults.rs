@@ -37,13 +37,13 @@ impl<T: Copy> Deck<T> {
         self.deal_one(|_| true)
     }
 
-    /// Deals the next one that `fits`; the others keep their places. Some kind has to fit.
+    /// Deals the next kind that `fits`. The others keep their places. At least one kind must fit.
     pub(crate) fn deal_one(&mut self, fits: impl Fn(&T) -> bool) -> T {
         loop {
             if let Some(place) = self.left.iter().rposition(&fits) {
                 return self.left.remove(place);
             }
-            // Below those that nobody has taken yet.
+            // Below the kinds that are not dealt yet.
             let mut round = self.kinds.clone();
             round.shuffle(&mut self.rng);
             self.left.splice(0..0, round);
@@ -71,7 +71,7 @@ impl Toll {
     }
 }
 
-/// Completes when `stopped` says so, or when whoever would say it has gone.
+/// Completes when `stopped` is true, or its sender is dropped.
 pub(crate) async fn stop(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

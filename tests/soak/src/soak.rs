@@ -175,7 +175,7 @@ fn is_enough(options: &Options, history: &History, toll: &Toll, store: &Store) -
     })
 }
 
-/// Waits until every resource was acquired by somebody since `calm`; returns how long that took.
+/// Waits until each resource was acquired once more after `calm`. Returns how long that took.
 async fn recover(
     options: &Options,
     calm: Moment,

@@ -1,6 +1,7 @@
-//! A process of its own that slows others down, as a container with little processor time does: they
-//! stand still for 5 to 80 ms now and then. Whoever checks what came of it is none of them, and does
-//! not stop them itself: it may be held up, and with it what it has stopped.
+//! A process of its own that slows other processes down, as a container with little processor time
+//! does: they stand still for 5 to 80 ms now and then. The process that checks the result is not
+//! slowed down. It does not stop the others itself: if it were held up, they would stand still for
+//! longer.
 
 use std::fs;
 use std::io;

@@ -126,7 +126,7 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
 }
 
 fn config(orders: &Orders) -> Config {
-    // Every lock says its ttl, but the default is held to `max_ttl` all the same.
+    // Every lock sets its ttl, but the default ttl must not be above `max_ttl` either.
     let longest = if orders.is_throttled {
         THROTTLED_TTL
     } else {

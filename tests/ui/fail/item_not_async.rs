@@ -1,4 +1,4 @@
-//! Not `async`: one error, and callers find the function all the same.
+//! Not `async`: one error, and none at the callers, which still find the function.
 use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "order:{id}")]

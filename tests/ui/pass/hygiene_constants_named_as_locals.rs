@@ -1,5 +1,5 @@
-//! A `let` does not bind a name that is a constant's or a unit struct's: no name of the user's can
-//! be one that the attribute binds.
+//! A `let` does not bind the name of a constant or of a unit struct. So no name of the user's code may
+//! be a name that the attribute binds.
 #![deny(warnings)]
 #![allow(dead_code, non_upper_case_globals, non_camel_case_types)]
 

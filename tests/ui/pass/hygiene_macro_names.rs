@@ -4,7 +4,7 @@
 
 use redlock_runtime::{LockError, redlock};
 
-/// `id` and `pair` are the macro's own, whatever the caller's parameter is called.
+/// `id` and `pair` are the macro's own names, also if the caller's parameter has the same name.
 macro_rules! with_own_names {
     ($name:ident, $callers:ident, $body:expr) => {
         #[redlock(resource = "{id}:{pair.0}", guard = lease)]

@@ -1,4 +1,4 @@
-//! No name of the macro's is seen by the user's code, and none of the user's by the macro's.
+//! The user's code sees no name of the macro's code, and the macro's code sees no name of the user's.
 #![deny(warnings)]
 #![allow(dead_code, unused_macros, clippy::items_after_statements, clippy::too_many_arguments)]
 

@@ -1,4 +1,4 @@
-//! Expressions of the attribute may wait and fail, in a future that is `Send` all the same.
+//! Expressions of the attribute may await and fail, and the future is still `Send`.
 #![deny(warnings)]
 #![allow(dead_code)]
 

@@ -71,7 +71,7 @@ async fn aliased_in_a_module(text: &str) -> web::Result<u8> {
     Ok(n)
 }
 
-/// What the application makes of a lock error, whatever a handler returns.
+/// The application's one answer to a lock error, for handlers with any return type.
 enum Answer<T> {
     Ready(T),
     TryLater,

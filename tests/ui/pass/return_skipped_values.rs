@@ -1,5 +1,5 @@
-//! Functions that are skipped while somebody else holds the lock: units, options, and results of
-//! these, through aliases too.
+//! Functions that are skipped while another client holds the lock: they return units, options, or
+//! results of these, through aliases too.
 #![deny(warnings, clippy::pedantic)]
 #![allow(dead_code)]
 

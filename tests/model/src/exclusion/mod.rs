@@ -118,8 +118,8 @@ pub enum Release {
 pub enum Handing {
     /// Not at all: it is released, and acquired by another attempt like any other.
     Never,
-    /// The rule: a lease that is valid may be taken over, token and deadline as they are, and whoever had
-    /// it is done with it.
+    /// The rule: a valid lease may be taken over with its token and its deadline unchanged. The
+    /// previous holder no longer uses it.
     AsItIs,
     /// Unsafe: a lease that is taken over is thought to last for a whole ttl from then.
     DeadlineRestarted,
@@ -136,10 +136,11 @@ pub enum Owner {
     EachAttempt,
     /// Unsafe: B is the retry of A, with the same token.
     EachClient,
-    /// The rule for two processes that draw the same: A and B have one token. One that was refused by
-    /// the other's key sends its release only where it was granted. Neither ends before it has heard
-    /// from all nodes: nobody can tell whose a key is behind an answer that is out. And a release does
-    /// not come once its key has expired, when the other's may be there.
+    /// The rule for two processes that draw the same random numbers: A and B have one token. If the
+    /// other's key refused a client, the client sends its release only to nodes that granted. Neither
+    /// client ends before all nodes have answered: while an answer is outstanding, the owner of that
+    /// node's key is unknown. A release does not arrive after its key has expired, because the
+    /// other's key may be there then.
     Cloned,
     /// Unsafe: the same, and the release goes everywhere.
     ClonedUnheeded,
@@ -162,7 +163,7 @@ impl Owner {
 pub enum Extension {
     /// The rule: prolongs the key if it is ours.
     Compare,
-    /// Unsafe: `SET`, whatever is there.
+    /// Unsafe: `SET` without `NX`, which replaces the key of another client.
     Overwrite,
     /// Unsafe: prolongs, and makes the key again where it is gone.
     Recreate,
@@ -205,7 +206,7 @@ pub enum Restoring {
 /// all the while; they find no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartCheck {
-    /// The rule: until then it sets no key, whoever asks.
+    /// The rule: until then the node sets no key for any client.
     On,
     /// Unsafe together with restoring, which is let through.
     OnForAcquisitions,
@@ -221,7 +222,7 @@ pub enum Promise {
     /// An extension that succeeds proves possession: from the moment that the lease was made to the
     /// moment that the round began, a majority of the nodes had our key at any time.
     Unbroken,
-    /// An extension that succeeds proves that nobody else began and won between these moments.
+    /// An extension that succeeds proves that no other attempt began and won between these moments.
     NobodyBetween,
     /// Once all that was sent has arrived and all attempts are over, no key is left, although none
     /// has expired.
@@ -232,7 +233,7 @@ pub enum Promise {
 pub mod landmark {
     /// A lease, after another one was over.
     pub const SUCCESSION: u32 = 1;
-    /// The nodes are split, and nobody can win.
+    /// The nodes are split, and no client can win.
     pub const SPLIT: u32 = 2;
     /// A key of an attempt that is over.
     pub const LEFTOVER_KEY: u32 = 4;

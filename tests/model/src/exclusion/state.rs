@@ -105,10 +105,10 @@ pub enum Extend {
 /// What a yes of a node is worth, where not every yes counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Standing {
-    /// Nothing: whatever key we have there may have come at any time.
+    /// Nothing, while the answer is outstanding: our key on the node may have been set at any time.
     #[default]
     Out,
-    /// Nothing: a `SET` may have run whose answer is lost.
+    /// Nothing, after a lost answer: its `SET` may have run.
     Unanswered,
     /// A round found our key there, and another one has begun since.
     Waiting,
@@ -162,14 +162,14 @@ pub struct Attempt {
 /// Whether a lease had a majority of the keys all the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Possession {
-    /// It had.
+    /// It had the majority all the time.
     #[default]
     Whole,
-    /// Not since its latest round began, perhaps.
+    /// It may have lacked the majority since its latest round began.
     Broken,
-    /// Not before its latest round began, or somebody else had a lease.
+    /// It lacked the majority before its latest round began, or another client had a lease.
     BrokenBeforeRound,
-    /// The same, and the round succeeded.
+    /// As [`Self::BrokenBeforeRound`], and the round succeeded.
     Unnoticed,
 }
 

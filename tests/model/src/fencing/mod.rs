@@ -76,12 +76,12 @@ pub enum Acquisition {
 /// What nodes do with their counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
-    /// They keep them, whatever becomes of the lock keys.
+    /// The nodes keep the counters, also if the lock keys are lost.
     Kept,
     /// A restart loses the counter with everything else, and the node votes again at once.
     LostAtRestart,
     /// A restart loses the counter, and the node votes again only when every attempt that had begun
-    /// by then is over. Of that, the model asks for this much: the node grants none of them.
+    /// by then is over. Of this rule the model uses one part: the node grants none of these attempts.
     LostAndGuarded,
 }
 
@@ -123,8 +123,8 @@ pub enum Say {
     OfEach,
 }
 
-/// When an idle counter goes away. All attempts that have begun by then are over: of that, the model
-/// asks for this much, that the node grants none of them.
+/// When an idle counter expires. All attempts that had begun by then are over. Of this rule the model
+/// uses one part: the node grants none of these attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// Never.

@@ -46,7 +46,7 @@ impl History {
         }
     }
 
-    /// Lease `number` is found to be over, of which its holder has not heard before.
+    /// Checks the end `over` of lease `number`, of which its holder learns now.
     pub(super) fn check_ending(&self, number: usize, over: &LeaseEnd, epochs: &[u32]) {
         let broken = {
             let inner = self.lock();

@@ -64,7 +64,7 @@ impl History {
         chain
     }
 
-    /// A lock that went to the next holder as it was is as good as one that was acquired now, but for
+    /// A lease that was handed over unchanged must be as good as one that is acquired now, except for
     /// a tenth of its validity.
     fn check_taken_over(
         &self,

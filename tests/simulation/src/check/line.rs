@@ -1,5 +1,5 @@
 //! The rules about callers of one process who want the same lock: first come, first served, and
-//! nobody who has the turn keeps it without use.
+//! a caller does not keep the turn without using it.
 
 use std::time::Duration;
 

@@ -206,8 +206,8 @@ impl History {
         self.violated(Invariant::Revived, text);
     }
 
-    /// An extension of lease `number` that began at `began` succeeded, which is to prove that nobody
-    /// else has held the lock since it was acquired; whatever clocks and operators did.
+    /// An extension of lease `number` that began at `began` succeeded. This must prove that no other
+    /// client has held the lock since it was acquired, whatever clocks and operators did.
     pub fn extended(&self, number: usize, began: Duration) {
         let broken = {
             let inner = self.lock();
@@ -220,8 +220,8 @@ impl History {
                 lease.returned_at < inner.attempts[other.attempt].staked_at
                     && other.returned_at < began
                     && share(&other.resource, &lease.resource)
-                    // A grant that comes within the attempt's own timeout counts as though it had
-                    // come with the others, whatever is deleted by hand in that time.
+                    // A grant that comes within the attempt's own timeout counts as if it had
+                    // come with the others, also if keys are deleted by hand in that time.
                     && on_clock(&call.clock, staked_at, other.returned_at) > DEFAULT_NODE_TIMEOUT
             };
             let other = inner.leases.iter().find(|other| is_between(other));
@@ -244,9 +244,9 @@ impl History {
         }
     }
 
-    /// A client has looked whether nodes still vouch for `lease`, which is valid: so many in fact do
-    /// that are in one of `epochs`, by seat. Before the first extension these are nodes whose grants may be
-    /// part of what the lease rests on.
+    /// A client has checked whether nodes still vouch for the valid lease `id`. A node in fact vouches
+    /// if its epoch is the one of its seat in `epochs`. Before the first extension these are the nodes
+    /// whose grants the lease may rest on.
     pub(crate) fn check_vouched(&self, process: ProcessId, id: &str, epochs: &[u32]) {
         let vouched = {
             let inner = self.lock();
@@ -270,7 +270,7 @@ impl History {
         }
     }
 
-    /// Everybody is done: whatever reached a node was released, unless it was left to its ttl.
+    /// All clients have ended: each key that reached a node was released, or was left to its ttl.
     pub fn check_all_released(&self) {
         let unreleased = {
             let inner = self.lock();

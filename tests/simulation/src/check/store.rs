@@ -52,9 +52,9 @@ impl History {
 }
 
 impl Inner {
-    /// Tokens are unique, and higher for the later one of two leases. Which one that is, is told
-    /// by the client where the one was returned before the other's attempt began; and by every
-    /// node that stood at both tokens, where the one that it granted first has to have the lower.
+    /// Tokens are unique, and the later of two leases has the higher one. A lease is later if its
+    /// attempt began after the other lease was returned. Each node whose counter stood at both tokens
+    /// must also have granted the lower one first.
     pub(super) fn check_tokens(&self, number: usize, broken: &mut Broken) {
         let new = &self.leases[number];
         let Some(token) = new.token else {

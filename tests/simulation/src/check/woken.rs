@@ -37,8 +37,8 @@ impl Inner {
         others.all(|other| *other == call || self.calls[*other].stalled.is_zero())
     }
 
-    /// Since when a majority of the nodes, each of which voted in the last attempt of `call`, has told
-    /// that the lock is free, as far as its pause is concerned.
+    /// The time since which a majority of the nodes has reported that the lock is free, within the
+    /// present pause of `call`. Only nodes that voted in its last attempt count.
     fn free_since(&self, call: CallId, now: Duration) -> Option<Duration> {
         let call = &self.calls[call];
         let attempt = &self.attempts[*call.attempts.last()?];

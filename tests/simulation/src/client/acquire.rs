@@ -19,7 +19,7 @@ use crate::world::CallId;
 /// What a caller does to its acquisition, beyond polling it whenever it is woken.
 #[derive(Default)]
 pub(super) struct Whims {
-    /// Drops it then, whatever it has come to.
+    /// Drops the acquisition after this time, however far it has come.
     limit: Option<Duration>,
     /// Drops it when it is woken for the nth time, without looking why.
     drops_at_poll: Option<u64>,
@@ -172,7 +172,7 @@ impl SimulatedClient {
             Some(Ok(lease)) => {
                 self.held.lock().push(lease.handle());
                 lease.observe_extensions(self.observer(number));
-                // A node may have begun a new epoch before anybody could be told.
+                // A node may have begun a new epoch before its listeners were told.
                 self.world.observing(|| lease.recheck());
                 self.hold(lease, number, &request, random).await;
                 let mut held = self.held.lock();

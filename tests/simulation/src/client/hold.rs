@@ -118,7 +118,8 @@ impl SimulatedClient {
         }
     }
 
-    /// What a handle does whose lease is over has no effect, whoever has the lock by now.
+    /// Uses a handle whose lease is over. This has no effect, also if another client has the lock by
+    /// now.
     async fn use_after_the_end(&self, left: &LeaseHandle, number: usize, random: &mut Random) {
         self.look(number);
         for _ in 0..2 {

@@ -213,9 +213,9 @@ impl SimulatedClient {
     }
 }
 
-/// How much longer a call may take that stood still for so long. That is counted on the common clock,
-/// of which a client's second is never more than two. Whoever stands still for longer than the nodes
-/// are waited for may lose the turn by it, and has to wait for another one.
+/// How much longer a call may take if its process stood still for `stood_still`, on the common clock.
+/// A client's second is never more than two seconds of that clock. A caller that stands still for
+/// longer than the node timeout may lose the turn, and has to wait for another one.
 fn grown(stood_still: Duration) -> Duration {
     stood_still
         * if stood_still < DEFAULT_NODE_TIMEOUT / 2 {

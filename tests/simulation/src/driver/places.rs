@@ -90,8 +90,8 @@ impl Town {
         left
     }
 
-    /// A server of the group in the place of another. The one that was the master goes on as one for a
-    /// while, or not.
+    /// Makes another server of the group the master. If `goes_on`, the previous master still serves as
+    /// one for a while.
     pub(super) fn fail_over(&mut self, group: usize, goes_on: bool) {
         let spare = |(_, host): &(&String, &super::town::Host)| {
             host.group == group && host.role == Role::Replica

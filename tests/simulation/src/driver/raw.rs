@@ -193,7 +193,7 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
     }
 }
 
-/// A lock that is held, and somebody who waits for it.
+/// A lock that is held, and a caller that waits for it.
 pub(super) struct Waiting {
     hand: Hand,
     watch: QuorumWatch,

@@ -21,7 +21,7 @@ pub(super) struct Troubles {
     pub(super) forgets: bool,
 }
 
-/// What is no reply, whatever stands around it.
+/// Bytes that are no reply, whichever bytes precede and follow them.
 const GARBAGE: [&[u8]; 4] = [
     b"\0",
     b"?!\r\n",

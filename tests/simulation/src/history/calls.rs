@@ -45,7 +45,7 @@ pub(crate) struct Call {
 pub(crate) struct Line {
     /// Whoever has come and is not settled.
     pub(crate) waiting: BTreeSet<CallId>,
-    /// When something last happened that shows that the turn is somebody's who uses it.
+    /// The time of the last event which shows that the caller with the turn uses it.
     pub(crate) stirred_at: Duration,
     /// For how long the process had stood still then.
     pub(crate) paused: Duration,
@@ -122,7 +122,7 @@ impl History {
         call.is_prompt = began == now;
     }
 
-    /// `call` is not polled until `until`, whatever wakes it.
+    /// `call` is not polled until `until`, even if it is woken.
     pub fn stalls(&self, call: CallId, until: Duration) {
         let now = self.world.now();
         let mut guard = self.lock();
@@ -194,7 +194,7 @@ impl History {
         coverage.cancelled_in_line += u64::from(!has_tried && !has_submitted && !is_alone);
     }
 
-    /// A node tells a client what it sees of keys that somebody waits for.
+    /// A node reports to a client on keys that a caller waits for.
     pub fn reported(
         &self,
         process: ProcessId,
@@ -234,7 +234,7 @@ impl History {
         });
     }
 
-    /// Something has happened that shows that the turn is somebody's who uses it.
+    /// Records an event which shows that the caller with the turn uses it.
     pub(crate) fn stir(&self, id: &LineId) {
         let (now, paused) = (self.world.now(), self.world.paused_for(id.0));
         let mut inner = self.lock();
@@ -298,8 +298,8 @@ impl Inner {
         self.calls[call].came
     }
 
-    /// Whether a majority of the nodes, each of which voted in `attempt`, was reported to be free of
-    /// the keys since.
+    /// True if a majority of the nodes has reported since `attempt` that it is free of the keys. Only
+    /// nodes that voted in `attempt` count.
     fn was_reported_free(&self, call: CallId, attempt: usize, now: Duration) -> bool {
         let attempt = &self.attempts[attempt];
         let Some(reports) = self.reports.get(&self.calls[call].line) else {

@@ -45,7 +45,7 @@ pub enum Invariant {
     Unfenced,
     /// A caller was given the lock before another one of its process that had come earlier.
     Overtaken,
-    /// Callers stood in line, and nobody used the turn.
+    /// Callers stood in line, and no caller used the turn.
     Idle,
     /// A caller asked the nodes more often than it had a reason to.
     Storm,

@@ -1,9 +1,10 @@
 //! A simulated connection between a client and a server: what core knows as a node.
 //!
-//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways; what was under way when it
-//! broke is answered with "nobody knows"; releases whose answer is missing go first on the next
-//! connection, until their ttl has passed. Bytes of a broken connection may be lost from any point
-//! on, and what is not lost may arrive much later, behind those of the next connection.
+//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways. An operation
+//! that was under way when the connection broke fails as "perhaps served". A release whose answer is
+//! missing goes first on the next connection, until its ttl has passed. Bytes of a broken connection
+//! may be lost from any point on. The others may arrive much later, behind those of the next
+//! connection.
 
 mod node;
 mod owed;
@@ -194,7 +195,7 @@ impl Link {
         self.lock().cut_until = Duration::ZERO;
     }
 
-    /// The client learns that `wire` broke. Callers hear that nobody knows; releases are owed.
+    /// The client learns that `wire` broke. Operations fail as "perhaps served"; releases are owed.
     fn give_up(&self, wire: &Arc<Wire>) {
         let in_flight = {
             let mut state = self.lock();
@@ -355,7 +356,7 @@ impl Link {
         }
     }
 
-    /// Begins a new epoch, and tells whoever listens.
+    /// Begins a new epoch, and tells the listeners.
     pub(crate) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
         let listeners = self.listeners.lock().clone();

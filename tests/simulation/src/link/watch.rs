@@ -14,7 +14,7 @@ use crate::server::Listener;
 /// A pause that stands for the making of a connection.
 const CONNECTS_IN: Duration = Duration::from_millis(1);
 
-/// What somebody waits for.
+/// The watches of one link.
 #[derive(Default)]
 pub(super) struct Watches {
     /// Goes up with each connection.

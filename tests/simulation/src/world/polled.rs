@@ -27,7 +27,7 @@ impl World {
         self.as_polled(Polled { stoppable, call }, poll)
     }
 
-    /// Drops an acquisition: whatever is submitted meanwhile is its doing.
+    /// Drops an acquisition. Operations that are submitted meanwhile are recorded as those of `call`.
     pub(crate) fn dropping<T>(&self, call: CallId, drop: impl FnOnce() -> T) -> T {
         let (stoppable, call) = (None, Some(call));
         self.as_polled(Polled { stoppable, call }, drop)

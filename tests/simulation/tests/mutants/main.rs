@@ -1,5 +1,5 @@
-//! A test of the test: the algorithm is broken on purpose, in every way that comes to mind, and the
-//! simulation has to see it.
+//! A test of the simulation: each mutant breaks the algorithm on purpose, and the simulation has to
+//! notice it.
 //!
 //! The mutants are changes of a copy of the sources, so that nothing in the product can be switched
 //! off. The copy is built once, as this test was built, with all mutants in it. For each mutant

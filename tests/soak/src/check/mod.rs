@@ -5,13 +5,14 @@
 //! * `entered` is read after the acquisition has returned, so the lease was established by then.
 //! * `until` is made from `now` and `validity`, read in this order: what `validity` counts from is
 //!   `now` or later, so the lease's true deadline is `now + validity` or later. Deadlines only move
-//!   on, and only while the lease is valid; so a lease that has any validity left when its holder
-//!   leaves was valid all the time since `entered`, and one that has expired was valid up to the
-//!   last deadline that the holder has seen. One that ended otherwise counts up to the last moment
-//!   at which it was seen to be valid.
+//!   on, and only while the lease is valid. So a lease with validity left when its holder leaves was
+//!   valid all the time since `entered`. An expired lease was valid up to the last deadline that its
+//!   holder saw. A lease that ended otherwise counts up to the last moment at which it was seen to be
+//!   valid.
 //! * A holder writes that it leaves, with `until` no later than then, before it does anything that
-//!   sends a release. Of a holder that was killed, or is stopped, no release went out that is not
-//!   in its journal, so the last deadline in there stands: until then nobody else may get in.
+//!   sends a release. So if a holder was killed or is stopped, each release that it sent is in its
+//!   journal. Without one, the last deadline in the journal counts: until then no other holder may
+//!   get the lock.
 //!
 //! So where the intervals of two leases on one resource meet, there was a moment at which both were
 //! valid. That a holder is stopped between any two of these steps makes an interval shorter or
@@ -35,7 +36,7 @@ use crate::store::Write;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
-    /// Both were valid for so many ns.
+    /// Both leases were valid for this number of ns.
     Overlap(LeaseId, LeaseId, u64),
     SameToken(LeaseId, LeaseId),
     /// The first was there before the second, and has the higher token.
@@ -46,7 +47,7 @@ pub(crate) enum Violation {
     Store(Write),
     /// The lease was given up as another's or as gone, and no other holder can have taken it.
     FalseLoss(LeaseId, How),
-    /// A key that nobody holds any more, as the node describes it.
+    /// A key whose holder has ended, as the node describes it.
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
     Stuck(String),
@@ -123,8 +124,8 @@ pub(crate) fn false_losses(history: &History) -> Vec<Violation> {
     lost.collect()
 }
 
-/// What is wrong already with a history that goes on: among the leases that have ended, of which
-/// nothing more becomes known.
+/// The violations in a history that still goes on. Only leases that have ended are checked, because no
+/// more becomes known of them.
 pub(crate) fn violations_so_far(history: &History, writes: &[Write]) -> Vec<Violation> {
     violations_among(history, writes, |held| held.how.is_some())
 }

@@ -1,4 +1,4 @@
-//! A resource is whatever is `Into<Resource>`.
+//! A resource is a value of any type that is `Into<Resource>`.
 use redlock_runtime::{LockError, redlock};
 
 struct Order;
