@@ -86,7 +86,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (ended, report) = redlock.shutdown_after(server.run()).await;
     println!("{}", Summary(&report));
     if !report.stuck.is_empty() {
-        // One status for that, whatever the framework; actix's workers would not hold `main` up.
+        // The same exit status as with any framework. Actix's workers would not keep `main` running.
         std::process::exit(1);
     }
     // Connections that were still open at the deadline are no failure of the service.

@@ -25,8 +25,8 @@
 //! In the journal, `ORDERS_LOG`, each `enter` of an order is followed by its own `leave`, whichever
 //! process wrote it. Hang up on `slow`, and the order is free at once. Stop its process with SIGTERM
 //! or Ctrl-C: `slow` has the grace period to finish, `batch` ends at once by itself, and a second
-//! signal ends the process whatever still runs. `ORDERS_ADDR`, `ORDERS_WORK_MS` and `ORDERS_SLOW_MS`
-//! change the address and the lengths of the work. The library logs to stderr.
+//! signal ends the process even if bodies still run. `ORDERS_ADDR`, `ORDERS_WORK_MS` and
+//! `ORDERS_SLOW_MS` change the address and the lengths of the work. The library logs to stderr.
 
 use std::error::Error;
 use std::io;

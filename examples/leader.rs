@@ -34,8 +34,8 @@ const STEP: Duration = Duration::from_millis(50);
 #[redlock(resource = "leader", ttl = ttl, wait = "forever", max_hold = "unlimited", guard = lease)]
 async fn lead(ttl: Duration) -> Result<(), LockError> {
     println!("leading, pid {}", std::process::id());
-    // Cancelled at its next await when the lock is lost. It ends by itself when the lock is about to
-    // be: because nobody renews it any more, or because this process was asked to end.
+    // The body is cancelled at its next await if the lock is lost. It ends by itself when the lock is
+    // about to end: renewals fail, or the process was asked to end.
     let mut steps = 0_u64;
     while !is_expiring(lease).await {
         // One step of what only a leader does. Short: between two of them it may lose the lock.

@@ -1,5 +1,5 @@
 //! A lock as a tower layer, around any service: here, requests of one idempotency key are served one
-//! at a time in the whole fleet, whatever handler they are for. A client that sends a payment again,
+//! at a time in the whole fleet, for any handler. A client that sends a payment again,
 //! because it got no answer, is told 423 for as long as the first one is at work.
 //!
 //! With the nodes of `compose.yaml` (one process alone can do with
@@ -72,7 +72,8 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        // The one that said it was ready serves this request; the clone is for the next one.
+        // The service that reported to be ready serves this request. The clone is for the next
+        // request.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
         let key = (self.key)(&request);

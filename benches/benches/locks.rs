@@ -1,4 +1,4 @@
-//! Speed of lock and release where nobody waits for anybody, side by side with other
+//! Speed of lock and release if no caller waits for another, side by side with other
 //! implementations. See the library's docs.
 
 use std::path::Path;

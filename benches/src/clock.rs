@@ -1,4 +1,4 @@
-//! Clocks of the system: one that processes share, and the processor's.
+//! Clocks of the system: a clock that processes share, and the processor's time.
 
 use std::time::Duration;
 

@@ -30,11 +30,11 @@ pub struct Load {
 pub struct Sample {
     /// Pairs that began in the measured part and succeeded.
     pub pairs: usize,
-    /// Of those, so many a second.
+    /// The number of these pairs a second.
     pub pairs_per_second: f64,
-    /// Half of the pairs took at most so long.
+    /// The longest time of the faster half of the pairs.
     pub p50: Duration,
-    /// 99 of 100 pairs took at most so long.
+    /// The longest time of the fastest 99 % of the pairs.
     pub p99: Duration,
     /// The slowest pair.
     pub worst: Duration,

@@ -15,7 +15,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of `figures`, of which there is at least one.
+    /// The statistics of `figures`, which must not be empty.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Self {
         Self::of_any(figures).expect("a spread of something")
     }

@@ -113,10 +113,10 @@ impl Grounds {
         }
     }
 
-    /// Calls `body` so many times in `way`, one after the other, each under another lock.
+    /// Calls `body` `count` times in `way`, one call after the other, each under another lock.
     ///
     /// # Panics
-    /// Where one is not locked.
+    /// If a call is not locked.
     pub fn calls(&self, way: Way, body: Body, count: u64) -> impl Future<Output = ()> + use<> {
         let registry = self.redlock.registry().clone();
         let core = self.core.clone();

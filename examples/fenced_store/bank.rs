@@ -15,7 +15,7 @@ pub(crate) struct Decided<'a> {
 }
 
 /// The moment between a holder's last look at its lease and its write. In an application it is short
-/// and nobody sees it: here the scene is set in it.
+/// and not visible. Here the example stops the holder in it.
 ///
 /// It is no `async fn`, and that matters. At an await the body would be cancelled, since its lease
 /// is over. But between two awaits a program runs as long as it runs: the operating system may take

@@ -1,5 +1,5 @@
 //! Why a store should check a lock's fencing token: a holder is frozen past its ttl, wakes up and
-//! writes, once to a store that takes every write and once to one that looks at the token.
+//! writes, once to a store that takes every write, and once to a store that checks the token.
 //!
 //! ```sh
 //! cargo run -p redlock-examples --example fenced_store --features sqlite

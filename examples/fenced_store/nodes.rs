@@ -128,8 +128,8 @@ impl Server {
         })
     }
 
-    /// Waits for its own word: whoever else has the port would take a connection too. `false` when
-    /// it ended instead.
+    /// Waits until the server's output says that it is ready. A connection would not show that:
+    /// another process with the port would accept it too. `false` if the server ended instead.
     async fn until_ready(&mut self, said: &mut String) -> Result<bool, Box<dyn Error>> {
         while let Some(line) = self.log.next_line().await? {
             if line.contains("Ready to accept connections") {

@@ -48,7 +48,7 @@ impl Store {
         Ok(self.0.query_row(sql, [id], |row| row.get(0))?)
     }
 
-    /// Writes, whoever asks: the last one wins.
+    /// Writes without a check of the token: the last write wins.
     pub(crate) fn set_balance(&self, id: i64, balance: i64) -> Result<(), StoreError> {
         let sql = "UPDATE account SET balance = ?2 WHERE id = ?1";
         self.0.execute(sql, params![id, balance])?;

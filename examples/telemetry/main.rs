@@ -101,7 +101,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let load = load::start(load::callers()?);
     let upkeep = tokio::spawn(async move {
-        // Samples pile up in the recorder between two scrapes, and where nobody scrapes.
+        // Samples pile up in the recorder between two scrapes, and if there are no scrapes.
         loop {
             tokio::time::sleep(Duration::from_secs(5)).await;
             prometheus.run_upkeep();

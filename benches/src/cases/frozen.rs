@@ -45,8 +45,8 @@ impl Condition {
     }
 }
 
-/// Our own pairs over all of `nodes`, of which the last one hangs, against the same with all of
-/// them healthy.
+/// This library's pairs over `nodes` while the last node hangs, against the same while all nodes are
+/// healthy.
 pub fn frozen(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     let runtime = runtime(Flavor::MultiThread);
     let ours = runtime.block_on(Ours::connect(&nodes.urls(), plan.connect_timeout));

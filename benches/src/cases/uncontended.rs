@@ -1,4 +1,4 @@
-//! Pairs on distinct keys: nobody ever waits for anybody.
+//! Pairs on distinct keys: no caller waits for another.
 
 use redlock_tests::Nodes;
 use tokio::runtime::Runtime;

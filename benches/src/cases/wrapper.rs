@@ -125,7 +125,7 @@ fn print(case: &str, rounds: &[Vec<Round>; Way::ALL.len()], report: &mut Report)
         report.figure(case, way.name(), "cpu_ns_a_call", cpu);
     }
     let [attribute, by_hand, run, _] = &walls;
-    // By hand nobody looks after a body that waits; `run` does as the attribute.
+    // A lock by hand does not watch a body that waits; `run` does, like the attribute.
     for (way, other) in [(Way::ByHand, by_hand), (Way::Run, run)] {
         let ratio = Spread::of_ratios(attribute, other).median;
         let what = format!("#[redlock] × {}", way.name());

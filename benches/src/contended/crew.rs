@@ -21,7 +21,7 @@ struct Worker {
 }
 
 impl Crew {
-    /// Starts so many, connected to the servers at `urls`.
+    /// Starts `count` processes, connected to the servers at `urls`.
     pub(crate) fn start(count: usize, urls: &[String]) -> Self {
         let mut workers: Vec<_> = (0..count).map(|_| Worker::start(urls)).collect();
         for worker in &mut workers {
@@ -76,7 +76,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The end of its input ends it, between two turns; a kill is for one that hangs.
+        // The end of its input ends a process between two turns. A process that hangs is killed.
         drop(self.orders.take());
         if std::thread::panicking() {
             let _ = self.child.kill();

@@ -43,7 +43,7 @@ impl Log {
 /// acquired.
 pub(crate) fn overlap<H: AsRef<Hold> + Copy>(holds: &[H]) -> Option<(H, H)> {
     let (first, rest) = holds.split_first()?;
-    // The one that stays longest of those that came before.
+    // The hold that ends last of those that began before.
     let mut longest = *first;
     for &next in rest {
         if next.as_ref().acquired < longest.as_ref().releasing {

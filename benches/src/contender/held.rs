@@ -8,7 +8,7 @@ use rslock::{Lock, LockManager};
 use super::redis_loop::Taken;
 use super::{Contender, Unlocked, ours};
 
-/// The ttl of a lock that others want too: far beyond the time that anybody holds it.
+/// The ttl of a lock that other callers want too: far beyond the time for which a caller holds it.
 pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// How long a caller tries. Nobody should ever wait so long.

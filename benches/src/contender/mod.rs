@@ -18,8 +18,8 @@ pub use ours::Ours;
 pub use raw::RawLoop;
 pub use redis_loop::{RedisLoop, Wait};
 
-/// The ttl of a lock that nobody else wants: far beyond any run, so that a key that was forgotten
-/// is still there to be found.
+/// The ttl of a lock that no other caller wants: far beyond any run, so that a key that was not
+/// released is still there to be found.
 pub(crate) const TTL: Duration = Duration::from_secs(120);
 
 /// Which implementation.
@@ -66,8 +66,8 @@ pub enum Unlocked {
     /// As far as the implementation tells, by a release that a majority confirmed.
     Confirmed,
     /// The release was sent, but was not confirmed in the time that the implementation waits for
-    /// it. That is no failure, on a machine that stalls now and then; the key has to be gone in
-    /// the end all the same.
+    /// it. That is no failure on a machine that stalls now and then, but the key has to be gone in
+    /// the end.
     Unconfirmed,
 }
 

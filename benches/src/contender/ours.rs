@@ -64,7 +64,7 @@ impl Ours {
         lease.expect("nobody else has it")
     }
 
-    /// Waits until so many nodes vote.
+    /// Waits until `wanted` nodes vote.
     pub async fn voting(&self, wanted: usize) {
         let began = Instant::now();
         loop {

@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// once: their commands were encoded beforehand, and go to each node in one write. It waits for the
 /// answers of all nodes to the locks before it sends the releases, and the other way round.
 ///
-/// This is no lock that anybody could use: the callers move in step, the token is always the same,
-/// and nobody times out, retries or cleans up. It is what remains when all of that is left out.
+/// This is not a usable lock: the callers move in step, the token is always the same, and there are no
+/// timeouts, retries or clean-ups. Its time is what remains without all of that.
 pub struct RawLoop {
     nodes: Vec<TcpStream>,
     locks: Step,

@@ -153,7 +153,7 @@ impl Taken {
         }
     }
 
-    /// The same where a minority may have granted: nobody is there to confirm it.
+    /// The same if only a minority may have granted: without a majority, no release is confirmed.
     async fn undo(self) {
         self.send().await;
     }

@@ -28,7 +28,7 @@ fn today() -> String {
     date(since.map_or(0, |since| since.as_secs() / 86_400))
 }
 
-/// The day so many days after the first of 1970, as `2026-01-31`.
+/// The date that is `days` days after 1970-01-01, as `2026-01-31`.
 fn date(mut days: u64) -> String {
     let is_leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
