@@ -20,7 +20,7 @@
 //!
 //!     match charge(42).await {
 //!         Ok(receipt) => println!("{receipt}"),
-//!         Err(error) if error.is_contended() => println!("somebody else is at it: {error}"),
+//!         Err(error) if error.is_contended() => println!("another call is at work: {error}"),
 //!         Err(error) => return Err(error.into()),
 //!     }
 //!
@@ -49,7 +49,7 @@
 //! # Locking a function
 //! [`macro@redlock`] documents the attribute, with a section and an example for each parameter. The
 //! function returns any `Result` whose error is made of a [`LockError`], or a type that implements
-//! [`FromLockError`]; with `if_locked = "skip"`, one that implements [`FromSkip`].
+//! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
 //!
 //! # Locking a block
 //! [`locked!`] runs an `async` block, with the attribute's parameters, where no function is.

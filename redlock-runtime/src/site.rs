@@ -168,7 +168,7 @@ impl Site {
         self.name.or_else(|| self.path()).unwrap_or_default()
     }
 
-    /// The function's path, whatever its name is; `None` for a [named](Self::named) lock.
+    /// `module_path::function`, also if the attribute has a `name`.
     pub(crate) fn path(&self) -> Option<&str> {
         let path = || function_path((self.item)(), self.module, self.function);
         let is_function = !self.function.is_empty();

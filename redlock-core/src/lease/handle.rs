@@ -242,8 +242,9 @@ impl LeaseHandle {
             .map(|(_, node)| node.name())
     }
 
-    /// Records why the lease is over, unless it is already, and tells everybody. The next in line may
-    /// ask the nodes. A lease that is past its deadline has expired, whatever is found out later.
+    /// Records why the lease is over, unless that is recorded already, and tells all who wait for its
+    /// end. The next in line may ask the nodes. A lease past its deadline has expired, whichever other
+    /// end is noticed later, but it may still be revoked.
     pub(crate) fn lose(&self, over: LeaseEnd) {
         let _turn = {
             let mut state = self.shared.state.lock();

@@ -161,7 +161,7 @@ impl MemoryNode {
             .collect()
     }
 
-    /// Sets `key` to `value` for `ttl`, whatever it held: another client's lock.
+    /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         self.change(|store, now| store.put(key, value, now.saturating_add(ttl)));
     }

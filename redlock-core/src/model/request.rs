@@ -10,7 +10,7 @@ use super::resource::Resource;
 /// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
 pub const MIN_TTL: Duration = Duration::from_millis(10);
 
-/// The longest ttl, whatever a client's own limit: the limit of what a node can count.
+/// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// One acquisition, with all values decided.
@@ -22,8 +22,8 @@ pub struct Request {
     pub ttl: Duration,
     /// What to do after an attempt that failed.
     pub retry: Retry,
-    /// The number of retries, beyond those of `retry`, for attempts that no client won: callers that
-    /// come at the same moment may each get some of the votes, and none of them the lock.
+    /// The number of retries, beyond those of `retry`, for attempts that no client won: if callers
+    /// come at the same moment, each may get some of the votes, and no caller the lock.
     pub split_retries: u32,
     /// The drift allowed for is ttl × this + 2 ms. On nodes with a restart check, not less than
     /// [`DRIFT_FACTOR`](crate::restart_check::DRIFT_FACTOR).

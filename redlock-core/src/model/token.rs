@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::env::{Entropy, process};
 
 /// Random bytes in a token. The specification asks for a value that is unique across all clients and
-/// all lock requests. 128 bits also make it unguessable, as anybody who knows the token can release the
-/// lock.
+/// all lock requests. 128 bits also make it unguessable, as a client that knows the token can release
+/// the lock.
 const RANDOM_BYTES: usize = 16;
 
 /// The length of the longest token that names its owner: a host of 255 bytes, a process of ten digits.

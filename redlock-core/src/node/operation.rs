@@ -49,7 +49,7 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Want {
-    /// Set all keys to our token for `ttl`, if none of them exists. If the operation has counters,
+    /// Set all keys to our token for `ttl`, if no key exists. If the operation has counters,
     /// raise them to one number above all of them, and answer it.
     Acquire {
         /// The time for which the node keeps the keys unless they are released or extended.

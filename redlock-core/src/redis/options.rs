@@ -27,8 +27,9 @@ pub struct RedisOptions {
     pub watch_idle: Duration,
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
-    /// The nodes that this one is checked with: whether it may have forgotten locks, whether its
-    /// clock steps, what kind of server it is. Without a checked set none of this is checked.
+    /// The nodes that this one is checked with. The checks find whether the node may have forgotten
+    /// locks, whether its clock steps, and which kind of server it is. Without a checked set there are
+    /// no checks.
     pub checked_set: Option<Arc<CheckedSet>>,
     /// What happens to a server that a lock cannot rely on.
     pub vetting: Vetting,

@@ -36,7 +36,7 @@ pub struct Verdict {
     pub action: Action,
     /// True if the node may have forgotten what it granted to this client before.
     pub is_new_epoch: bool,
-    /// A second write, whatever the action.
+    /// A second write, which may come with any action.
     pub settings_write: Option<SettingsWrite>,
     /// Other processes have stricter settings than this one: which, and what counts.
     pub disagreement: Option<String>,

@@ -26,7 +26,7 @@ pub(super) enum Cause {
     Unknown,
     /// Another process than before, without a marker.
     RestartedEmpty,
-    /// Another process than the one that the marker names.
+    /// The server process is not the process that the marker names.
     Restarted,
     /// Another process, which was up already when the one before it was.
     Replaced,

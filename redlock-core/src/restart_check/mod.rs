@@ -41,8 +41,8 @@ const WRITES_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCheck {
-    /// They vote only once the longest ttl has passed. A set of which a majority is reachable, without
-    /// any marker, is new, and opened at once.
+    /// They vote only once the longest ttl has passed. A set is new, and opened at once, if a majority
+    /// of its nodes is reachable and no node has a marker.
     Standard,
     /// The same, and a set without markers has to wait too.
     Strict,

@@ -56,7 +56,7 @@ pub struct NodeCheck {
     voted_under: Option<Marker>,
     /// The last marker that was seen, as it is on the node, in its first version.
     last_marker: Option<Vec<u8>>,
-    /// A step of which it is not known yet whose clock it was.
+    /// A step that is not yet known to be the node's clock or this host's.
     pub(super) suspicion: Option<Suspicion>,
     /// A step whose quarantine is not written on the node yet.
     pub(super) unwritten: Option<Unwritten>,

@@ -15,7 +15,7 @@ const LATER: Duration = Duration::from_millis(500);
 const OPENING: Duration = Duration::from_secs(1);
 
 impl NodeCheck {
-    /// No marker, and never one that this client saw.
+    /// Decides for a node without a marker, on which this client has never seen one.
     pub(super) fn blank(&mut self, check: &CheckAnswer<'_>) -> Action {
         match self.peers.is_blank(self.seat, check.answered) {
             SetView::New => {

@@ -1,7 +1,8 @@
 //! A node's quarantine, as its marker and as this client's own clock have it, and what ends it.
 //!
-//! The client's own clock counts too, since a marker is whatever was written last: by a client that did not
-//! see the set in use and took it for new, or before a node's clock jumped ahead. Without it
+//! The client's own clock counts too, since a marker shows the last write only. That may be of a
+//! client that did not see the set in use and took it for new, or from before a node's clock jumped
+//! ahead. Without it
 //! `who_saw_a_set_in_use_waits_although_another_took_it_for_new` fails.
 //!
 //! An operator's word is the only thing that ends it early. It opens a set that is known to be idle, say
@@ -104,7 +105,7 @@ impl NodeCheck {
 
     /// The node forgot its grants, by what this client knows.
     pub(super) fn forgot(&mut self, check: &CheckAnswer<'_>, cause: Cause) -> Action {
-        // Also if the write of another client comes first, whatever it says.
+        // This also holds if the write of another client, with any marker, comes first.
         self.hold_for(self.peers.quarantine(), cause, check.answered);
         self.quarantine(check, cause)
     }

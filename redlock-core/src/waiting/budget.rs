@@ -67,8 +67,8 @@ impl<'a> RetryBudget<'a> {
         self.splits > 0
     }
 
-    /// The beginning of the next attempt after one that no caller won, although the budget of retries
-    /// is used up. `None` if the caller's time is bounded and leaves none for it.
+    /// The beginning of the next attempt after a split, in which no caller won, although the budget of
+    /// retries is used up. `None` if the caller's time is bounded and leaves none for it.
     pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
         if self.end.is_some() {
             return None;

@@ -328,8 +328,8 @@ impl Lines {
 }
 
 impl LinesState {
-    /// Keeps a line without callers for a moment. Returns another one that is forgotten for
-    /// it.
+    /// Keeps a line without callers for a moment. Returns the line that is forgotten to make room for
+    /// it, if there is one.
     fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Line)> {
         let forgotten = if self.idle.len() == MOST_IDLE {
             self.forget_first_idle()

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::Config;
 use crate::text::{Name, did_you_mean};
 
-/// A pool's URL, with whatever password it has. `Debug` shows the server only.
+/// A pool's URL, with its password if it has one. `Debug` shows the server only.
 ///
 /// ```
 /// let config = redlock_runtime::Config::new().pool("a", "redis://:secret@10.0.0.1:6379");

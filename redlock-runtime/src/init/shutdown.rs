@@ -7,7 +7,7 @@ impl Redlock {
     /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
     /// grace period, cancels the bodies that still run, releases all held locks, and reports.
     ///
-    /// A lock is never released under a body that still runs: one that does not yield keeps its
+    /// A lock is never released under a body that still runs. A body that does not yield keeps its
     /// key until the ttl, and is reported.
     ///
     /// ```

@@ -19,7 +19,7 @@ macro_rules! options {
         /// [preset](crate::Config::preset) that they name, the configuration's `[defaults]`, and the
         /// built-in values, which each setter names.
         ///
-        /// # Example: patient locks by default, and one that is not
+        /// # Example: locks that wait by default, and a lock that does not
         /// ```
         /// use std::time::Duration;
         /// use redlock_runtime::parameters::LockOptions;

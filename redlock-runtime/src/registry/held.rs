@@ -190,7 +190,7 @@ impl HeldTable {
         }
     }
 
-    /// Cancels every body, also one that begins meanwhile. Waits until no body is left and no
+    /// Cancels every body, also bodies that begin meanwhile. Waits until no body is left and no
     /// acquisition is in progress.
     pub(crate) async fn bodies_gone(&self) {
         loop {

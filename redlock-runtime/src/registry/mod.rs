@@ -49,8 +49,8 @@ use shutdown::Shutdown;
 /// Where calls find their pools. Clones are the same registry.
 ///
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
-/// ([`enter`](Self::enter)), then takes the one that [`init`](crate::init()) made. In tests with the
-/// feature `testing`, what is attached to the runtime comes before that.
+/// ([`enter`](Self::enter)), then takes the registry that [`init`](crate::init()) made. In tests with
+/// the feature `testing`, a registry that is attached to the runtime comes before that.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -29,7 +29,7 @@ thread_local! {
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
 impl Registry {
-    /// Runs `future` with this registry for every call that it makes, on whatever thread.
+    /// Runs `future` with this registry for every call that it makes, on any thread.
     /// A spawned task is not part of it.
     ///
     /// ```

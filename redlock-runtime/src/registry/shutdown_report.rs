@@ -72,7 +72,8 @@ impl fmt::Display for ShutdownReport {
 }
 
 impl ShutdownReport {
-    /// Once, when it is there, whatever the program does with it.
+    /// Logs the report. It is called once, when the report is made, so that the log has the report
+    /// even if the program drops it.
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {

@@ -139,7 +139,7 @@ impl SomeoneElse {
         self
     }
 
-    /// Takes the lock. A node that is cut off or fails does not grant it; one that hangs does.
+    /// Takes the lock. A node that is cut off or fails does not grant it; a node that hangs does.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

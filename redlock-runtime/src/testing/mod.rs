@@ -12,14 +12,14 @@
 //! // In a test: #[tokio::test]
 //! # #[tokio::main(flavor = "current_thread")]
 //! async fn main() {
-//!     // In-process nodes, which every call on this test's runtime finds, and nobody else's.
+//!     // In-process nodes. Calls on this test's runtime find them, and no other calls do.
 //!     let locks = TestLocks::new();
 //!
 //!     charge(42).await.unwrap();
 //!     locks.assert_locked("order:42");
 //!     locks.assert_all_free();
 //!
-//!     // Somebody else has it.
+//!     // Another client has the lock.
 //!     let hold = locks.hold("order:42");
 //!     assert!(charge(42).await.unwrap_err().is_contended());
 //!     hold.release();
@@ -47,8 +47,8 @@
 //! # Time
 //! Leases, retries and renewals count on tokio's clock. With `#[tokio::test(start_paused = true)]`
 //! (tokio's feature `test-util`) they take no time: `tokio::time::advance` makes a lease expire, and
-//! while everything waits, the clock jumps to whatever is due next. A paused clock also jumps while a
-//! real socket is waited for, so leave it running where there is one.
+//! while everything waits, the clock jumps to the next event that is due. A paused clock also jumps
+//! while a real socket is waited for, so leave it running in a test with sockets.
 //!
 //! Jitter and owner tokens come from a [seed](TestLocks::seed), the same in every run.
 //!
@@ -275,8 +275,8 @@ impl TestLocks {
         runtimes::attach(runtime.id(), &self.inner.registry);
     }
 
-    /// Runs `future` with this registry for every call that it makes, whatever is attached to the
-    /// runtime. A task that it spawns is not part of it.
+    /// Runs `future` with this registry for every call that it makes, also if another is attached to
+    /// the runtime. A task that it spawns is not part of it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

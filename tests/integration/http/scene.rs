@@ -51,7 +51,8 @@ pub(crate) const ALL: [What; 14] = [
 /// The owner token of another process.
 pub(crate) const HOLDER: &str = "internal-host/4711/00112233445566778899aabbccddeeff";
 
-/// Locks that are held by somebody, on a real server; nodes that are gone; a process that ends.
+/// The state behind each error: locks that another client holds on a real server, nodes that are gone,
+/// and a process that shuts down.
 pub(crate) struct Scene {
     /// It has the locks for as long as this lives.
     pub(crate) node: RedisNode,

@@ -240,8 +240,8 @@ impl Claim {
         }
     }
 
-    /// Sends the release to every node that the acquisition may have reached, whatever the node
-    /// answered, after the acquisition on the same connection. Only the first call sends it.
+    /// Sends the release to every node that the acquisition may have reached, after the acquisition on
+    /// the same connection. The node's answer makes no difference. Only the first call sends it.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         self.end(ClaimEnd::Released).then(|| self.send_release())
     }

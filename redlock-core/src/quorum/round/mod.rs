@@ -229,7 +229,7 @@ impl Round {
         before(clock, until, self.decided()).await;
     }
 
-    /// Replaces the goal by one that needs more votes.
+    /// Replaces the goal by a goal that needs more votes.
     pub(crate) fn set_goal(&self, goal: Goal) {
         self.state.lock().goal = goal;
     }

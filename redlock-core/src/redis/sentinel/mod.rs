@@ -1,9 +1,10 @@
 //! Asking sentinels where the master is, as the Redis documentation wants it of clients ("Guidelines for
 //! Redis clients with support for Redis Sentinel"), with two differences.
 //!
-//! All sentinels are asked at once, so one that hangs holds nobody up. And of several answers the newest
-//! counts, by the sentinels' *configuration epoch*. What they name is not believed: the server itself has
-//! to say that it is a master. When the driver asks is in the module `redis::server`.
+//! All sentinels are asked at once, so a sentinel that hangs delays nothing. And of several answers
+//! the newest counts, by the sentinels' *configuration epoch*. The sentinels alone are not believed:
+//! the server that they name has to say that it is a master. The module `redis::server` says when the
+//! driver asks.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -115,7 +115,7 @@ impl TrackedKeys {
         }
     }
 
-    /// Asks for the keys again that were refused, if somebody still waits for them.
+    /// Asks again for the keys that were refused, if a caller still waits for them.
     pub(super) fn ask_again(&mut self) {
         for key in std::mem::take(&mut self.refused) {
             self.changed(&key);

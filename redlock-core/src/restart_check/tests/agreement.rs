@@ -89,7 +89,7 @@ fn a_node_that_one_client_trusts_waits_for_one_that_does_not() {
     trusting.pass(QUARANTINE);
     assert_eq!(trusting.settle(), Action::Vote);
 
-    // It knows now, and nobody who is careful has to be there.
+    // The client knows the strict settings now, although no stricter client is connected.
     trusting.run_id = Some("run3");
     assert!(matches!(trusting.settle(), Action::Hold { .. }));
     assert_eq!(trusting.left(), QUARANTINE);

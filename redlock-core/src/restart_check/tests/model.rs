@@ -69,7 +69,7 @@ struct World {
 }
 
 impl Node {
-    /// It is not one that the set is just being opened with.
+    /// True if the node's marker is not one with which the set is being opened.
     fn is_opened(&self) -> bool {
         let found = self.marker.as_deref().and_then(FoundMarker::parse);
         found.is_some_and(|found| found.cause() != Some(Cause::Opening))

@@ -1,4 +1,4 @@
-//! Sets that nobody used before, and such of which an operator says that nobody does.
+//! Sets that no client used before, and sets of which an operator says that no lock is held.
 
 use super::*;
 
@@ -93,7 +93,7 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
         "{action:?}"
     );
     assert!(!is_unsettled(&action));
-    // Of the one that comes up next nobody knows more.
+    // Nothing is known of the node that comes up next.
     assert_eq!(settle_all([&mut b, &mut a]), [Action::Vote, Action::Vote]);
     // The last one may have been opened, have granted and have forgotten, all unseen.
     c.pass(ms(10));

@@ -97,7 +97,7 @@ fn a_step_below_half_a_second_is_noticed_at_the_next_check() {
     assert_eq!(votes(&verdicts), [true, false, true]);
 }
 
-/// It may have been a slew, so no quarantine is written. Leases that rest on the node are lost all the same.
+/// It may have been a slew, so no quarantine is written. Leases that rest on the node are still lost.
 #[test]
 fn a_movement_that_a_slew_explains_is_an_epoch_if_it_is_half_a_second() {
     let mut a = Bench::voting();
@@ -300,8 +300,9 @@ fn advance(a: &mut Bench, by_us: i64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a clock is slewed and set: where a node votes, no key is gone whose lease is not over. Between
-    /// two looks a gain of 1 % of the time is not seen, nor one that makes up for a clock that ran slow.
+    /// However a clock is slewed and set: while a node votes, it has the key of each lease that is not
+    /// over. Between two checks a gain of 1 % of the time is not noticed, nor a gain after the clock
+    /// ran slow.
     #[test]
     fn a_node_that_votes_has_the_key_of_every_lease_that_is_not_over(
         legs in prop::collection::vec(leg(120_000), 1..60),

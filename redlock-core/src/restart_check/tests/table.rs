@@ -1,4 +1,4 @@
-//! What is found on a node, and what it comes to.
+//! The verdict for each state in which a check may find a node.
 
 use super::*;
 
@@ -176,11 +176,11 @@ fn without_a_run_id_any_marker_is_ours() {
     assert_eq!(a.read().run_id, Marker::UNKNOWN);
     a.marker = marker("any", a.time.saturating_sub(ms(5)));
     assert_eq!(a.settle(), Action::Vote);
-    // Two of which nobody knows what they are may be different.
+    // Two servers whose run ids are unknown may be different ones.
     let mut b = Bench::new(&peers, "b", "run1");
     b.run_id = None;
     assert!(!matches!(b.check().action, Action::Refuse { .. }));
-    // Who is told more does not take that for an answer.
+    // A client that learns the run id does not accept a marker without one.
     a.marker = marker(Marker::UNKNOWN, a.time.saturating_sub(ms(5)));
     a.run_id = Some("run1");
     assert!(matches!(a.settle(), Action::Hold { .. }));

@@ -76,7 +76,7 @@ fn a_third_grant_behind_the_nodes_time_makes_up_for_nothing() {
     assert_eq!(lease.over(), Some(LeaseEnd::Taken(None)));
 }
 
-/// With a short ttl the time is a quarter of that, whatever the node timeout.
+/// With a short ttl the time is a quarter of the ttl, also if the node timeout is longer.
 #[test]
 fn a_third_grant_behind_a_quarter_of_the_ttl_makes_up_for_nothing() {
     let scene = Scene::new();

@@ -39,7 +39,7 @@ fn a_release_wakes_a_waiter_that_one_node_refused_while_the_other_was_still_to_a
         let (slow, set) = without_the_third(&scene, absence);
         let mut waiting = scene.acquire_on(&set, &waiting());
         assert!(is_waiting(&mut waiting));
-        // With this and the one that is not there it is refused.
+        // With this answer, and the node that is not there, the attempt is refused.
         serve(&slow[..1]);
         assert!(is_waiting(&mut waiting));
         serve(&slow[1..2]);

@@ -7,7 +7,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
 
-/// A node that tells what it was asked, and where somebody else may come between two questions.
+/// A node that records the operations it was asked. Another client may come between two of them.
 struct Told {
     node: MemoryNode,
     seat: usize,
@@ -19,7 +19,7 @@ struct Shared {
     nodes: Vec<MemoryNode>,
     /// What the first node was asked.
     asked: Mutex<Vec<&'static str>>,
-    /// Who takes the lock when the nodes are next asked whether anybody has come.
+    /// The client that takes the lock when the nodes are next asked whether another client has come.
     comes: Mutex<Option<&'static str>>,
 }
 

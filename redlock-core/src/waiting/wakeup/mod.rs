@@ -28,7 +28,7 @@ struct Reports {
 }
 
 struct WatchState {
-    /// The moment from which each seat holds none of the keys; `None` if it is not known.
+    /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
     /// The moment at which the waiting caller looks by itself; `None` if it does not.
     looks_at: Option<Moment>,
@@ -36,8 +36,8 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// The moment from which a majority of all nodes holds none of the keys, by what is known of the
-    /// seats that count.
+    /// The moment from which a majority of all nodes holds no key, as far as is known of the seats
+    /// that count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
         let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
@@ -139,9 +139,9 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when a majority of the configured nodes holds none of the keys: the nodes said so, or
-    /// the remaining time that they last told has passed on our clock. It never completes if too few
-    /// nodes can tell. For one caller at a time.
+    /// Completes when a majority of the configured nodes holds no key of the lock: the nodes said so,
+    /// or the remaining time that they last told has passed on our clock. It never completes if too
+    /// few nodes can tell. For one caller at a time.
     ///
     /// # Cancellation
     /// Dropping the future has no effect. The watch lasts until it is dropped itself.

@@ -20,7 +20,7 @@ const BATCH: usize = 128;
 pub(super) struct OwedRetries {
     /// The moment of the next batch; `None` while a batch is in flight, or if nothing is owed.
     pub(super) retry_at: Option<Instant>,
-    /// Doubles with each batch if the server served none of its releases.
+    /// Doubles with each batch of which the server served no release.
     pause: Duration,
     /// The number of owed releases in flight.
     under_way: usize,
