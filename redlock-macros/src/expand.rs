@@ -64,8 +64,8 @@ use crate::transaction;
 // is a function that the future calls, and no `match` around the `await`.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
-// around `SITE`, which contains nothing of the user's but literals. The user's items are visible to
-// our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
+// around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
+// visible to our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
 // actix makes a unit struct of every handler below a route's attribute. Hence the `__` before the
 // name of every local.
 //

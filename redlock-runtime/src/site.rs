@@ -168,7 +168,7 @@ impl Site {
         self.name.or_else(|| self.path()).unwrap_or_default()
     }
 
-    /// `module_path::function`, also if the attribute has a `name`.
+    /// The path of the function, also if it has a name; `None` for a [named](Self::named) lock.
     pub(crate) fn path(&self) -> Option<&str> {
         let path = || function_path((self.item)(), self.module, self.function);
         let is_function = !self.function.is_empty();
