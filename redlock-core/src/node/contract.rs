@@ -12,7 +12,8 @@ use super::{NodeHealth, NodeStatus, NodeTime, Reply};
 /// * Each operation is atomic over all its keys.
 /// * Operations of one connection are served in the order in which they were submitted. A release after
 ///   an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
-///   sent again, unless the server certainly did not run it and its release was not submitted.
+///   sent again, unless the server certainly did not run it and its release was not submitted, which
+///   [`Reply::is_retracted`] tells.
 /// * If a connection breaks, a release whose answer is missing is repeated on the next one, before
 ///   anything else, until the ttl that it names has passed. A release that is answered with an error is
 ///   repeated, too. No release is lost: it is served, or it is owed.
@@ -34,7 +35,7 @@ pub trait Node: Send + Sync + 'static {
     /// acquisitions with errors does not count as voting.
     fn status(&self) -> NodeStatus;
 
-    /// Figures about the node, for operators.
+    /// Figures about the node, for operators. The default has the status alone.
     fn health(&self) -> NodeHealth {
         NodeHealth::of_status(&self.status())
     }
@@ -42,7 +43,7 @@ pub trait Node: Send + Sync + 'static {
     /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining
     /// time, and each change by any client. Returns at once, never blocks, and may be called from any
     /// thread. A waiting caller also retries by itself at intervals, so a late, missing or wrong report
-    /// costs only time.
+    /// costs only time. The default reports that nothing is known.
     fn watch(&self, watch: Watch) {
         watch.report(KeyReport::Unknown);
     }
@@ -59,26 +60,33 @@ pub trait Node: Send + Sync + 'static {
         1
     }
 
-    /// Hands `operation` to the node on one of its connections, whatever its keys: a barrier after all
-    /// operations that were submitted there. It fails if a release is still owed to the node. Otherwise
-    /// as [`submit`](Self::submit).
+    /// Hands `operation` to the node on the connection `lane`, a number below [`lanes`](Self::lanes), even
+    /// if its keys belong to another connection. It is a barrier behind all operations that were submitted
+    /// on that connection: the answer is an error if a release is still owed to the node. Otherwise as
+    /// [`submit`](Self::submit).
+    ///
+    /// The default ignores `lane` and submits the operation, which is right for one connection. A node with
+    /// more lanes has to implement this: else [`Client::flush`](crate::Client::flush) waits for one of them.
     fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
         let _ = lane;
         self.submit(operation, reply);
     }
 
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it
-    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts.
+    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. The
+    /// default is for a node that never forgets.
     fn epoch(&self) -> u32 {
         0
     }
 
-    /// The present time of the node's clock, by the checks of this connection.
+    /// The present time of the node's clock, by the checks of this connection. The default is for a node
+    /// without checks.
     fn time(&self) -> NodeTime {
         NodeTime::Uncompared
     }
 
-    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block.
+    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block. The default
+    /// never calls it, which is right for a node that never forgets.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;
     }

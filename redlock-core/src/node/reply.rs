@@ -26,9 +26,35 @@ impl Reply {
         Self { to: None, seat: 0 }
     }
 
-    /// True if the release of the operation may have been sent to the node. The operation must then not
-    /// be sent again, as it could arrive after the release.
-    pub(crate) fn is_retracted(&self) -> bool {
+    /// True if the caller has given the operation up, so that its release may have been submitted to the
+    /// node. An acquisition must then not be sent again: it could arrive after the release, and its key
+    /// would stay until the ttl.
+    ///
+    /// Only a node that sends an operation again needs this, for example because the server answered that
+    /// it did not run it. Ask under the mutex under which the node queues operations. Then a release that
+    /// is submitted after the question is queued after the acquisition.
+    ///
+    /// # Example: a server that did not run an operation
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use redlock_core::node::{Answer, NodeError, NodeErrorKind, Operation, Reply, Want};
+    ///
+    /// type Queue = Mutex<Vec<(Arc<Operation>, Reply)>>;
+    ///
+    /// fn was_not_run(queue: &Queue, operation: Arc<Operation>, reply: Reply) {
+    ///     let is_acquisition = matches!(operation.want(), Want::Acquire { .. });
+    ///     let mut queued = queue.lock().unwrap();
+    ///     if is_acquisition && reply.is_retracted() {
+    ///         // The answer may wake the caller, so it is given without the mutex.
+    ///         drop(queued);
+    ///         let error = NodeError::unsent(NodeErrorKind::Server, "not run, and given up");
+    ///         reply.answer(Answer::Failed(error));
+    ///     } else {
+    ///         queued.push((operation, reply));
+    ///     }
+    /// }
+    /// ```
+    pub fn is_retracted(&self) -> bool {
         self.to.as_ref().is_some_and(|to| to.is_retracted())
     }
 
