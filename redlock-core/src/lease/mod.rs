@@ -1,6 +1,41 @@
-//! What a [`Lease`] gives and tells: its [`FencingToken`], how a body under it ended
-//! ([`BodyOutcome`]), how its release went ([`Released`]), and each of its extensions
-//! ([`ObserveExtensions`]). A [`LeaseEnd`] says why it is over.
+//! What a [`Lease`] gives and tells.
+//!
+//! * [`validity`](LeaseHandle::validity) says for how long the lock is certainly held.
+//!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] is told of each extension.
+//! * [`lost`](LeaseHandle::lost) completes when the lease is over, and a [`LeaseEnd`] says why.
+//! * [`hold`](LeaseHandle::hold) runs a body only while the lease is valid: [`OnLost`] decides what
+//!   happens to the body after that, and [`BodyOutcome`] says how it ended.
+//! * [`release`](Lease::release) gives the keys back, and [`Released`] says how that went. Dropping the
+//!   lease sends the same release and does not wait.
+//! * A [`FencingToken`] lets a store refuse the writes of an earlier holder.
+//!
+//! # Example: a body that ends with its lease
+//! ```
+//! use std::pin::pin;
+//! use std::sync::Arc;
+//! use redlock_core::lease::{BodyOutcome, OnLost, Released};
+//! use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let io = IoThread::start()?;
+//! # let environment = io.environment();
+//! # let node = MemoryNode::new("a", environment.clock.clone());
+//! # let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+//! # let client = Client::new(environment);
+//! # io.handle().block_on(async {
+//! let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
+//! let body = pin!(async { "charged" });
+//! match lease.hold(body, OnLost::Cancel).await {
+//!     BodyOutcome::Done(receipt) => assert_eq!(receipt, "charged"),
+//!     BodyOutcome::Cancelled(end) => println!("lost: {end}"),
+//!     other => println!("done, but not in time: {other:?}"),
+//! }
+//! assert_eq!(lease.release().await, Released::Confirmed);
+//! # Ok::<_, redlock_core::error::AcquireError>(())
+//! # })?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod due;
 pub(crate) mod events;

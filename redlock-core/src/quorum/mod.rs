@@ -1,4 +1,15 @@
-//! How many nodes are a [`majority`], and how their votes are counted.
+//! How many nodes are a [`majority`].
+//!
+//! A lock is held if a majority of its *configured* nodes granted it. A node that is down is still
+//! configured, so it counts against a lock.
+//!
+//! | nodes | majority | may fail |
+//! |---|---|---|
+//! | 1 | 1 | 0 |
+//! | 3 | 2 | 1 |
+//! | 5 | 3 | 2 |
+//!
+//! A fourth node raises the majority to 3, and does not raise the number that may fail.
 
 pub(crate) mod claim;
 pub(crate) mod extension_proof;
@@ -17,6 +28,12 @@ use crate::node::Answer;
 
 /// The smallest number of the `configured` nodes that is more than half of them. Two majorities always
 /// share a node. That node is the reason why two clients cannot both win.
+///
+/// ```
+/// use redlock_core::quorum::majority;
+///
+/// assert_eq!([1, 2, 3, 4, 5].map(majority), [1, 2, 2, 3, 3]);
+/// ```
 ///
 /// Integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
 /// connected nodes, and erred in both directions.

@@ -1,8 +1,53 @@
 //! Nodes that may have forgotten locks, or whose clocks step: the rules for their votes.
 //!
-//! A [`NodeCheck`] is the state of one node's check, and a [`CheckedSet`] is what the nodes of one client
-//! know of each other.
-#![doc = include_str!("protocol.md")]
+//! A node must not vote while a lock may be valid that it granted and forgot. So a *marker* key on each
+//! node names the server process that the node was when it was last in order, and says until when it is
+//! in *quarantine*. A [`RestartCheck`] chooses how strict the rules are.
+//!
+//! [`RedisNode`](crate::RedisNode) obeys the rules if its
+//! [`checked_set`](crate::redis::RedisOptions::checked_set) is set. A node of one's own feeds a
+//! [`NodeCheck`] with what it finds, on each new connection and every few seconds, and does what the
+//! [`Verdict`] says. A [`CheckedSet`] is what the nodes of one client know of each other. The rules do no
+//! I/O and read no clock.
+//!
+//! **What a node has to offer** is one atomic step: optionally, if the marker is `expected` (or missing,
+//! if that is `None`) and the node's clock is not past `not_after`, set it to `new`; then answer the time
+//! and the marker. [`Action::Write`] asks for a check with that write, each other action for a check
+//! without one.
+//!
+//! # Example: a new node is opened at once
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use redlock_core::env::Moment;
+//! use redlock_core::restart_check::{
+//!     Action, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
+//! };
+//!
+//! let max_ttl = Duration::from_secs(300);
+//! let set = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1));
+//! let mut check = NodeCheck::new(set, "a", NodeCheckOptions::default());
+//!
+//! // What a server would hold, and what the clocks would show.
+//! let mut marker: Option<Vec<u8>> = None;
+//! let (time, now) = (Duration::from_secs(1_700_000_000), Moment::from_origin(Duration::ZERO));
+//! let may_vote = loop {
+//!     let verdict = check.check(&CheckAnswer {
+//!         run_id: Some("run1"),
+//!         started: None,
+//!         marker: marker.as_deref(),
+//!         time,
+//!         asked: now,
+//!         answered: now,
+//!     });
+//!     match verdict.action {
+//!         Action::Vote => break true,
+//!         Action::Write { expected, new, .. } if expected == marker => marker = Some(new),
+//!         _ => break false,
+//!     }
+//! };
+//! assert!(may_vote && marker.is_some());
+//! ```
 
 mod agreement;
 mod check;
@@ -17,6 +62,10 @@ mod process;
 mod quarantine;
 mod settings;
 mod steps;
+
+/// The rules, and why clients that follow them do not disagree unsafely.
+#[doc = include_str!("protocol.md")]
+mod protocol {}
 
 use std::time::Duration;
 

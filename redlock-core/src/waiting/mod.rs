@@ -1,5 +1,24 @@
-//! How callers of one process wait for the same lock: in one line, first come, first served. A
-//! [`Handover`] says for how long they may hand it over to each other.
+//! For how long callers of one process may hand a lock over to each other: [`Handover`].
+//!
+//! Callers of one [`Client`](crate::Client) that want the same lock wait in one line, first come, first
+//! served. Only the first of them asks the nodes. A lock goes from one of them to the next without a
+//! break in which another process could take it, which is faster. So after some hand-overs the lock is
+//! released for other processes, and the next caller of this process asks for it a moment later.
+//!
+//! # Example: a client that hands over less often
+//! ```
+//! use std::time::Duration;
+//! use redlock_core::waiting::Handover;
+//! use redlock_core::{Client, IoThread, Settings};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let mut settings = Settings::default();
+//! settings.handover = Handover { most: 4, longest: Duration::from_millis(10) };
+//! let client = Client::with_settings(IoThread::start()?.environment(), settings);
+//! # let _ = client;
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod budget;
 mod fairness;
