@@ -65,11 +65,11 @@ impl PoolHealth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VotingPools {
-    /// So many vote.
+    /// The number of default pools that vote.
     pub voting: usize,
-    /// So many are a majority.
+    /// The number of pools that are a majority.
     pub needed: usize,
-    /// So many are configured.
+    /// The number of default pools.
     pub configured: usize,
 }
 

@@ -84,7 +84,7 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
-    // Of all that is granted by now the lease is made, however late it came.
+    // The lease is made of all grants so far, also of those that came late.
     acquisition.admit_late();
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.

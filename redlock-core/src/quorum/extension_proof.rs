@@ -46,7 +46,7 @@ pub(crate) enum ProofState {
 }
 
 impl ExtensionProof {
-    /// Who counts in an extension that is about to begin.
+    /// The seats that count in an extension that is about to begin.
     pub(crate) fn voters(&mut self, acquisition: Seats) -> Voters {
         let mut found = 0;
         if let Some(last) = &self.last {

@@ -8,7 +8,7 @@ use super::settings::StrictestSettings;
 use super::{Action, CheckAnswer, NodeCheck, RestartCheck, SettingsWrite};
 
 impl NodeCheck {
-    /// What this client says of itself.
+    /// The settings of this client.
     pub(super) fn own(&self, check: &CheckAnswer<'_>) -> StrictestSettings {
         let is_strict = self.peers.restart_check() == RestartCheck::Strict;
         let is_careful = !self.options.trust_aof;
@@ -52,7 +52,7 @@ impl NodeCheck {
             return None;
         }
         let found = check.marker.and_then(FoundMarker::parse)?;
-        // Who wrote a marker of the first version is not known, nor why.
+        // A marker of the first version does not say who wrote it, and why.
         let (cause, since_ms) = match &found.details {
             Some(details) => (details.cause, details.since_ms),
             None => (Cause::Unknown, 0),

@@ -19,11 +19,11 @@ use super::settings::StrictestSettings;
 use super::steps::{Readings, SteppedClock, whose_step};
 use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
 
-/// So old a finding still tells what a node is like. Blank nodes are looked at more often.
+/// A finding that is older than this no longer counts. Blank nodes are checked more often than that.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// The nodes of one registry: what each was last found to be, which is what tells a new set from
-/// nodes that forgot. Shared by their [node checks](super::NodeCheck).
+/// The nodes of one registry, with the last finding of each, which tells a new set from nodes that
+/// forgot. Their [node checks](super::NodeCheck) share it.
 pub struct CheckedSet {
     restart_check: RestartCheck,
     max_ttl: Duration,
@@ -31,7 +31,7 @@ pub struct CheckedSet {
     size: usize,
     key_prefix: Vec<u8>,
     marker_key: Vec<u8>,
-    /// How many steps of clocks were seen: each wants all nodes to be looked at.
+    /// The number of steps of clocks that were seen. After each, all nodes have to be checked.
     doubts: AtomicU64,
     /// No seat is ever given up, so that indexing `seats` does not panic under the lock.
     state: Mutex<SetState>,
@@ -47,16 +47,16 @@ struct Seat {
     finding: Finding,
     /// The node's process, if it is connected and known.
     run_id: Option<String>,
-    /// It has, or had, a marker: its set is not new.
+    /// True if the node has, or had, a marker: its set is not new.
     was_marked: bool,
-    /// What processes say of themselves there.
+    /// The settings of processes that are written on the node.
     settings: StrictestSettings,
     clock: Readings,
     /// By how much its clock is ahead of the client's, while it is connected.
     offset_us: Option<i128>,
-    /// What its clock gained, while it is connected.
+    /// The gain of its clock, while it is connected.
     gain: Option<Gain>,
-    /// How its clock moved.
+    /// The movement of its clock.
     track: Track,
     /// The task that asks it.
     waker: Option<Waker>,

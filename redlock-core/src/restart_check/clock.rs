@@ -35,7 +35,7 @@ pub(super) struct NodeClock {
     line: Line,
 }
 
-/// What a look at a node's clock says.
+/// The result of one reading of a node's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// The step since the last check, in µs; positive if forwards.
@@ -233,7 +233,7 @@ impl Track {
             } else {
                 (span.answered.saturating_since(then), JUST_BEFORE)
             };
-            // In between it may have been slewed.
+            // The clock may have been slewed in between.
             (gap <= longest).then(|| span.at_least - slewed(gap))
         });
         let at_least_then = at_least_then.max()?;

@@ -284,7 +284,7 @@ impl NodeCheck {
         }
     }
 
-    /// How a node that this client saw in use came to be without a marker, in between.
+    /// Why a node that this client saw in use had no marker in between, so that it was taken for new.
     fn was_taken_for_new(&self, found: &FoundMarker) -> Option<Cause> {
         let before = self.seen_under.as_ref()?;
         let is_new = matches!(found.cause(), Some(Cause::Opening | Cause::New));
@@ -296,7 +296,7 @@ impl NodeCheck {
         (is_new && *before != found.marker).then_some(cause)
     }
 
-    /// How a node that had a marker came to have none.
+    /// Why a node that had a marker has none now.
     fn how_it_was_lost(&self, check: &CheckAnswer<'_>, process: Process) -> Cause {
         match (self.cause, process) {
             // It was seen before, and is not written yet.

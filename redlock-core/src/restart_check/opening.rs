@@ -37,8 +37,9 @@ impl NodeCheck {
                 look_again: LATER,
                 is_settled: true,
             },
-            // Who opens a set marks all nodes that it reaches before. So this one has forgotten its marker,
-            // or was not reached. If it is being marked at this moment, the write finds the marker.
+            // A client that opens a set marks all nodes that it reaches before. So this one has
+            // forgotten its marker, or was not reached. If it is being marked at this moment, the
+            // write finds the marker.
             SetView::InUse => self.quarantine(check, Cause::Late),
         }
     }

@@ -8,7 +8,7 @@ use super::details::{Cause, FoundMarker};
 /// A server tells how long it has been up in whole seconds, and the clocks of two servers differ.
 const APART: Duration = Duration::from_secs(5);
 
-/// Which process the node is, as against the check before.
+/// The node's process, compared with the check before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Process {
     Same,

@@ -26,9 +26,9 @@ const LATEST: Duration = Duration::from_secs(5);
 /// An operator's word that no lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperatorIdle {
-    /// As the operator wrote it.
+    /// The word itself, as the operator wrote it.
     Given,
-    /// As the client that came by first wrote it down, at that time of the node's.
+    /// The marker for it, which the first client that found the word wrote at this time of the node.
     Taken(u64),
 }
 
@@ -55,7 +55,7 @@ impl NodeCheck {
         if until.saturating_sub(check.time) > quarantine.max(LONGEST_PLAUSIBLE) {
             return self.forgot(check, Cause::Garbled);
         }
-        // Who wrote it may have had a shorter quarantine than others have.
+        // The process that wrote it may have a shorter quarantine than other processes.
         let closed = found
             .details
             .as_ref()

@@ -12,11 +12,11 @@ use crate::model::brief::Brief;
 /// The interval at which a process repeats its settings.
 const SAYS_EVERY: Duration = Duration::from_secs(30);
 
-/// So much longer than its locks live a setting counts: processes look at a node less often than they
-/// say something.
+/// The time for which a setting counts after the locks of its process are over. It covers the interval
+/// at which processes repeat their settings.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// No lock lives for longer; what says so is garbage.
+/// No lock lives for longer. A marker with a longer time is garbage.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The strictest settings, each with when it was said last, in ms of the node's clock.
@@ -31,7 +31,7 @@ pub(super) struct StrictestSettings {
 }
 
 impl StrictestSettings {
-    /// What a process says at `time` of the node's clock.
+    /// The settings of one process, stated at `time` of the node's clock.
     pub(super) fn of(max_ttl: Duration, is_strict: bool, is_careful: bool, time: Duration) -> Self {
         let now = millis(time);
         Self {
@@ -91,7 +91,7 @@ impl StrictestSettings {
             || is_due(self.careful, own.careful)
     }
 
-    /// What of `own` is less strict than this, and what counts instead.
+    /// Names the settings of `own` that are less strict than these, and the ones that apply instead.
     pub(super) fn disagrees(self, own: Self) -> Option<String> {
         let mut texts = Vec::new();
         if self.max_ttl() > own.max_ttl() {
@@ -111,7 +111,7 @@ impl StrictestSettings {
         (!texts.is_empty()).then(|| format!("{}; {advice}", texts.join(", ")))
     }
 
-    /// As words of the marker's second version.
+    /// The settings as words of the marker's second version.
     pub(super) fn words(self) -> String {
         let mut words = String::new();
         if let Some((ms, said)) = self.max_ttl {

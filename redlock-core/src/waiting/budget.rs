@@ -57,7 +57,7 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// With this number of additional retries for attempts that no caller won.
+    /// The same with this number of additional retries for attempts that no caller won.
     pub(crate) fn with_splits(self, splits: u32) -> Self {
         Self { splits, ..self }
     }

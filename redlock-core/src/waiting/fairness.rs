@@ -56,7 +56,7 @@ pub(crate) struct Fairness {
     since: Option<Moment>,
     /// The number of hand-overs.
     handed_over: u32,
-    /// For how many breaks more others are reckoned with.
+    /// The number of further breaks for which rivals are remembered.
     rivals: u8,
     /// The number of breaks, up to the most that matters.
     breaks: u8,
@@ -105,7 +105,7 @@ impl Fairness {
         self.handed_over >= limits.most || self.lasted(now) >= limits.longest
     }
 
-    /// With one hand-over more.
+    /// The same with one more hand-over.
     pub(super) fn with_hand_over(self) -> Self {
         Self {
             handed_over: self.handed_over.saturating_add(1),

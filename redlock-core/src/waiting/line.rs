@@ -42,11 +42,11 @@ pub(super) struct Idle {
 
 #[derive(Default)]
 pub(super) struct Waiters {
-    /// In the order in which they came.
+    /// The waiters, in the order in which they came.
     by_ticket: BTreeMap<u64, Option<Waker>>,
-    /// For the caller with the turn, until it takes it.
+    /// The handoff for the caller with the turn, until that caller takes it.
     handoff: Option<TurnHandoff>,
-    /// What the nodes last said.
+    /// The nodes' last answers, if they refused.
     refusal: Option<Refusal>,
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
@@ -193,7 +193,7 @@ impl Line {
                 }
             }
         }
-        // Who is not the first looks after it as well.
+        // A waiter that is not the first watches the deadline as well.
         keep(waiters.by_ticket.entry(ticket).or_default(), own);
         (LinePoll::Wait(over_at), [retry_waker, next_waker])
     }

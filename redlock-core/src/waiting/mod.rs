@@ -113,7 +113,7 @@ pub(crate) struct Lines {
 #[derive(Default)]
 struct LinesState {
     lines: HashMap<LineKey, Line>,
-    /// In all lines.
+    /// The number of callers in all lines.
     waiting: usize,
     /// Never used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
@@ -144,14 +144,14 @@ enum LinePoll {
 /// What comes with a turn that was passed on.
 #[derive(Default)]
 pub(crate) struct TurnHandoff {
-    /// What is on the nodes still.
+    /// The claim whose keys are still on the nodes.
     pub(crate) left_claim: Option<LeftClaim>,
     fairness: Fairness,
-    /// How many rounds of a break come first: other processes had no chance for a while.
+    /// The rounds of a break that come first, because other processes had no chance for a while.
     pub(crate) rounds: u32,
 }
 
-/// What becomes of a line if no caller waits in it.
+/// What happens to a line without waiters.
 #[derive(Clone, Copy)]
 enum IfNobodyWaits {
     /// The turn stays where it is.
@@ -311,7 +311,7 @@ impl Lines {
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
     ) -> bool {
-        // What is forgotten is dropped outside of the lock.
+        // A forgotten line is dropped outside of the mutex.
         let ([next, _head], _waiters, _forgotten) = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;

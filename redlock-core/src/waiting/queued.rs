@@ -33,7 +33,7 @@ pub(crate) enum Arrival {
     /// The caller has the turn, after a break of this number of rounds.
     Turn(Turn, u32),
     Queued(Queued),
-    /// So many stand there already.
+    /// The line is full, with this number of callers.
     Full(usize),
 }
 

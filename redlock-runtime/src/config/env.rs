@@ -18,7 +18,7 @@ pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 
 const PREFIX: &str = "REDLOCK_";
 
-/// What the variables say. Others than ours are passed over.
+/// Reads the library's variables, and skips all others.
 pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<File, String> {
     let mut file = File::default();
     for (name, value) in variables {
@@ -110,7 +110,7 @@ fn renamed<T>(map: &mut BTreeMap<String, T>, spelling: &str, name: &str) {
     }
 }
 
-/// What the variable says. The value is never repeated in an error: it may be a password.
+/// Sets what one variable says. An error never repeats the value: it may be a password.
 fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
     match &name[PREFIX.len()..] {
         "DEFAULT_POOLS" => file.default_pools = Some(names(value)),

@@ -11,7 +11,7 @@ use crate::text::{Name, did_you_mean};
 /// A key that only the attribute can set: it is part of the function's meaning, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "preset", "if_locked", "guard", "name", "crate"];
 
-/// What can be said of a pool, in `[pools.…]`.
+/// The keys of a pool, in `[pools.…]`.
 pub(super) const OF_A_POOL: [&str; 7] = [
     "url",
     "vetting",
@@ -27,9 +27,9 @@ pub(super) const OF_A_POOL: [&str; 7] = [
 pub(super) enum Section {
     /// Outside of any table.
     Top,
-    /// In the table of that name.
+    /// In the table with this name.
     Table(&'static str),
-    /// In each table below the one of that name: of a pool, of a site, of a preset.
+    /// In each table below the table with this name: of a pool, or of a site.
     Each(&'static str),
 }
 
@@ -88,10 +88,10 @@ pub(super) fn variables() -> Vec<String> {
         .collect()
 }
 
-/// So many mistakes are told at once: a file of another kind is full of them.
+/// The most mistakes that are reported at once: a file of another kind is full of them.
 const MOST_TOLD: usize = 8;
 
-/// Looks for keys that there are not, all of them.
+/// Reports every unknown key.
 ///
 /// # Errors
 /// One text for all, each with its line.

@@ -16,7 +16,7 @@ macro_rules! layer {
         /// The parameters that locks have defaults for, in `[defaults]`.
         pub(super) const PARAMETERS: &[&str] = &[$( stringify!($name) ),+];
 
-        /// What can be said of a single function, in `[sites."…"]`, and in a preset.
+        /// The keys of a single function, in `[sites."…"]`.
         pub(super) const OF_A_SITE: &[&str] = &["pools", $( stringify!($name) ),+];
 
         /// `[defaults]`, or one of `[presets]` or `[sites]`. `keys.rs` refuses `pools` in `[defaults]`.
@@ -34,7 +34,7 @@ macro_rules! layer {
             /// Sets `key`, which is one of this layer's, to the text of a variable.
             ///
             /// # Errors
-            /// What is expected in the place of `value`, which is not repeated.
+            /// The values that `key` takes. `value` is not repeated.
             pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
                 match key {
                     "pools" => self.pools = Some(names(value)),

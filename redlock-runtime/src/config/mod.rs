@@ -61,7 +61,7 @@ pub struct Config {
     pub(crate) node_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: Handover,
-    /// For one lock, and in all.
+    /// The most callers that may wait for one lock, and for all locks together.
     pub(crate) max_waiting: (usize, usize),
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
@@ -116,8 +116,8 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] where the file cannot be read or says something unknown, where a variable
-    /// does, or where no pool comes out of it all.
+    /// [`ConfigError`] if the file cannot be read, if the file or a variable has something unknown, or
+    /// if there is no pool.
     pub fn load() -> Result<Self, ConfigError> {
         let variables: Vec<_> = std::env::vars_os().collect();
         let named = variables.iter().find(|(name, _)| name == env::CONFIG_FILE);
@@ -134,7 +134,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What a TOML text says, over the defaults.
+    /// The configuration of a TOML text. The text overrides the defaults.
     ///
     /// ```
     /// let config = redlock_runtime::Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"")?;
@@ -149,7 +149,7 @@ impl Config {
         Ok(File::parse(text).map_err(ConfigError)?.over(Self::new()))
     }
 
-    /// What the TOML file at `path` says, over this configuration.
+    /// This configuration, overridden by the TOML file at `path`.
     ///
     /// ```
     /// let missing = redlock_runtime::Config::new().with_file("/nowhere/redlock.toml").unwrap_err();
@@ -157,7 +157,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] where it cannot be read, and with the place in it otherwise.
+    /// [`ConfigError`] if the file cannot be read, or with the place of the fault in it.
     pub fn with_file(self, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path: PathBuf = path.as_ref().into();
         let shown = path.to_string_lossy();
@@ -166,7 +166,7 @@ impl Config {
         Ok(File::parse(&text).map_err(in_file)?.over(self))
     }
 
-    /// What the `REDLOCK_*` variables among `variables` say, over this configuration.
+    /// This configuration, overridden by the `REDLOCK_*` variables among `variables`.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().with_env([("REDLOCK_POOLS_A_URL", "redis://10.0.0.1:6379")])?;
@@ -232,7 +232,7 @@ impl Config {
         self
     }
 
-    /// What comes before every resource's name on the nodes. None by default.
+    /// The prefix of every resource's name on the nodes. Empty by default.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().key_prefix("shop:");
@@ -246,7 +246,7 @@ impl Config {
     /// Sets the parameters of locks that do not set them. A parameter that an earlier call set and
     /// `defaults` leaves out keeps its value.
     ///
-    /// # Example: patient locks
+    /// # Example: locks that wait
     /// ```
     /// use std::time::Duration;
     /// use redlock_runtime::parameters::LockOptions;
@@ -324,8 +324,8 @@ impl Config {
         self
     }
 
-    /// How many callers of this process may wait for one lock, and how many in all; more are refused
-    /// at once, as contended: 10 000 and 100 000 by default.
+    /// How many callers of this process may wait for one lock, and how many in all. Further callers
+    /// are refused at once, as contended: 10 000 and 100 000 by default.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().max_waiting(100, 10_000);

@@ -20,14 +20,14 @@ use crate::text::{Name, did_you_mean};
 #[serde(transparent)]
 pub struct PoolUrl(String);
 
-/// Of the name of a `memory://` store, in bytes.
+/// The longest name of a `memory://` store, in bytes.
 const LONGEST_STORE: usize = 64;
 
 fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || ".-_".contains(c)
 }
 
-/// How a pool's server is looked at and verified; `None` leaves it to the layer below.
+/// How a pool's server is checked and verified. `None` leaves a setting to the layer below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolSettings {
     pub(crate) vetting: Option<Vetting>,
@@ -111,7 +111,7 @@ impl PoolAddress {
 }
 
 impl Config {
-    /// What there is against pools that have settings, and no URL from any source.
+    /// The error for pools that have settings but no URL from any source.
     pub(crate) fn without_url(&self) -> Option<String> {
         // A file of another kind may be full of them.
         const MOST: usize = 8;

@@ -136,7 +136,7 @@ impl fmt::Debug for SiteConfig {
     }
 }
 
-/// What the configuration says of all of them.
+/// The overrides of all sites.
 #[derive(Clone, Default)]
 pub(crate) struct SiteConfigs {
     /// From code and files, by the site's name.

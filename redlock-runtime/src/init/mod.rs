@@ -143,7 +143,7 @@ impl Registry {
         let servers = plan.addresses.values().filter(is_remote).count();
         let (restart_check, checked) = config.restart_checked();
         cluster::warn_of_unchecked(&plan.addresses, restart_check);
-        // What is not checked has no say in whether the set is new.
+        // A node that is not checked does not count when it is decided whether the set is new.
         let checked_set = CheckedSet::new(restart_check, config.max_ttl, checked);
         options.checked_set = Some(Arc::new(
             checked_set.with_key_prefix(config.key_prefix.as_bytes()),

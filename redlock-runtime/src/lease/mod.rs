@@ -70,7 +70,7 @@ struct CoreLease {
 }
 
 impl CoreLease {
-    /// What is left to release, if anything.
+    /// Takes the core lease, if it is not released yet.
     fn take_for_release(&self) -> Option<redlock_core::Lease> {
         let mut core = self.core.lock().take()?;
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);

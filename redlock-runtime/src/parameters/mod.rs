@@ -27,7 +27,7 @@ pub(crate) use setters::argument;
 pub(crate) use value::Shown;
 pub(crate) use value::{Value, given, number, one_of};
 
-/// What a module imports that makes something of the table: the types in its rows, and the macros.
+/// The imports of a module that expands the table: the types in its rows, and the macros.
 pub(crate) mod prelude {
     pub(crate) use std::time::Duration;
 

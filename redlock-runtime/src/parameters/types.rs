@@ -65,9 +65,9 @@ impl MinValidity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// For this time. A hard bound.
+    /// The caller tries for this time, which is a hard bound.
     For(Duration),
-    /// Until the caller has the lock.
+    /// The caller tries until it has the lock.
     Forever,
 }
 

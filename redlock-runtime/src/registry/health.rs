@@ -42,7 +42,7 @@ pub struct SiteReport {
     /// The parameters that are expressions in the attribute. Each call has its own values, and the
     /// values in `parameters` have no effect.
     pub at_call: Vec<&'static str>,
-    /// How many leases it holds now.
+    /// The number of leases that calls of this function hold now.
     pub held: usize,
     /// Its calls that were refused in the last minutes because of another holder, by holder. The last
     /// ones come first.
@@ -81,7 +81,7 @@ impl Registry {
     /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
     pub(crate) fn sample_nodes(&self) {
         let telemetry = &self.shared.telemetry;
-        // The nodes live no longer for being looked at.
+        // A weak reference: reading the figures must not keep the nodes alive.
         let shared = Arc::downgrade(&self.shared);
         telemetry.sample_nodes(&self.shared.environment, move || {
             let shared = shared.upgrade()?;

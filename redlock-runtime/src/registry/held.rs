@@ -32,7 +32,7 @@ struct HeldState {
     is_closed: bool,
     /// Acquisitions that may have something on the nodes and are no entry yet.
     under_way: usize,
-    /// What left since the gate closed, as it was then: the shutdown reports it.
+    /// The entries that left since the gate closed, as they were then: the shutdown reports them.
     departed: Vec<Departed>,
     hold_times: HoldTimes,
 }
@@ -47,7 +47,7 @@ pub(crate) struct HeldEntry {
     is_revoked: bool,
 }
 
-/// Who a lock is for.
+/// The caller that a lock is for.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
     /// The annotated function; `None` for the object style without a name.

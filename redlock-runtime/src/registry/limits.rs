@@ -13,10 +13,10 @@ use crate::telemetry::Causes;
 
 use super::kept::KeptTable;
 
-/// What the leases of a registry have in common: what it allows, and where they are told of.
+/// The limits of a registry, as its leases keep them.
 #[derive(Debug)]
 pub(crate) struct RegistryLimits {
-    /// Which registry it is, so that a call below can be told from a call beside.
+    /// The registry's number: it tells a call below a holder from a call in another registry.
     pub(crate) registry: u64,
     pub(crate) locks: LockLimits,
     /// How its errors look over HTTP.
@@ -26,11 +26,11 @@ pub(crate) struct RegistryLimits {
     pub(crate) kept: KeptTable,
 }
 
-/// What a lock may have.
+/// The limits of a lock's values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockLimits {
     max_ttl: Duration,
-    /// The restart check looks after pools.
+    /// True if the restart check covers at least one pool.
     is_checked: bool,
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
     pub(crate) pools: BTreeMap<String, Pool>,
-    /// The sets of nodes that sites name, so that a call need not put one together.
+    /// The sets of nodes that sites name, made once so that a call does not have to make one.
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: LockOptions,
@@ -83,7 +83,7 @@ pub(crate) struct RegistryShared {
     pub(crate) recorder: Recorder,
 }
 
-/// What a registry is made of.
+/// The parts from which a registry is made.
 pub(crate) struct Parts {
     pub(crate) environment: Environment,
     pub(crate) client: Settings,
@@ -235,7 +235,7 @@ impl Registry {
     /// Ends the leases without a majority, each time that a node may have forgotten locks.
     pub(crate) fn recheck_at_new_epochs(&self) {
         for pool in self.shared.pools.values() {
-            // The node outlives nothing of the registry.
+            // A weak reference: a node must not keep the table alive.
             let held = Arc::downgrade(&self.shared.held);
             pool.node.on_new_epoch(Arc::new(move || {
                 let entries = held.upgrade().map(|held| held.entries());

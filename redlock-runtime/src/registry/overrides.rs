@@ -13,7 +13,7 @@ pub(crate) struct Overriding {
     pub(crate) pools: Option<Vec<String>>,
 }
 
-/// What is above the attributes of some functions. Looked at by every call of an annotated function.
+/// The overrides of the attributes of some functions. Every call of an annotated function reads them.
 pub(crate) struct Overrides {
     /// Ordered by the site's address.
     by_site: Vec<(usize, Override)>,
@@ -21,12 +21,12 @@ pub(crate) struct Overrides {
 
 pub(crate) struct Override {
     pub(crate) options: LockOptions,
-    /// In the place of what the attribute names.
+    /// The nodes that replace those that the attribute names.
     pub(crate) nodes: Option<NodeSet>,
 }
 
 impl Overrides {
-    /// With the nodes of pools, as `nodes` knows them.
+    /// The overrides, with the pools' names resolved by `nodes`.
     pub(crate) fn new(
         overriding: Vec<Overriding>,
         mut nodes: impl FnMut(&[String]) -> Option<NodeSet>,

@@ -1,4 +1,4 @@
-//! What calls tell a journal, for the kit that users test with. Without the feature `testing` there is
+//! The journal of calls, for the kit for users' tests. Without the feature `testing` there is
 //! no journal: the types are empty, and their functions do nothing.
 
 #[cfg(feature = "testing")]

@@ -10,7 +10,7 @@ use redlock_core::lease::FencingToken;
 use crate::error::LockError;
 use crate::site::Site;
 
-/// What one call did about its lock.
+/// One call's acquisition of its lock.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -23,7 +23,7 @@ use crate::site::Site;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Acquisition {
-    /// What it wanted to lock, without the key prefix.
+    /// The resource that the call asked for, without the key prefix.
     pub resource: Resource,
     /// The annotated function, or `None` for the object style without a name.
     pub site: Option<&'static Site>,
@@ -32,15 +32,15 @@ pub struct Acquisition {
     pub pools: Vec<String>,
     /// The ttl of the call; zero if there are no pools.
     pub ttl: Duration,
-    /// It ran below a holder of the same resource, and shared that lease.
+    /// True if the call ran below a holder of the same resource, and shared that lease.
     pub is_shared: bool,
     /// The fencing token, if the call asked for one.
     pub fencing_token: Option<FencingToken>,
-    /// What came of it.
+    /// How the acquisition ended.
     pub outcome: Outcome,
 }
 
-/// What came of an acquisition.
+/// How an acquisition ended.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {

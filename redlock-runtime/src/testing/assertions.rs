@@ -1,4 +1,4 @@
-//! What a test may be sure of. Every panic says what was the case instead.
+//! The assertions of a test. Every panic says what was found instead.
 
 use std::fmt;
 
@@ -208,7 +208,7 @@ impl TestLocks {
     }
 }
 
-/// What was locked, a line each.
+/// Shows one acquisition a line.
 struct Shown(Vec<Acquisition>);
 
 impl fmt::Display for Shown {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// The clock starts at this time, so that moments before the beginning of the test exist too.
 const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What tokio's timers take for never.
+/// A time that is never reached, within the range of tokio's timers.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The clock of one runtime, for all threads and runtimes that read it.

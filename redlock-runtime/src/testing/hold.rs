@@ -11,7 +11,7 @@ use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 
-/// Somebody else who locks: not the code under test. Made by [`TestLocks::someone_else`].
+/// Another client, which locks and is not the code under test. Made by [`TestLocks::someone_else`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -27,7 +27,7 @@ pub struct SomeoneElse {
     locks: TestLocks,
     name: String,
     ttl: Duration,
-    /// All pools, if it names none.
+    /// `None` means all pools.
     pools: Option<Vec<String>>,
 }
 
@@ -74,9 +74,9 @@ impl TestLocks {
         self.someone_else().hold(resource)
     }
 
-    /// Somebody else who locks, to be named and told how.
+    /// Another client, whose name, ttl and pools can be set before it locks.
     ///
-    /// # Example: a node that grants nothing, for an attempt that has to win by the other two
+    /// # Example: one node that does not grant; the attempt wins by the other two
     /// ```
     /// # use redlock_runtime::testing::TestLocks;
     /// # #[tokio::main(flavor = "current_thread")]
@@ -98,7 +98,7 @@ impl TestLocks {
 }
 
 impl SomeoneElse {
-    /// Who it is, as `host/pid`, which is how errors name a holder: `someone-else/1` by default.
+    /// The client's name, as errors show a holder (`host/pid`): `someone-else/1` by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -111,7 +111,7 @@ impl SomeoneElse {
         self
     }
 
-    /// After so long the nodes free the lock by themselves: a minute by default.
+    /// The time after which the nodes free the lock by themselves: a minute by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -125,7 +125,7 @@ impl SomeoneElse {
         self
     }
 
-    /// On the nodes of these pools only: on all by default.
+    /// Locks on the nodes of these pools only: on all by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -275,7 +275,7 @@ impl SomeoneElse {
 }
 
 impl Hold {
-    /// What it holds.
+    /// The resource that it holds.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -288,7 +288,7 @@ impl Hold {
         &self.resource
     }
 
-    /// Releases it, which is what dropping it does too.
+    /// Releases the lock, as dropping the hold does.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

@@ -1,6 +1,5 @@
-//! Which registry the calls on a runtime find. Every `#[tokio::test]` has a runtime of its own, so
-//! that tests which run in parallel do not see each other, and tasks that a test spawns need not be
-//! told.
+//! The registry that calls on a runtime find. Every `#[tokio::test]` has a runtime of its own. So
+//! tests that run in parallel do not see each other, and tasks that a test spawns find its registry.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use tokio::runtime::{Handle, Id};
 
 use crate::registry::{Registry, scope};
 
-/// For each runtime the registries attached to it; the last one counts.
+/// The registries that are attached to each runtime. Calls find the last one.
 static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
 
 /// The registry of the runtime that the calling code runs on.

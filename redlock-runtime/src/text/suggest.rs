@@ -36,8 +36,8 @@ pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // The distance takes time in proportion to the product of the lengths. Nobody mistypes a longer
-    // name.
+    // The distance takes time in proportion to the product of the lengths. A longer name
+    // is not a mistyped one.
     const LONGEST: usize = 256;
     if typed.len() > LONGEST {
         return None;

@@ -65,7 +65,7 @@ pub(super) async fn ask(of: &Sentinel, within: Duration) -> Result<Named, NodeEr
     })
 }
 
-/// In the order of the sentinels; `None` while one has not answered.
+/// The answers in the order of the sentinels; `None` for a sentinel that has not answered yet.
 type Answers = Vec<Option<Result<Named, NodeError>>>;
 
 fn named(answers: &Answers) -> impl DoubleEndedIterator<Item = &Named> {
@@ -78,7 +78,8 @@ fn is_decided(answers: &Answers) -> bool {
     named(answers).count() >= majority(answers.len())
 }
 
-/// Of equal answers the first, so that a client does not switch between two spellings of one server.
+/// The newest answer, and the first one of several that are equally new: a client then does not switch
+/// between two spellings of one server.
 fn newest(answers: &Answers) -> Option<Named> {
     let newest = named(answers).rev().max_by_key(|named| named.epoch);
     newest.cloned()

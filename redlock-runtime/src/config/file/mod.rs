@@ -14,12 +14,12 @@ use super::pool::{PoolSettings, PoolUrl};
 use super::{Config, SiteConfig, keys};
 use crate::parameters::given;
 
-/// What one source says; `None` leaves it to the one below.
+/// The settings of one source. `None` leaves a setting to the source below.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) pools: BTreeMap<String, Pool>,
-    /// From variables, which name one setting of a pool at a time.
+    /// Settings of pools from variables: each variable has one setting.
     #[serde(skip)]
     pub(super) pool_settings: BTreeMap<String, PoolSettings>,
     pub(super) restart_check: Option<RestartChecks>,
@@ -34,7 +34,7 @@ pub(super) struct File {
     pub(super) defaults: Layer,
     pub(super) presets: BTreeMap<String, Layer>,
     pub(super) sites: BTreeMap<String, Layer>,
-    /// From variables, by the site's name as they have it.
+    /// Settings of sites from variables, by the site's name as the variable has it.
     #[serde(skip)]
     pub(super) spelled_sites: BTreeMap<String, Layer>,
     pub(super) waiting: InLine,
@@ -45,7 +45,7 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pool {
-    /// It may come from a variable, for the password in it.
+    /// `None` if a variable has the URL, because of the password in it.
     #[serde(default)]
     pub(super) url: Option<PoolUrl>,
     #[serde(default)]
@@ -101,7 +101,7 @@ impl From<Vets> for Vetting {
     }
 }
 
-/// Of callers of one process who wait for the same lock.
+/// `[waiting]`: settings for callers of one process that wait for the same lock.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct InLine {
@@ -128,11 +128,11 @@ pub(super) struct Http {
 }
 
 impl File {
-    /// What a TOML text says.
+    /// Parses a TOML text.
     ///
     /// # Errors
-    /// What is wrong with it, by line and key. What was written is never repeated: it may hold a
-    /// password, also in a place that is not made for one.
+    /// The fault, with its line and key. The written value is never repeated: it may be a password,
+    /// also in a place that is not made for one.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         // A syntax error's own text names the expected token.
         let syntax = |error: toml::de::Error| at_line(text, error.span(), error.message());
