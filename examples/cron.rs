@@ -1,10 +1,8 @@
 //! A job that has to run once in the whole fleet, though every process has it in its schedule.
 //!
-//! `if_locked = "skip"`: a process that comes second returns `None` without running. `once_per`: the
-//! nodes remember a run that ended well, so a process that comes late, by a clock that is behind or a
-//! busy machine, returns `None` too. The lock has the time that the job is *for* in its name, because
-//! turns of seconds may begin later than by a tenth of their period. A job of every hour needs no more
-//! than `once_per = "1h"`.
+//! Two things make it so. `if_locked = "skip"`: who comes second returns `None` without running. The
+//! lock's name has the time of the run, and the lock stays for `min_hold`, however quickly the job was
+//! done. So a process that comes late, because its clock is behind or its machine busy, finds it held.
 //!
 //! With the nodes of `compose.yaml`, and as many processes as you like:
 //!

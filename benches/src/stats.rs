@@ -20,7 +20,7 @@ impl Spread {
         Self::of_any(figures).expect("a spread of something")
     }
 
-    /// Of `figures`, if there are any.
+    /// The statistics of `figures`; `None` if there are no figures.
     pub fn of_any(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -33,7 +33,7 @@ impl Spread {
         })
     }
 
-    /// Of each round's figure divided by the same round's figure of another.
+    /// The statistics of the ratios: each round's figure divided by the other's figure of that round.
     pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
         Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
     }

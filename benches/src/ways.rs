@@ -62,7 +62,7 @@ impl Body {
     }
 }
 
-/// So many in-process nodes for each of the ways.
+/// The in-process nodes of each way.
 pub struct Grounds {
     redlock: Redlock,
     core: Core,

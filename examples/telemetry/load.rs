@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::{charge, report};
 
-/// So many orders are wanted by all.
+/// The number of orders that all callers want.
 const ORDERS: u64 = 5;
 
 /// How many callers there are: `TELEMETRY_CALLERS`, 12 by default.

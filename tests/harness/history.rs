@@ -1,4 +1,4 @@
-//! Who was in the critical section, and when: a log that several processes share.
+//! A log of entries into the critical section, and of exits, which several processes share.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -48,7 +48,7 @@ impl CriticalLog {
 /// One critical section of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Who was inside.
+    /// The id of the caller that was inside.
     pub id: String,
     /// Under which lock; empty where the log does not say.
     pub resource: String,
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::temp_dir::TempDir;
 
-    /// Who was inside and has left.
+    /// The ids of callers that were inside and have left.
     fn ids(log: &str) -> Vec<String> {
         let (ended, inside) = check(log).unwrap();
         assert_eq!(inside, []);

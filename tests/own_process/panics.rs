@@ -97,7 +97,7 @@ impl Recorder for Bomb {
 async fn what_panics_in_the_code_of_others_ends_nothing() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // Of these there are hundreds.
+        // The tests cause hundreds of these panics.
         if info.payload().downcast_ref() != Some(&"a bomb") {
             hook(info);
         }

@@ -22,7 +22,7 @@ const CALLS: usize = TURN as usize;
 
 /// What an annotated call may cost, times the object style.
 const MOST_TIME: f64 = 1.05;
-/// And how many allocations more.
+/// The most allocations that it may make in addition.
 const MOST_ALLOCATIONS: f64 = 2.0;
 
 /// The time that one call took in a round: the median over the turns.

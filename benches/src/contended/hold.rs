@@ -1,4 +1,4 @@
-//! Who held the key, and when.
+//! The holds of the key: by which caller, from when until when.
 
 use serde::{Deserialize, Serialize};
 

@@ -30,7 +30,7 @@ pub(crate) struct Turn {
     pub(crate) hold: Duration,
     /// How long a task waits behind a release before it asks again.
     pub(crate) pause: Duration,
-    /// Of those that poll.
+    /// The retry delay of contenders that poll.
     pub(crate) retry_delay: Duration,
     pub(crate) window: Window,
 }

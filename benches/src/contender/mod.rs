@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The implementations that are compared.
 
 mod fleet;
 mod held;

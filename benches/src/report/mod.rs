@@ -110,7 +110,7 @@ impl Report {
             Bound::AtMost(limit) => ('≤', limit, found <= limit),
         };
         let verdict = if is_met { "met" } else { "missed" };
-        // Of a large figure the fraction says nothing, of a small one it is all there is.
+        // A fraction matters only for a small figure.
         let decimals = if limit >= 100.0 { 0 } else { 2 };
         let shown = if found.is_finite() {
             format!("{found:.decimals$}")

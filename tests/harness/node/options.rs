@@ -17,7 +17,7 @@ pub struct NodeOptions {
     pub(super) password: Option<String>,
     pub(super) tls: Option<ServerTls>,
     watched: Option<String>,
-    /// Of a server of a Redis Cluster: where the others reach it.
+    /// The port on which the other servers of a Redis Cluster reach this one.
     bus_port: Option<u16>,
     extra: Vec<(String, String)>,
 }

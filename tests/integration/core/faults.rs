@@ -191,7 +191,7 @@ async fn an_idle_connection_that_died_in_silence_is_noticed_and_replaced() {
     .await;
     proxy.restore().await;
     until_voting(&set[0], true).await;
-    // So soon is this node given up that on a busy machine it happens without any fault, too.
+    // This node's timeouts are so short that on a busy machine they pass without a fault, too.
     let mut request = once("r");
     request.retry.limit = RetryLimit::Wait(SOON);
     client()

@@ -10,7 +10,7 @@ use crate::core::fixture::{
     SOON, client, connect, connect_each, once, patient, settle, until_voting,
 };
 
-/// So many pairs one after the other that every node takes the caller for a lone one.
+/// Locks and releases so often, one pair after the other, that every node sees a lone caller.
 async fn warm_up(client: &Client, set: &NodeSet) {
     for _ in 0..50 {
         let lease = client.acquire(set, &once("warm")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who logs in, and what becomes of it while the node runs.
+//! Logins with users and passwords, and changes of them while the node runs.
 
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeStatus;

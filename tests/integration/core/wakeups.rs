@@ -373,7 +373,7 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
     let lease = waiting.await.unwrap().unwrap();
 
     node.command(["ACL", "SETUSER", "locker", WAITING]);
-    // Who waits from now on makes it ask again.
+    // A caller that waits from now on makes the connection ask again.
     let mut all_watches = Vec::new();
     eventually("the server to tell", SOON, || {
         all_watches.push(watcher.watch("r"));

@@ -10,7 +10,7 @@ use redlock_tests::{Nodes, Proxy};
 use crate::core::fixture::{SOON, client, once, start};
 use crate::faults::scene::{Network, is_pending, part, soon, until_served, without_timeouts};
 
-/// Who holds which node is the binary number `held`.
+/// The binary number `held` says which nodes another client holds.
 async fn one_combination(nodes: &Nodes, set: &NodeSet, held: u32) {
     let n = nodes.len();
     let foreign: Vec<_> = (0..n)

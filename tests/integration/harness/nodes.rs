@@ -119,7 +119,7 @@ async fn a_restarted_node_is_empty_and_has_its_old_port() {
     node.restart().await;
     assert_eq!(node.get("key"), None);
 
-    // Of a node that is up it is one step.
+    // If the node is up, stopping and starting is one step.
     node.set("key", "value", None);
     node.restart().await;
     assert_eq!(node.get("key"), None);

@@ -137,7 +137,7 @@ async fn a_clock_that_steps_between_two_checks_moves_no_counter() {
     assert_about_now(after);
     settle(&set.node_set()).await;
     assert_eq!(nodes[0].get(COUNTER), counter);
-    // And it is looked at then.
+    // The node is then checked, and is in quarantine.
     set.until(0, NodeErrorKind::Quarantined).await;
 }
 

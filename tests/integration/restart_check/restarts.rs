@@ -12,8 +12,8 @@ use crate::restart_check::fixture::{
     MARKER, MAX_TTL, SOON, Set, client, marker, once, until_marked_anew,
 };
 
-/// Of three nodes one may have forgotten locks, at `since` or later. It does not vote before the
-/// longest ttl has passed, on a machine of any speed; the others vote.
+/// Asserts that the node `forgetful`, which may have forgotten locks at `since` or later, does not
+/// vote before the longest ttl has passed, on a machine of any speed, and that the other nodes vote.
 fn assert_waiting(set: &Set, forgetful: usize, since: Instant) {
     let mut votes = set.votes();
     let is_over = since.elapsed() >= MAX_TTL;

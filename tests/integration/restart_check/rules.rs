@@ -179,7 +179,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
             "{without}: {reason}"
         );
         assert!(!reason.contains("p@s"), "{reason}");
-        // And does once it is allowed.
+        // The node votes once the command is allowed.
         node.command(["ACL", "SETUSER", "locker", without]);
         set.until_voting(0).await;
         use_all(&set).await.unwrap();

@@ -32,7 +32,7 @@ async fn panics(begun: oneshot::Sender<()>) -> Result<(), LockError> {
     panic!("the body's own")
 }
 
-/// So short a ttl leaves each attempt little time.
+/// The ttl is short, so each attempt has little time.
 #[redlock(resource = "r", ttl = 1500, retry_count = 20, on_cancel = "expire", guard = lease)]
 async fn outlives_its_ttl() -> Result<(), LockError> {
     assert_eq!(lease.resource(), &"r".into());

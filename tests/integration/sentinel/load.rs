@@ -18,12 +18,12 @@ const CALLERS: usize = 30;
 /// A release that was not replicated when the master died leaves its key on the next one for so long.
 const LEFTOVER: Duration = Duration::from_secs(4);
 
-/// Of a caller alone, which is refused at once where the node does not vote.
+/// The request of a lone caller, which is refused at once if the node does not vote.
 fn hasty() -> Request {
     Request::new("").ttl(LEFTOVER)
 }
 
-/// Of a caller among others, who keeps its place in line for as long as they take.
+/// The request of a caller among others. It keeps its place in line for as long as the others take.
 fn steady() -> Request {
     let mut request = once("");
     request.retry.limit = RetryLimit::Wait(SOON);

@@ -132,7 +132,7 @@ async fn it_is_where_its_node_is_whatever_a_sentinel_says_that_is_late() {
     let sentinel = Puppet::start(new.port()).await;
     sentinel.name(new.port(), 2);
     let set = voting(sentinel.url.clone(), calm()).await;
-    // Who is asked next has not heard of the failover.
+    // The sentinel that is asked next has not heard of the failover.
     sentinel.name(old.port(), 1);
     let waiting = wait_for("r", &set);
     until_looked_out(new).await;

@@ -13,7 +13,7 @@ use crate::services::LONG;
 use crate::services::fleet::{Fleet, key, post, slow};
 use crate::services::load::{Answer, Load, Outcome, check_answers};
 
-/// Of each framework.
+/// The rounds with each framework.
 const ROUNDS: u64 = 10;
 
 /// Requests whose bodies end by themselves when the process is about to.

@@ -187,7 +187,7 @@ fn a_paused_clock_holds_for_other_threads_too() {
 #[tokio::test]
 async fn a_clock_that_runs_ends_leases_too() {
     let locks = TestLocks::new();
-    // So short a ttl may end within an attempt; then there is another one.
+    // The ttl is so short that it may end within an attempt. Then there is another attempt.
     let lock = lock("r").ttl(Duration::from_millis(50)).retry_count(20);
     let lease = lock.acquire();
     let run = lease.await.unwrap().run(|_| std::future::pending::<()>());

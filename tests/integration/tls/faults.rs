@@ -198,7 +198,7 @@ async fn a_handshake_that_is_given_up_closes_its_socket_and_says_what_may_be_wro
         other => Err(format!("{other:?}")),
     })
     .await;
-    // And it goes on.
+    // The node goes on connecting.
     let again = tokio::time::timeout(SOON, listener.accept()).await;
     again.expect("another attempt").unwrap();
 }

@@ -321,7 +321,7 @@ fn a_text_that_is_no_configuration_is_a_clear_error() {
     let pools = Config::from_toml(&lines(|n| format!("[pools.\"{n}\"]"))).unwrap();
     let error = redlock_runtime::testing::check_config(&pools).unwrap_err();
     assert_is_clear(&error.to_string());
-    // And a directory, and what is not there.
+    // A directory, and paths that do not exist.
     for path in ["/", "/nowhere/\n\u{1b}[31m/redlock.toml", "\0"] {
         refused(&Config::new().with_file(path).unwrap_err());
     }

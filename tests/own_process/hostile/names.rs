@@ -17,7 +17,7 @@ use crate::{SOON, assert_is_clear, cases, runner};
 /// What a name may have at most.
 const LONGEST: usize = 1024;
 
-/// Of these, some are too long, some reserved, some empty.
+/// Strange names, some of them too long, reserved or empty.
 fn names() -> impl Strategy<Value = Vec<u8>> {
     let text = || prop::sample::select(&TEXTS[..]);
     prop_oneof![

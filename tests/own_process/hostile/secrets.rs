@@ -8,7 +8,7 @@ use redlock_tests::{NodeOptions, RedisNode, eventually};
 use crate::captured::{self, SECRET};
 use crate::{SOON, assert_is_clear};
 
-/// Of every character that a URL has a meaning for, and how it is written there.
+/// A password with every character that has a meaning in a URL, and its form in a URL.
 const PASSWORD: (&str, &str) = (
     "hunter2Xq@:/?#[]%&=+ \"'<>{}|\\^`é",
     "hunter2Xq%40%3A%2F%3F%23%5B%5D%25%26%3D%2B%20%22%27%3C%3E%7B%7D%7C%5C%5E%60%C3%A9",
@@ -99,7 +99,7 @@ async fn a_password_of_every_character_logs_in_and_never_shows() {
         let shown = shown.join("\n");
         assert!(!shown.contains(SECRET), "{shown}");
     }
-    // And where the server goes away under it.
+    // The same for the errors after the server was killed.
     let url = format!("redis://locks:{encoded}@127.0.0.1:{port}");
     let config = Config::new().pool("a", url).connect_timeout(SOON);
     let redlock = Redlock::start(config).await.unwrap();

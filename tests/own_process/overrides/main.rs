@@ -113,7 +113,7 @@ async fn every_instance_of_a_generic_function_has_the_override() {
     ] {
         assert!(fenced.unwrap());
     }
-    // And the default method of a trait, in each of its types.
+    // An override also applies to the default method of a trait, in each type.
     let site = SiteConfig::new().fencing(true);
     let redlock = start(&nodes, "of a trait", site).await;
     let registry = redlock.registry().clone();

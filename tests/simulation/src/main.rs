@@ -16,7 +16,7 @@ use redlock_simulation::{Coverage, Profile, Report, run};
 /// How many failing seeds are told before it gives up.
 const MOST_FAILURES: usize = 10;
 
-/// So often it tells how far it is.
+/// The number of seeds after which the program reports its progress.
 const TELLS_EVERY: u64 = 50_000;
 
 struct Arguments {

@@ -27,7 +27,7 @@ pub(crate) enum Response {
 
 /// See the [module](self).
 pub(crate) struct Wire {
-    /// Of which start of the server.
+    /// The number of the server's start to which the connection belongs.
     pub(crate) start: u64,
     is_given_up: AtomicBool,
     queues: Mutex<Queues>,

@@ -91,7 +91,8 @@ pub(crate) fn trouble_nodes(
     let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
     let deck = Arc::new(Mutex::new(deck));
     let is_checked = options.sabotage != Some(Sabotage::Amnesia);
-    // Of one node at a time: where a majority forgets at once, the restart check cannot know of a lock.
+    // One node forgets at a time: if a majority forgets at once, the restart check cannot know of a
+    // lock.
     let amnesia = Arc::new(tokio::sync::Mutex::new(()));
     let mut injectors = JoinSet::new();
     for seat in 0..cluster.nodes.len() {

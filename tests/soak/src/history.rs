@@ -154,7 +154,7 @@ impl Workdir {
     pub(crate) fn new() -> io::Result<Self> {
         let name = format!("redlock-soak-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // Of a killed process that had the same id.
+        // The directory may be left from a killed process with the same id.
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)?;
         Ok(Self {

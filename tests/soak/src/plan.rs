@@ -12,7 +12,7 @@ pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 
-/// Of locks of those that are throttled: what a release leaves behind is still there in the end.
+/// The ttl of the locks of throttled processes: a key that a release leaves is still there in the end.
 pub(crate) const THROTTLED_TTL: Duration = Duration::from_secs(120);
 
 /// How the lock is taken.
@@ -155,7 +155,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Of callers that hardly wait, and that leave nothing behind in the end on purpose.
+    /// A plan for callers that hardly wait, and that leave no key behind on purpose in the end.
     pub(crate) fn draw_throttled(rng: &mut StdRng, resources: u32) -> Self {
         let mut plan = Self::draw(rng, resources);
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));

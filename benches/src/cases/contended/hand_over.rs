@@ -105,7 +105,7 @@ fn print(scene: &Scene, rounds: &[Vec<Figures>], report: &mut Report) -> Set {
     set
 }
 
-/// Of each round that has one.
+/// The median hand-over of each round that has hand-overs.
 pub(super) fn medians(rounds: &[Figures]) -> Vec<f64> {
     let handed = rounds.iter().filter(|of| !of.hand_overs.is_empty());
     handed

@@ -27,13 +27,13 @@ use crate::stats::{millis, whole};
 #[derive(Clone, Copy, Debug)]
 struct Scene {
     case: &'static str,
-    /// Of each process.
+    /// The number of tasks of each process.
     tasks: usize,
     hold: Duration,
     pause: Duration,
 }
 
-/// Who takes turns: a contender, with the retry delay of those that poll.
+/// A participant: a contender, with its retry delay if it polls.
 #[derive(Clone, Copy, Debug)]
 struct Entrant {
     kind: Kind,
@@ -96,7 +96,7 @@ fn measure(
     rounds
 }
 
-/// Who does it.
+/// The processes and tasks that take turns.
 struct Team<'a> {
     processes: Processes,
     runtime: Runtime,

@@ -44,7 +44,7 @@ fn what_a_standard_client_opened_waits_for_a_strict_one() {
             .contains("restart_check = \"strict\"")
     );
     assert_eq!(strict.check().disagreement, None);
-    // And for nodes that are blank.
+    // The same holds for blank nodes.
     let peers = peers(RestartCheck::Standard, 2);
     let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "run2"));
     after(&mut a, &strict, Duration::ZERO);

@@ -206,7 +206,7 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
         );
         assert_eq!(node.left(), QUARANTINE);
     }
-    // Who comes meanwhile waits too, and says why and since when.
+    // A client that comes meanwhile waits too, and says why and since when.
     pass(&mut nodes, ms(2_000));
     for mut node in beside(&nodes) {
         let action = node.settle();
@@ -279,7 +279,7 @@ fn an_operators_word_opens_a_set_for_everybody() {
             (Duration::ZERO, Some(Cause::Idle))
         );
     }
-    // Who did not see the word itself sees that it was given.
+    // A client that did not see the word itself sees that it was given.
     see(&mut nodes, &others);
     for node in &mut nodes {
         assert_eq!(node.settle(), Action::Vote);

@@ -23,7 +23,7 @@ pub(crate) struct Promised {
     pub(crate) validity: Duration,
     /// For how long its process had stood still then.
     pub(crate) paused: Duration,
-    /// Of the client's nodes, when it got the lease.
+    /// The epochs of the client's nodes when it got the lease.
     pub(crate) epochs: Box<[u32]>,
 }
 

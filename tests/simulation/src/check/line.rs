@@ -17,8 +17,8 @@ const SLACK: Duration = Duration::from_millis(5);
 /// How long one whose turn comes leaves the lock to other processes.
 pub(crate) const LONGEST_BREAK: Duration = DEFAULT_NODE_TIMEOUT;
 
-/// Who has the turn and is not polled loses it after so long at most: the longest pause between two
-/// attempts, and four times as long as an attempt.
+/// The longest time after which a caller that has the turn and is not polled loses it: the longest
+/// pause between two attempts, and four times as long as an attempt.
 const LOST_AFTER: Duration = Duration::from_millis(200 + 4 * 50);
 
 impl History {
@@ -89,7 +89,7 @@ impl History {
             return;
         };
         let (number, lease) = (*lease, &inner.leases[*lease]);
-        // Who is alone in line is not asked by others to hurry.
+        // A caller that is alone in line is not asked by others to hurry.
         let is_next = stood.len() == 1 && stood.contains(&call) && this.others == 0;
         let may_stay =
             lease.is_left_to_expire || !inner.calls[lease.call].request.min_hold.is_zero();

@@ -13,7 +13,7 @@ use crate::random::Random;
 
 use super::town::Shared;
 
-/// Who holds what, and what went wrong with it.
+/// The held locks, and the violations that were found.
 #[derive(Default)]
 pub(super) struct Table {
     held: Mutex<BTreeMap<Vec<u8>, Vec<LeaseHandle>>>,

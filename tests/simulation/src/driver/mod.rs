@@ -43,7 +43,7 @@ const EPOCH_MICROS: u64 = 1_700_000_000_000_000;
 /// For how long things go wrong.
 const TROUBLED: Duration = Duration::from_secs(10);
 
-/// By when everything has to be in order again: an idle connection that is dead is found out by its
+/// The time within which everything has to be in order again. A dead idle connection is noticed by its
 /// heartbeat, and given up `dead_after` later.
 const RECOVERY: Duration = Duration::from_secs(25);
 
@@ -54,7 +54,7 @@ pub struct Report {
     pub violations: Vec<String>,
     /// How often each thing happened.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Of everything that servers did.
+    /// A digest of everything that servers did.
     pub digest: u64,
     /// Empty unless it was wanted.
     pub trace: Vec<String>,

@@ -293,7 +293,7 @@ impl Inner {
         self.queues.entry(id.clone()).or_default()
     }
 
-    /// Who came, in one number that orders them.
+    /// The number of the call in the order in which calls came.
     pub(crate) fn came(&self, call: CallId) -> u64 {
         self.calls[call].came
     }

@@ -12,7 +12,7 @@ use crate::world::ProcessId;
 pub struct Served<'a> {
     /// The node.
     pub seat: usize,
-    /// Who asked.
+    /// The process that asked.
     pub process: ProcessId,
     /// Its connection had been given up.
     pub is_late: bool,

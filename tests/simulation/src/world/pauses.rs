@@ -15,7 +15,7 @@ pub struct Pauses {
     pub at_polls: u64,
     /// At a reading of the clock while an acquisition is being polled.
     pub at_clocks: u64,
-    /// Of one thread only, before an operation is handed to a node.
+    /// The pauses of one thread only, before an operation is handed to a node.
     pub at_submits: u64,
     /// The longest of the usual pauses, in ms. One in eight is four times as long.
     pub longest: u64,

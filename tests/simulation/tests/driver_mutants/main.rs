@@ -15,7 +15,7 @@ use table::{MUTANTS, Mutant};
 const PROGRAM: &str = "drive";
 const FEATURES: &str = "driver";
 
-/// So many seeds have to do: several times as many as the mutant needs that hides best.
+/// The seeds within which each mutant must be found: several times as many as the hardest one needs.
 const SEEDS: u64 = 500;
 
 /// What the program is called with to catch any mutant.

@@ -18,7 +18,7 @@ pub(crate) struct Patch {
     pub(crate) replace: &'static str,
 }
 
-/// So many seeds have to do: several times as many as the mutant needs that hides best.
+/// The seeds within which each mutant must be found: several times as many as the hardest one needs.
 pub(crate) const SEEDS: u64 = 30_000;
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";

@@ -189,7 +189,7 @@ fn find_same_tokens(leases: &[&Held], found: &mut Vec<Violation>) {
     }
 }
 
-/// Of leases that were certainly valid, in the order of `entered`.
+/// Checks the order of the tokens of leases that were certainly valid, in the order of `entered`.
 fn find_disorder(leases: &[&Held], found: &mut Vec<Violation>) {
     let mut highest: Option<(u64, LeaseId)> = None;
     for held in leases.iter().filter(|held| !is_empty(held)) {
@@ -205,7 +205,7 @@ fn find_disorder(leases: &[&Held], found: &mut Vec<Violation>) {
     }
 }
 
-/// Of all leases, also those that were over as soon as they were there: `leases`, in the order of
+/// Checks the order of the tokens of all `leases`, also those that were over at once: in the order of
 /// `entered`, against the moments at which attempts began.
 fn find_disorder_of_attempts(leases: &[&Held], found: &mut Vec<Violation>) {
     let mut attempts: Vec<&Held> = leases.to_vec();
