@@ -235,7 +235,7 @@ impl Registry {
         report.finished = departed.map(|departed| departed.lease).collect();
 
         // What is left did not finish. Nothing tells when the holder of a bare lease is done;
-        // `lost` tells the holder. Bodies are called back, and end at their next await.
+        // `lost` tells the holder. Bodies are cancelled, and end at their next await.
         let bare = held.revoke_bare();
         // Bodies first: they need not wait for what nodes make of the bare leases' releases.
         for entry in held.entries().iter().filter(|entry| entry.has_body) {

@@ -304,7 +304,7 @@ impl Settings {
     }
 
     /// How far a right clock of a node is off, in µs. A restart check compares those of the nodes:
-    /// where they are further apart than a hint may be, they have no say in fenced locks.
+    /// if they are further apart than a hint may be, they do not vote for fenced locks.
     pub fn error_of_nodes(&self) -> i64 {
         let most = if self.restart_check == RestartCheck::Off {
             i64::MAX

@@ -31,7 +31,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
     }
 
-    /// How far what `n` takes for the time of `a` is ahead of it; none where `n` has no say.
+    /// How far the time of `a`, as `n` sees it, is ahead of `n`; `None` if `n` does not vote.
     pub(super) fn shift(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> Option<u8> {
         let Clocks::Ahead { by, say, .. } = self.clocks else {
             return Some(0);
