@@ -13,7 +13,7 @@ use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
 use crate::site::Site;
 
-/// Begins a lock on `resource`, for what no attribute fits. Nothing happens before
+/// Begins a lock on `resource`, for code to which no attribute can be added. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
 ///
 /// # Example: a critical section
@@ -41,7 +41,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
     }
 }
 
-/// See [`lock`]. What is not said here comes from the registry's defaults.
+/// See [`lock`]. A parameter that is not set here comes from the registry's defaults.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -149,8 +149,8 @@ impl Lock {
         &mut self.options
     }
 
-    /// Acquires the lock. Below a body that holds the same resource on the same pools, the lease is
-    /// that body's, shared.
+    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
+    /// shares that body's lease.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -163,7 +163,7 @@ impl Lock {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`]; of the kind `Lost` only where a lease that was to be shared is over.
+    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
     ///
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.

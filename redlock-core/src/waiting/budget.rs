@@ -23,7 +23,7 @@ pub(crate) struct RetryBudget<'a> {
     retry: &'a Retry,
     node_timeout: Duration,
     pub(crate) began: Moment,
-    /// Where the caller's time is bounded as a whole.
+    /// The end of the caller's time, if its time as a whole is bounded.
     pub(crate) end: Option<Moment>,
     /// Those that were begun.
     pub(crate) attempts: u32,

@@ -30,7 +30,7 @@ use super::handover::Handover;
 /// wake up. A break is counted in round trips and not in time, so that it is as long as the network
 /// makes it, and so that the caller notices when another process has come.
 const WHOLE_BREAK: u32 = 8;
-/// Where no rival was seen for a while, most breaks are shorter than it would take one to
+/// If no rival was seen for a while, most breaks are shorter than it would take one to
 /// come,
 const SHORT_BREAK: u32 = 1;
 /// and each fourth is a whole one.

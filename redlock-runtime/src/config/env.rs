@@ -59,7 +59,7 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
 /// way to spell several names.
 ///
 /// # Errors
-/// If it is said of two pools, or two presets, at once.
+/// If a variable fits two pools.
 pub(super) fn reach<'a>(
     file: &mut File,
     pools: impl Iterator<Item = &'a String>,

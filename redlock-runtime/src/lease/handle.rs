@@ -1,4 +1,4 @@
-//! What the holder of a lease, or another, sees of it.
+//! A handle of a lease, for its holder and for others.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl LeaseHandle {
         self.site
     }
 
-    /// What is locked, without the configured key prefix.
+    /// The resource, without the configured key prefix.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -45,7 +45,7 @@ mod kept {
         fn close(&self, line: usize);
     }
 
-    /// Where a registry's calls report to: nowhere, unless it is one of the kit's.
+    /// The journal of a registry's calls. Only a registry of the kit has one.
     #[derive(Default)]
     pub(crate) struct Recorder(Option<Arc<dyn Journal>>);
 

@@ -25,7 +25,7 @@ thread_local! {
     static THREAD: RefCell<Vec<Registry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Set by `init`. It stays after a shutdown, so that late calls hear of it.
+/// Set by `init`. It stays after a shutdown, so that late calls are told of it.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
 impl Registry {
@@ -99,7 +99,8 @@ impl Drop for Entered {
     }
 }
 
-/// Asked between the thread's registry and the global one. The kit of `testing` sets it.
+/// The resolver, which is asked after the thread's registry and before the global one. The kit of
+/// `testing` sets it.
 #[cfg(feature = "testing")]
 static RESOLVER: OnceLock<fn() -> Option<Registry>> = OnceLock::new();
 

@@ -21,7 +21,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where it did not.
+    /// If no call locked it.
     #[track_caller]
     pub fn assert_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -42,7 +42,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where it did.
+    /// If a call locked it.
     #[track_caller]
     pub fn assert_not_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -64,7 +64,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where it does not.
+    /// If no call holds it.
     #[track_caller]
     pub fn assert_held(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -86,7 +86,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where one has.
+    /// If a node has a key of it.
     #[track_caller]
     pub fn assert_free(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -112,7 +112,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where something is.
+    /// If a node has a key of a lock.
     #[track_caller]
     pub fn assert_all_free(&self) {
         let left = self.left(|_| true);

@@ -1,4 +1,4 @@
-//! The nodes of a test, and what goes wrong with them.
+//! The nodes of a test, and their faults.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where there is no such pool.
+    /// If there is no such pool.
     #[track_caller]
     pub fn node(&self, pool: &str) -> &MemoryNode {
         // No closure: the panic is to name the caller's line.
@@ -80,7 +80,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Where the code under test does not hold it.
+    /// If the code under test does not hold it.
     #[track_caller]
     pub fn lose(&self, resource: impl Into<Resource>) {
         let resource = resource.into();

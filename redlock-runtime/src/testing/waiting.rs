@@ -1,4 +1,4 @@
-//! Waiting for what calls in other tasks do.
+//! Waiting until calls in other tasks hold, wait for or have released a lock.
 
 use std::future::Future;
 use std::panic::Location;
@@ -29,7 +29,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// When nothing of the kind has happened for ten seconds; or, with a paused clock, for days.
+    /// If that has not happened within ten seconds; or, with a paused clock, within a day.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -66,7 +66,7 @@ impl TestLocks {
         })
     }
 
-    /// Waits until every call that held `resource` has let go of it.
+    /// Waits until every call that held `resource` has released it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
