@@ -173,7 +173,9 @@ async fn votes_that_are_forgotten_before_they_are_counted_are_none() {
     assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
     let text = error.to_string();
     assert!(
-        text.starts_with("1 of 3 nodes voted, 2 needed; b: it granted, and may have forgotten"),
+        text.starts_with(
+            "1 of 3 nodes voted, 2 needed; b: it granted the lock, and may have forgotten"
+        ),
         "{text}"
     );
     assert!(nodes.iter().all(|node| node.keys().is_empty()));

@@ -202,7 +202,7 @@ async fn where_every_thread_is_busy_the_first_signal_is_heard_and_the_second_one
 async fn a_signal_that_nobody_waits_for_any_more_is_kept_and_a_second_one_ends_the_process() {
     let (_fleet, service) = stubborn("waiting", &[]).await;
     service.signal(Signal::TERM);
-    until_said(&service, "nobody waits for the signal").await;
+    until_said(&service, "no task waits for the signal").await;
     assert!(service.is_running(), "{service}");
     assert_eq!(insist(&service, Signal::INT).await, Some(130), "{service}");
 }
