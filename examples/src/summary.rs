@@ -32,7 +32,7 @@ struct Line<'a>(&'a HeldLease);
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let site = self.0.site.map(Site::site_name);
-        let site = site.as_deref().unwrap_or("-");
+        let site = site.unwrap_or("-");
         write!(f, "{:<12} {site}", self.0.resource.to_string())
     }
 }

@@ -4,11 +4,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 pub use crate::model::brief::Brief;
 use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
+pub use crate::model::last_run::LastRun;
 use crate::node::{Answer, Holding, NodeError, Remaining};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
@@ -176,36 +177,6 @@ impl fmt::Display for Contended {
 }
 
 impl std::error::Error for Contended {}
-
-/// The run of a job that the nodes remember. Until the rest of its period has passed, the job is not run
-/// again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LastRun {
-    /// The `host/pid` of the process that ran, if the nodes' record is of this library's format.
-    pub owner: Option<Arc<str>>,
-    /// When the run began, by the clock of that process.
-    pub began: Option<SystemTime>,
-    /// The time until the job may run again: the majority of the nodes has forgotten the run by then.
-    pub next_in: Duration,
-}
-
-impl fmt::Display for LastRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("run already in this period: ")?;
-        match &self.owner {
-            Some(owner) => f.write_str(owner)?,
-            None => f.write_str("another client")?,
-        }
-        match self.began {
-            Some(began) => write!(f, " began at {}", humantime::format_rfc3339_seconds(began))?,
-            None => f.write_str(" left a record of it")?,
-        }
-        write!(f, "; it may run again in {}", Brief(self.next_in))
-    }
-}
-
-impl std::error::Error for LastRun {}
 
 /// The error if no majority of the nodes answered in time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -126,7 +126,7 @@ impl Lock {
         self
     }
 
-    /// Sets what `options` set. What they leave out stays as it is.
+    /// Sets the parameters that `options` set. The others stay as they are.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

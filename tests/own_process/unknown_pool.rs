@@ -48,7 +48,9 @@ async fn none() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "no name", name = concat!())]
+const EMPTY: &str = "";
+
+#[redlock(resource = "no name", name = EMPTY)]
 async fn no_name() -> Result<(), LockError> {
     Ok(())
 }
@@ -99,7 +101,7 @@ async fn init_names_the_pool_the_function_and_its_place() {
         "configured: a, b",
         "`unknown_pool::twice` (tests/own_process/unknown_pool.rs:41:1) names the pool `a` twice; one pool has one vote",
         "`of no pool` (tests/own_process/unknown_pool.rs:46:1) names no pool",
-        "`` (tests/own_process/unknown_pool.rs:51:1): `name` is empty",
+        "`` (tests/own_process/unknown_pool.rs:53:1): `name` is empty",
         "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
         "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
         "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 600 s is above `max_ttl`",
@@ -108,6 +110,7 @@ async fn init_names_the_pool_the_function_and_its_place() {
     }
     // Nothing was started by it.
     assert!(charge(1).await.unwrap_err().is_not_initialized());
+    assert!(no_name().await.unwrap_err().is_not_initialized());
     assert!(Shop.report().await.unwrap_err().is_not_initialized());
     assert!(Shelf.stock().await.is_err() && Cellar.stock().await.is_err());
     assert_eq!(sites().len(), 8);

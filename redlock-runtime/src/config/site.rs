@@ -116,7 +116,7 @@ impl Config {
     }
 }
 
-/// With the pools that the attribute names.
+/// The pools stay those that the attribute names.
 impl From<LockOptions> for SiteConfig {
     fn from(options: LockOptions) -> Self {
         Self {

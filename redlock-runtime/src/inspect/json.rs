@@ -12,9 +12,9 @@ use super::Document;
 use super::text::utc;
 use crate::health::PoolHealth;
 use crate::parameters::{LockOptions, Shown};
+use crate::registry::HeldLease;
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
-use crate::registry::held::HeldLease;
 use crate::registry::kept::KeptKeys;
 use crate::telemetry::Refusal;
 

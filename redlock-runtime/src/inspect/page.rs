@@ -8,9 +8,9 @@ use redlock_core::node::{NodeHealth, NodeStatus};
 use super::contention::{left_behind, refusals};
 use super::text::{Millis, Offset, Span, lives, tries, when};
 use crate::health::PoolHealth;
+use crate::registry::HeldLease;
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
-use crate::registry::held::HeldLease;
 use crate::site::Site;
 use crate::telemetry::Refusal;
 

@@ -66,7 +66,10 @@ impl Lease {
     pub(crate) fn begin_hold<S>(&self, span: &HoldSpan, stopped: S) -> Result<Hold<S>, LockError> {
         if !self.place.set_has_body() {
             let over = LeaseEnd::Revoked;
-            span.ended(&self.core.handle.core, &BodyOutcome::Cancelled(over.clone()));
+            span.ended(
+                &self.core.handle.core,
+                &BodyOutcome::Cancelled(over.clone()),
+            );
             return Err(self.core.handle.lost_error(over));
         }
         if let Some(over) = self.core.handle.core.over() {

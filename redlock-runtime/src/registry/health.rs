@@ -210,7 +210,7 @@ impl Registry {
         self.shared.telemetry.refusals.of(None)
     }
 
-    /// What a call of `site` would have, layer by layer as it is put together for a call.
+    /// The parameters that a call of `site` would have. The layers are combined as for a call.
     fn report(&self, site: &'static Site, held: usize) -> SiteReport {
         let over = self.shared.overrides.of(Some(site));
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);

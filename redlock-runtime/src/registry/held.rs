@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use redlock_core::lease::FencingToken;
 use redlock_core::node::seat_of;
 use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::Notify;
 
+use super::held_lease::HeldLease;
 use super::hold_times::HoldTimes;
 use super::pools::names_of;
 use crate::error::{HolderHere, Holds};
@@ -62,50 +62,6 @@ pub(crate) struct Departed {
     pub(crate) had_body: bool,
     /// Its keys stay until their ttl.
     pub(crate) is_kept: bool,
-}
-
-/// A lease that is held right now.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let _lease = redlock_runtime::lock("order:42").acquire().await?;
-/// for held in redlock.registry().held() {
-///     println!("{} on {} for {:?}", held.resource, held.pools.join(", "), held.held_for);
-/// }
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct HeldLease {
-    /// What is locked.
-    pub resource: Resource,
-    /// The annotated function, or `None` for the object style without a name.
-    pub site: Option<&'static Site>,
-    /// Since when it has been held, by this host's wall clock.
-    pub since: SystemTime,
-    /// How long it has been held.
-    pub held_for: Duration,
-    /// For how much longer it is valid.
-    pub validity: Duration,
-    /// The ttl that it was asked for with.
-    pub ttl: Duration,
-    /// How often it was extended, renewals included.
-    pub extensions: u32,
-    /// The fencing token of the lock, if one was asked for.
-    pub fencing_token: Option<FencingToken>,
-    /// A few digits of its owner token. Those that share a lock have the same.
-    pub token_id: String,
-    /// The pools that it is locked on.
-    pub pools: Vec<String>,
-    /// How many share the lock: one, and those below that joined it. Each is listed by itself.
-    pub sharers: usize,
-    /// Whether it is held for a body, and not as a bare lease.
-    pub has_body: bool,
-    /// How many callers of this process stand in line for the lock.
-    pub waiting: usize,
 }
 
 /// A place in the table. Dropping it takes the lease out.
@@ -266,7 +222,7 @@ impl HeldTable {
         self.state.lock().hold_times.usual(site)
     }
 
-    /// What left since the gate closed, or since this was last asked for.
+    /// The entries that left since the gate closed, or since the last call of this method.
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.state.lock().departed)
     }

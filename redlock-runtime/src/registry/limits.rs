@@ -19,7 +19,7 @@ pub(crate) struct RegistryLimits {
     /// The registry's number: it tells a call below a holder from a call in another registry.
     pub(crate) registry: u64,
     pub(crate) locks: LockLimits,
-    /// How its errors look over HTTP.
+    /// How errors of the registry look over HTTP.
     pub(crate) http: HttpSettings,
     /// For the log lines about its leases.
     pub(crate) causes: Arc<Causes>,

@@ -3,6 +3,7 @@
 
 pub(crate) mod health;
 pub(crate) mod held;
+mod held_lease;
 pub(crate) mod hold_times;
 pub(crate) mod io;
 pub(crate) mod kept;
@@ -32,7 +33,7 @@ pub use redlock_core::MemoryNode;
 pub use crate::site::{Site, sites};
 pub use crate::telemetry::Refusal;
 pub use health::SiteReport;
-pub use held::HeldLease;
+pub use held_lease::HeldLease;
 pub use kept::KeptKeys;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::held::HeldLease;
+use super::held_lease::HeldLease;
 
 /// What a shutdown did.
 ///

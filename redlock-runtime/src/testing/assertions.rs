@@ -177,7 +177,7 @@ impl TestLocks {
         self.nodes().any(remembers)
     }
 
-    /// What calls did, for a panic.
+    /// The acquisitions of all calls, for the text of a panic.
     pub(super) fn journal(&self) -> impl fmt::Display {
         Shown(self.acquisitions())
     }

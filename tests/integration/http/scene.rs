@@ -30,7 +30,7 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 14] = [
+pub(crate) const ALL: [What; 15] = [
     What::Free,
     What::HeldForAWhile,
     What::HeldForLong,

@@ -211,7 +211,7 @@ with_and_without!(
     (#[allow(unused_variables)] first: Seen, #[allow(unused_variables)] pair: Pair, third: Seen, nodes: &Nodes, log: &Log),
     {
         let pair = nodes.seen("local", log);
-        let _ = [1].iter().map(|third: &u8| third).count();
+        let _ = [1].iter().filter(|third| **third > 0).count();
         let _ = (&pair, third);
         Ok(())
     }

@@ -143,8 +143,8 @@ async fn name() {
         let path = concat!(module_path!(), "::refused");
         assert_eq!(name(refused().await.unwrap_err()).unwrap(), path);
         let names: Vec<_> = sites().iter().map(|site| site.site_name()).collect();
-        assert!(names.iter().any(|name| *name == "named by hand"));
-        assert!(names.iter().any(|name| *name == path));
+        assert!(names.contains(&"named by hand"));
+        assert!(names.contains(&path));
     })
     .await;
 }
