@@ -55,7 +55,7 @@ fn every_literal_parameter() {
                 );
                 let __held = &::redlock_runtime::__private::Slot::new();
                 let __body = async move {
-                    let _ = &id;
+                    ::redlock_runtime::__private::capture!(id);
                     if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
                         Result<Receipt, AppError>,
                     > {
@@ -66,20 +66,20 @@ fn every_literal_parameter() {
                     );
                     ({ send(id, lease).await })
                 };
-                return ::redlock_runtime::__private::Call::run_with(
-                        __call,
-                        __held,
-                        __body,
-                        <Result<
-                            Receipt,
-                            AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
-                        <Result<
-                            Receipt,
-                            AppError,
-                        > as ::redlock_runtime::__private::FromLockError>::is_success,
-                    )
-                    .await;
+                let __value = ::redlock_runtime::__private::Call::run_with(
+                    __call,
+                    __held,
+                    __body,
+                    <Result<
+                        Receipt,
+                        AppError,
+                    > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
+                    <Result<
+                        Receipt,
+                        AppError,
+                    > as ::redlock_runtime::__private::FromLockError>::is_success,
+                );
+                return __value.await;
             }
         "#]],
     );
@@ -119,13 +119,13 @@ fn only_what_is_given_is_written() {
                         let x = 1;
                     })
                 };
-                return Call::run(
-                        __call,
-                        __body,
-                        <() as FromLockError>::from_lock_error,
-                        <() as FromLockError>::is_success,
-                    )
-                    .await;
+                let __value = Call::run(
+                    __call,
+                    __body,
+                    <() as FromLockErrorOrSkips>::from_lock_error,
+                    <() as FromLockErrorOrSkips>::is_success,
+                );
+                return __value.await;
             }
         "#]],
     );
@@ -164,13 +164,13 @@ fn a_call_that_may_be_skipped() {
                     }
                     ({ Some(1) })
                 };
-                return Call::run(
-                        __call,
-                        __body,
-                        <Option<u32> as FromSkip>::from_refusal,
-                        <Option<u32> as FromSkip>::is_success,
-                    )
-                    .await;
+                let __value = Call::run(
+                    __call,
+                    __body,
+                    <Option<u32> as FromSkip>::from_refusal,
+                    <Option<u32> as FromSkip>::is_success,
+                );
+                return __value.await;
             }
         "#]],
     );
@@ -214,13 +214,13 @@ fn expressions_are_evaluated_at_the_call() {
                     }
                     ({ Ok(key.len()) })
                 };
-                return crate::locks::__private::Call::run(
-                        __call,
-                        __body,
-                        <Result<_, E> as crate::locks::__private::FromLockError>::from_lock_error,
-                        <Result<_, E> as crate::locks::__private::FromLockError>::is_success,
-                    )
-                    .await;
+                let __value = crate::locks::__private::Call::run(
+                    __call,
+                    __body,
+                    <Result<_, E> as crate::locks::__private::FromLockError>::from_lock_error,
+                    <Result<_, E> as crate::locks::__private::FromLockError>::is_success,
+                );
+                return __value.await;
             }
         "#]],
     );
@@ -257,20 +257,19 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                     ],
                 );
                 let __body = async move {
-                    let _ = &tenant;
-                    let _ = &order;
+                    capture!(tenant order);
                     if let Some(__ret) = None::<Result<(), E>> {
                         return __ret;
                     }
                     ({ Ok(()) })
                 };
-                return Call::run(
-                        __call,
-                        __body,
-                        <Result<(), E> as FromLockError>::from_lock_error,
-                        <Result<(), E> as FromLockError>::is_success,
-                    )
-                    .await;
+                let __value = Call::run(
+                    __call,
+                    __body,
+                    <Result<(), E> as FromLockError>::from_lock_error,
+                    <Result<(), E> as FromLockError>::is_success,
+                );
+                return __value.await;
             }
         "#]],
     );
@@ -318,14 +317,14 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                             Ok(1)
                         })
                     };
-                    return Call::run_with(
-                            __call,
-                            __held,
-                            __body,
-                            <Result<u8, E> as FromLockError>::from_lock_error,
-                            <Result<u8, E> as FromLockError>::is_success,
-                        )
-                        .await;
+                    let __value = Call::run_with(
+                        __call,
+                        __held,
+                        __body,
+                        <Result<u8, E> as FromLockError>::from_lock_error,
+                        <Result<u8, E> as FromLockError>::is_success,
+                    );
+                    return __value.await;
                 })
             }
         "#]],
@@ -341,7 +340,8 @@ fn a_block_is_a_future_around_the_users_block() {
                 async move {
                     let __call = Call::new(
                         {
-                            static SITE: Site = Site::new(
+                            static __SITE: Site = Site::new(
+                                    || (),
                                     module_path!(),
                                     "line_42",
                                     file!(),
@@ -351,9 +351,9 @@ fn a_block_is_a_future_around_the_users_block() {
                                 )
                                 .ttl(Duration::from_millis(10000));
                             submit! {
-                                Registration(& SITE)
+                                Registration(& __SITE)
                             }
-                            &SITE
+                            &__SITE
                         },
                         resource(format_args!("order:{arg0}", arg0 = order.id)),
                     );
@@ -363,7 +363,7 @@ fn a_block_is_a_future_around_the_users_block() {
                         send(lease).await
                     };
                     let __body = async move { Ok::<_, LockError>(__body.await) };
-                    Call::run_with(__call, __held, __body, Err).await
+                    Call::run_with(__call, __held, __body, Err, |_| true).await
                 }
             }
         "#]],
