@@ -115,8 +115,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         Delimiter::Brace,
         [
             function.inner_attributes.clone(),
-            function.shape.surround(&block, &private),
-            function.boxed.clone(),
+            function.shape.surround(&block, &function.boxed, &private),
         ]
         .into_iter()
         .collect(),

@@ -27,6 +27,7 @@ mod expand;
 mod function;
 mod lifetimes;
 mod output;
+mod own_words;
 mod parameters;
 mod plan;
 mod refused;

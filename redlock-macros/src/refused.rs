@@ -9,7 +9,7 @@ use syn::parse::Parser as _;
 use crate::function::{
     Binding, bindings, block, is_function, parse_header, split_inner_attributes,
 };
-use crate::shape::find_own;
+use crate::own_words::find_own;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
 //
