@@ -37,6 +37,11 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
         let parameters = quote!(resource = "missing", #parameters);
         args = Args::parse(parameters, &mut Errors::default());
     }
+    if let Some(value) = args.get(Key::OncePer) {
+        let message = "`locked!` does not know whether the block did its work; annotate a function that \
+                       returns a `Result`, or write `lock(…).once_per(…).try_run(…)`";
+        errors.under(value, message);
+    }
     let function = stand_in(&args, line);
     let plan = check(&args, function.as_ref(), &mut errors);
     match (errors.into_compile_errors(), plan, function, block) {

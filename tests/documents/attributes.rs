@@ -7,8 +7,16 @@ use redlock_runtime::{Config, Redlock};
 use crate::markdown::line_of;
 use crate::{assert_none, pages};
 
-/// Parameters that the configuration does not have, and so has nothing against.
-const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "pools", "if_locked", "guard", "name", "crate"];
+/// Parameters that a preset does not have, and so has nothing against.
+const OF_THE_ATTRIBUTE: [&str; 7] = [
+    "resource",
+    "pools",
+    "if_locked",
+    "guard",
+    "preset",
+    "name",
+    "crate",
+];
 
 #[test]
 fn init_takes_every_attribute_of_the_documents() {
@@ -29,9 +37,9 @@ fn init_takes_every_attribute_of_the_documents() {
     assert_none(&wrong);
 }
 
-/// What `init` has against an attribute whose values are the defaults of a configuration.
+/// What `init` has against an attribute whose values are those of a preset.
 async fn refusal(attribute: &str) -> Result<(), String> {
-    let mut text = "[pools.a]\nurl = \"memory://a\"\n[defaults]\n".to_owned();
+    let mut text = "[pools.a]\nurl = \"memory://a\"\n[presets.documented]\n".to_owned();
     for (key, value) in parameters(attribute) {
         // The values of expressions are known at the call only.
         let is_literal = value.starts_with(|c: char| c.is_ascii_digit() || c == '"');

@@ -358,8 +358,8 @@ async fn a_hundred_leases_that_are_not_renewed_write_a_few_lines_a_second_and_bl
     );
     // A body that is cancelled ends the renewal, which need not find the lease over.
     for (cause, least) in [
-        ("lease not renewed; its validity still stands", 1),
-        ("lease not renewed, and over", 0),
+        ("lease not renewed; it is still valid", 1),
+        ("lease not renewed; it is over", 0),
         ("lost: the body was cancelled", 1),
     ] {
         let count = warnings.iter().filter(|line| line.contains(cause)).count();

@@ -83,8 +83,12 @@ mod tests {
         ];
         for (text, part) in table {
             assert_eq!(Resource::part(text), part, "{text}");
-            let is_told = wire_format.contains(&format!("`{part}`"));
-            assert!(is_told || part.is_empty(), "{part}");
+            let told = match part {
+                "" => String::new(),
+                part if part == a64 => "| 64 times `a` | 64 times `a` |".to_owned(),
+                part => format!("`{part}`"),
+            };
+            assert!(wire_format.contains(&told), "{part}");
         }
     }
 

@@ -75,19 +75,22 @@ pub(super) fn way<'a>(
     Box::pin(Way {
         step: Step::Acquiring { acquiring },
         held,
-        stopped: |lease, on_lost| async move { lease.stopped(on_lost).await },
-        release: redlock_core::Lease::release,
+        begin_hold: |lease: redlock_core::LeaseHandle, on_lost| async move {
+            lease.stopped(on_lost).await
+        },
+        begin_release: redlock_core::Lease::release,
     })
 }
 
 pin_project! {
-    struct Way<'a, A, S, R> {
+    // `begin_hold` and `begin_release` are functions without captures: they take no place.
+    struct Way<'a, A, S, R, H, E> {
         #[pin]
         step: Step<A, S, R>,
         // The place of the lease, unless it is `Under::own`.
         held: Option<&'a Slot>,
-        stopped: fn(redlock_core::LeaseHandle, OnLost) -> S,
-        release: fn(redlock_core::Lease) -> R,
+        begin_hold: H,
+        begin_release: E,
     }
 }
 
@@ -122,8 +125,10 @@ struct Under {
     own: Slot,
 }
 
-impl<A, S, R> Steps for Way<'_, A, S, R>
+impl<A, S, R, H, E> Steps for Way<'_, A, S, R, H, E>
 where
+    H: Fn(redlock_core::LeaseHandle, OnLost) -> S,
+    E: Fn(redlock_core::Lease) -> R,
     A: Future<Output = Result<Lease, LockError>>,
     S: Future<Output = LeaseEnd>,
     R: Future<Output = Released>,
@@ -148,8 +153,10 @@ where
 }
 
 // Each step is a function of its own, so that the frames below the body are small.
-impl<A, S, R> Way<'_, A, S, R>
+impl<A, S, R, H, E> Way<'_, A, S, R, H, E>
 where
+    H: Fn(redlock_core::LeaseHandle, OnLost) -> S,
+    E: Fn(redlock_core::Lease) -> R,
     A: Future<Output = Result<Lease, LockError>>,
     S: Future<Output = LeaseEnd>,
     R: Future<Output = Released>,
@@ -178,7 +185,7 @@ where
             let _entered = under.span.span().enter();
             let lease = this.held.unwrap_or(&under.own).fill(lease);
             let (core, on_lost) = lease.watched();
-            let hold = lease.begin_hold(&under.span, (this.stopped)(core, on_lost));
+            let hold = lease.begin_hold(&under.span, (this.begin_hold)(core, on_lost));
             if hold.is_err() {
                 body.stop();
             }
@@ -187,7 +194,7 @@ where
         match hold {
             Ok(hold) => this.step.set(Step::Holding { hold, under }),
             Err(error) => {
-                let releasing = under.release(*this.held, *this.release, Some(error));
+                let releasing = under.release(*this.held, &*this.begin_release, Some(error));
                 this.step.set(releasing);
             }
         }
@@ -212,7 +219,8 @@ where
                 body.stop();
                 ended
             };
-            this.step.leave(*this.held, *this.release, ended.err());
+            this.step
+                .leave(*this.held, &*this.begin_release, ended.err());
         }
         Poll::Ready(())
     }
@@ -244,7 +252,7 @@ impl<A, S, R> Step<A, S, R> {
     fn leave(
         mut self: Pin<&mut Self>,
         held: Option<&Slot>,
-        release: fn(redlock_core::Lease) -> R,
+        release: impl Fn(redlock_core::Lease) -> R,
         error: Option<LockError>,
     ) {
         if let OwnedStep::Holding { under, .. } = self.as_mut().project_replace(Self::Ended) {
@@ -262,7 +270,7 @@ impl Under {
     fn release<A, S, R>(
         self,
         held: Option<&Slot>,
-        release: fn(redlock_core::Lease) -> R,
+        release: impl Fn(redlock_core::Lease) -> R,
         error: Option<LockError>,
     ) -> Step<A, S, R> {
         let core = {

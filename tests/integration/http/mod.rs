@@ -84,7 +84,11 @@ async fn a_job_that_ran_in_its_period_has_the_status_of_a_held_lock() {
         let reply = ask(&server, What::AlreadyRun).await;
         let detail = "This was done already a short while ago. Try again later.";
         assert_problem(&reply, 423, "Locked", detail);
-        assert_eq!(retry_after(&reply), Some(30));
+        let rest = retry_after(&reply).unwrap();
+        assert!(
+            (3200..=3240).contains(&rest),
+            "the rest of the period: {rest}"
+        );
     }
 }
 
@@ -158,7 +162,12 @@ async fn the_error_itself_says_what_its_response_says() {
         assert_eq!(error.public_message(), body["detail"], "{what:?}");
         assert!(!error.public_message().contains("internal"));
         let advised = error.retry_after();
-        assert!(advised.is_none_or(|after| after <= Duration::from_secs(30)));
+        // When a period is over is known, and when a holder is done is not.
+        let most = Duration::from_secs(if error.is_already_run() { 3240 } else { 30 });
+        assert!(
+            advised.is_none_or(|after| after <= most),
+            "{what:?}: {advised:?}"
+        );
         assert_eq!(advised.is_some(), retry_after(&reply).is_some(), "{what:?}");
     }
 }

@@ -21,6 +21,10 @@ async fn parameters(id: u64) -> Result<u64, LockError> {
     .await
 }
 
+async fn once(id: u64) -> Result<u64, LockError> {
+    locked!(resource = "order:{id}", once_per = "1h", async move { id }).await
+}
+
 fn main() {
-    let _ = (no_block(1), not_async(1), a_closure(1), parameters(1));
+    let _ = (no_block(1), not_async(1), a_closure(1), parameters(1), once(1));
 }
