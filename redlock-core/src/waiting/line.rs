@@ -128,11 +128,11 @@ impl Line {
     }
 
     /// See [`Lines::look`](super::Lines::look). Also returns the wakers to wake. The caller drops what
-    /// is left in `own`.
+    /// is left in `own`: its waker, and one that it left here before.
     pub(super) fn look(
         &mut self,
         ticket: u64,
-        own: &mut Option<Waker>,
+        [own, left]: [&mut Option<Waker>; 2],
         wants: Option<Moment>,
         times: PollTimes,
     ) -> (LinePoll, [Option<Waker>; 2]) {
@@ -154,7 +154,7 @@ impl Line {
             // The turn was not used in time.
             let (handoff, head) = (self.take_handoff(), self.waiters().head.take());
             if first == Some(ticket) {
-                *own = self.leave(ticket);
+                *left = self.leave(ticket);
                 self.turn = ticket;
                 self.status = TurnStatus::Trying { due };
                 return (LinePoll::Turn(handoff), [head, None]);

@@ -238,7 +238,7 @@ impl Lines {
         times: PollTimes,
     ) -> LinePoll {
         // No waker is cloned or dropped under the lock: that is foreign code.
-        let mut own = Some(waker.clone());
+        let (mut own, mut left) = (Some(waker.clone()), None);
         let (look, [head, next_waker]) = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
@@ -257,7 +257,7 @@ impl Lines {
                 });
             }
             let standing = line.waiting();
-            let looked = line.look(ticket, &mut own, wants, times);
+            let looked = line.look(ticket, [&mut own, &mut left], wants, times);
             // A caller that lost its turn stands in line again.
             *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked
@@ -330,7 +330,14 @@ impl Lines {
                     let waiters = line.waiters.take();
                     ([None, None], waiters, state.keep_idle(idle.until, line_key))
                 }
-                IfNobodyWaits::Forget => ([None, None], None, lines.remove_entry(line_key)),
+                IfNobodyWaits::Forget => {
+                    let forgotten = lines.remove_entry(line_key);
+                    (
+                        [None, None],
+                        None,
+                        forgotten.map(|(key, line)| (key, Some(line))),
+                    )
+                }
             }
         };
         if let Some(next) = next {
@@ -348,8 +355,8 @@ impl Lines {
 
 impl LinesState {
     /// Keeps a line without callers for a moment. Returns the line that is forgotten to make room for
-    /// it, if there is one.
-    fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Line)> {
+    /// it, if there is one. The caller drops it once the lines are unlocked.
+    fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Option<Line>)> {
         let forgotten = if self.idle.len() == MOST_IDLE {
             self.forget_first_idle()
         } else {
@@ -359,7 +366,7 @@ impl LinesState {
         forgotten
     }
 
-    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Line)> {
+    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Option<Line>)> {
         let mut forgotten = Vec::new();
         while self.idle.front().is_some_and(|(until, _)| *until <= now) {
             forgotten.extend(self.forget_first_idle());
@@ -367,15 +374,14 @@ impl LinesState {
         forgotten
     }
 
-    fn forget_first_idle(&mut self) -> Option<(LineKey, Line)> {
+    /// Returns the key of the line even if the line stays or is gone: the key may hold the last of a node.
+    fn forget_first_idle(&mut self) -> Option<(LineKey, Option<Line>)> {
         let (until, line_key) = self.idle.pop_front()?;
-        let line = self.lines.get(&line_key)?;
-        // It may be in use again.
-        let is_idle = matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
-        if is_idle {
-            self.lines.remove_entry(&line_key)
-        } else {
-            None
-        }
+        // The line may be in use again.
+        let is_idle =
+            |line: &Line| matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
+        let is_idle = self.lines.get(&line_key).is_some_and(is_idle);
+        let line = is_idle.then(|| self.lines.remove(&line_key)).flatten();
+        Some((line_key, line))
     }
 }
