@@ -130,7 +130,7 @@ impl Site {
 impl Site {
     /// The site of locks in the object style that have this name, at this place of the source. It is
     /// made once and kept: there are no more than the source has places and names.
-    pub(crate) fn named(name: &'static str, at: &Location<'static>) -> &'static Self {
+    pub(crate) fn named(name: &'static str, at: &'static Location<'static>) -> &'static Self {
         type Place = (&'static str, &'static str, u32, u32);
         static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
         let place = (name, at.file(), at.line(), at.column());
