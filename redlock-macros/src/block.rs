@@ -5,7 +5,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::LitStr;
+use syn::Lit;
 
 use crate::args::Args;
 use crate::check::{self, check};
@@ -167,6 +167,12 @@ fn refused(block: &Block, guard: Option<&Ident>, runtime: &TokenStream) -> Token
 /// Takes the block off the end.
 fn split(input: TokenStream, errors: &mut Errors) -> (TokenStream, Option<Block>) {
     let mut tokens: Vec<TokenTree> = input.into_iter().collect();
+    // A fragment of a `macro_rules!` macro, `$block` or `$expr`, is in a group without delimiters.
+    while let Some(TokenTree::Group(fragment)) = tokens
+        .pop_if(|last| matches!(last, TokenTree::Group(g) if g.delimiter() == Delimiter::None))
+    {
+        tokens.extend(fragment.stream());
+    }
     let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
     let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
     tokens.pop_if(|last| is_punct(last, ','));
@@ -206,8 +212,8 @@ fn split(input: TokenStream, errors: &mut Errors) -> (TokenStream, Option<Block>
     (tokens.into_iter().collect(), Some(Block { opening, body }))
 }
 
-/// A function as the checks of the attribute know it. Its parameters are the names with which dotted
-/// placeholders begin: in a block these are any variables.
+/// A function as the checks of the attribute know it. Its parameters are the names with which the
+/// placeholders of all strings begin: in a block these are any variables.
 fn stand_in(args: &Args, line: usize) -> Option<Function> {
     let mut roots: Vec<Ident> = Vec::new();
     let resource = args.get(Key::Resource).map(ToTokens::to_token_stream);
@@ -219,19 +225,21 @@ fn stand_in(args: &Args, line: usize) -> Option<Function> {
     Function::parse(item, &mut Errors::default())
 }
 
-/// The first segments of the placeholders that become arguments, in all string literals, each once.
+/// The first segments of the placeholders in all strings, each once.
 fn collect_roots(tokens: TokenStream, roots: &mut Vec<Ident>) {
     for token in tokens {
         if let TokenTree::Group(group) = &token {
             collect_roots(group.stream(), roots);
         }
-        let Ok(literal) = syn::parse2::<LitStr>(token.into()) else {
-            continue;
+        let span = token.span();
+        let text = match syn::parse2::<Lit>(token.into()) {
+            Ok(Lit::Str(text)) => text.value(),
+            Ok(Lit::ByteStr(text)) => String::from_utf8_lossy(&text.value()).into_owned(),
+            _ => continue,
         };
-        let text = literal.value();
         let placeholders = scan(&text).map_or_else(|_| Vec::new(), |scanned| scanned.placeholders);
-        for placeholder in placeholders.iter().filter(|one| one.is_renamed()) {
-            let root = variable(placeholder.path[0], literal.span());
+        for placeholder in &placeholders {
+            let root = variable(placeholder.path[0], span);
             roots.extend(root.filter(|root| !roots.contains(root)));
         }
     }

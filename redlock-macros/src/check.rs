@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
+use crate::output::response;
 use crate::parameters::Key;
 use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
 use crate::resource;
@@ -42,6 +43,15 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);
+    }
+    if let Some(value) = args.get(Key::OncePer)
+        && function
+            .and_then(|it| it.output.as_ref())
+            .and_then(response)
+            .is_some()
+    {
+        let message = "a response does not say whether the job did its work; return a `Result`";
+        errors.under(value, message);
     }
     let if_locked = args
         .get(Key::IfLocked)

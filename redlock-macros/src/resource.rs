@@ -9,7 +9,7 @@ use crate::parameters::Key;
 use crate::plan::{Argument, Resource, Template};
 use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
-use crate::unreplaced::{Unreplaced, plain, unreplaced};
+use crate::unreplaced::{Unreplaced, plain, strings_in, unreplaced};
 use crate::value::{bare, literal};
 
 /// The limit of a key, in bytes. The runtime refuses a longer key too.
@@ -51,12 +51,18 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
 /// would take the same lock.
 fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
     let unreplaced = unreplaced(value.to_token_stream(), &names.parameters);
+    let is_only = strings_in(value.to_token_stream()) == 1;
     for Unreplaced { span, inside, text } in &unreplaced {
+        let template = if is_only {
+            format!("write `resource = {text:?}`")
+        } else {
+            "write the template as one literal".to_owned()
+        };
         errors.at(
             *span,
             format!(
                 "`{{{inside}}}` in this string is not replaced, as only a literal on its own is a template; \
-                 write `resource = {text:?}`, or use `format!`"
+                 {template}, or use `format!`"
             ),
         );
     }

@@ -48,6 +48,22 @@ pub(crate) fn unreplaced(tokens: TokenStream, parameters: &[Ident]) -> Vec<Unrep
     tokens.iter().enumerate().flat_map(of_token).collect()
 }
 
+/// The number of strings in an expression.
+pub(crate) fn strings_in(tokens: TokenStream) -> usize {
+    let strings = tokens.into_iter().map(|token| match token {
+        TokenTree::Group(group) => strings_in(group.stream()),
+        TokenTree::Literal(token) => {
+            let literal = Lit::new(token);
+            usize::from(matches!(
+                literal,
+                Lit::Str(_) | Lit::ByteStr(_) | Lit::CStr(_)
+            ))
+        }
+        _ => 0,
+    });
+    strings.sum()
+}
+
 /// The first `{name…}` of a parameter in a text.
 fn placeholder_of<'a>(text: &'a str, parameters: &[Ident]) -> Option<&'a str> {
     let mut parts = text.split('{').skip(1);

@@ -15,7 +15,7 @@ pub(crate) struct Overriding {
 
 /// The overrides of the attributes of some functions. Every call of an annotated function reads them.
 pub(crate) struct Overrides {
-    /// Ordered by place, and not by address, because a generic function may have several `Site`s.
+    /// Ordered by the address of the site.
     by_site: Vec<(usize, Override)>,
 }
 

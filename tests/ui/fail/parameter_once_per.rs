@@ -26,6 +26,15 @@ async fn misspelt() -> Result<(), LockError> {
     Ok(())
 }
 
+trait IntoResponse {}
+
+impl IntoResponse for u8 {}
+
+#[redlock(resource = "a", once_per = "1h")]
+async fn of_a_response() -> impl IntoResponse {
+    1_u8
+}
+
 fn main() {
-    let _ = (zero(), below_the_ttl(), above_a_year(), no_duration(), misspelt());
+    let _ = (of_a_response(), zero(), below_the_ttl(), above_a_year(), no_duration(), misspelt());
 }

@@ -75,6 +75,16 @@ async fn nested(a: u64, b: u64) -> Result<u64, LockError> {
     .await?
 }
 
+macro_rules! of_a_fragment {
+    ($body:block) => { locked!(resource = "fragment", async move $body) };
+    ($body:expr) => { locked!(resource = "fragment", $body) };
+}
+
+async fn fragments(id: u64) -> Result<u64, LockError> {
+    let whole = of_a_fragment!(async { 1 + id }).await?;
+    Ok(whole + of_a_fragment!({ id }).await?)
+}
+
 fn is_send<F: Future + Send + 'static>(future: F) -> F {
     future
 }
@@ -85,5 +95,5 @@ fn main() {
     drop(is_send(with_a_lease(1)));
     let order = Order { id: 1, r#type: String::new() };
     drop(is_send(order.later()));
-    drop((nested(1, 2), with_errors("1"), in_a_loop(&[])));
+    drop((fragments(1), nested(1, 2), with_errors("1"), in_a_loop(&[])));
 }
