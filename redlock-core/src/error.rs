@@ -111,7 +111,7 @@ impl fmt::Display for LeaseEnd {
             Self::Forgotten => {
                 "too many nodes may have forgotten the lock: they restarted, or their clocks stepped"
             }
-            Self::Revoked => "called back, because this process is shutting down",
+            Self::Revoked => "revoked, because this process is shutting down",
             Self::Released => "it was released",
         })
     }

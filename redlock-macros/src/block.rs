@@ -75,7 +75,7 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
 //             send(id, lease).await
 //         };
 //         let body = async move { Ok::<_, LockError>(body.await) };
-//         call.run_with(held, body, Err::<_, LockError>).await
+//         call.run_with(held, body, Err::<_, LockError>, |_| true).await
 //     }
 //
 // Both blocks around the user's begin with the user's own `async` or `async move`: they capture what the

@@ -1,4 +1,5 @@
-//! Return types: what a hint may repeat, and what a returned future yields.
+//! Return types: what a hint may repeat, what a returned future yields, whether a call could be skipped,
+//! and which HTTP framework's response a handler returns.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;

@@ -51,8 +51,9 @@ impl ClientShared {
         run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
     }
 
-    /// The look under the lock. The holder that ran submitted its record before its release, on the same
-    /// connection, so the answers contain it. The caller's own limit does not bound this look: a caller
+    /// The look under the lock. The holder that ran submitted its record before it released the lock or
+    /// handed it over. This look follows the record on the same connection, so the answers contain it. The
+    /// caller's own limit does not bound this look: a caller
     /// that got the lock at the last moment would run the job again.
     pub(super) async fn unless_run_meanwhile(&self, lease: Lease) -> Result<Lease, AcquireError> {
         match self.last_run(&lease.line_key(), None).await {

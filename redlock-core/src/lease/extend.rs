@@ -43,9 +43,9 @@ impl Extending {
 }
 
 impl LeaseHandle {
-    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority still held our token and
-    /// granted before the old validity ended, which proves that no other client held the resource in
-    /// between. Never shortens the lease.
+    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before
+    /// the old validity ends. Only a continuous node counts: one that has held our token without a break.
+    /// So a success proves that no other client held the resource in between. Never shortens the lease.
     ///
     /// # Errors
     /// [`ExtendError::Ended`] if the lease is over, or turns out to be over because too many nodes no

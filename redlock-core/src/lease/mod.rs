@@ -37,6 +37,7 @@
 //! # }
 //! ```
 
+pub(crate) mod body;
 mod due;
 pub(crate) mod events;
 mod extend;
@@ -46,7 +47,6 @@ pub(crate) mod observe;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
-pub(crate) mod run;
 
 /// A lease: the lock in its holder's hands.
 #[doc = include_str!("protocol.md")]
@@ -60,10 +60,10 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 pub use crate::quorum::fencing::FencingToken;
+pub use body::{BodyOutcome, OnLost};
 pub(crate) use handle::{Lease, LeaseHandle};
 pub use observe::ObserveExtensions;
 pub use release::Released;
-pub use run::{BodyOutcome, OnLost};
 
 use crate::context::Context;
 use crate::env::{Clock, Moment, Throttle};
@@ -131,7 +131,7 @@ pub(crate) struct LeaseState {
     /// The moment until which the keys stay, if they were left on purpose.
     pub(crate) left_until: Option<Moment>,
     pub(crate) over: Option<LeaseEnd>,
-    /// True once the lease was called back. Then a body ends that would go on without the lock.
+    /// True once the lease was revoked. Then a body ends that would go on without the lock.
     pub(crate) is_revoked: bool,
     /// The last extension without a majority, unless a later one was granted.
     pub(crate) unproved: Option<Unproved>,

@@ -22,6 +22,9 @@ use super::{NodeHealth, NodeStatus, NodeTime, Reply};
 /// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
 ///   that it may have granted are over.
 /// * Every reply is answered exactly once. Dropping it is an answer: the outcome is unknown.
+/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit) and
+///   [`submit_on`](Node::submit_on). The library calls the other methods directly, and
+///   [`epoch`](Node::epoch) under a mutex.
 pub trait Node: Send + Sync + 'static {
     /// The pool's name, for errors and logs.
     fn name(&self) -> &str;
@@ -73,8 +76,9 @@ pub trait Node: Send + Sync + 'static {
     }
 
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it
-    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. The
-    /// default is for a node that never forgets.
+    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. Called
+    /// under a mutex of the library: it must not block, panic, or call the library. The default is for a
+    /// node that never forgets.
     fn epoch(&self) -> u32 {
         0
     }

@@ -14,7 +14,7 @@
 //!   0.55 where nodes are 12 ms away.
 //! * *The rotation*: the process that had the lock longest ago goes first. 0.70 without it if the lock is
 //!   held for 1 ms.
-//! * *The bound in number*: 0.63 without it, as runs of 50 ms take long to even out. *The bound in time* shows
+//! * *The bound in number*: 0.63 without it, as series of 50 ms take long to even out. *The bound in time* shows
 //!   only where a lock is held for longer than a millisecond: 32 holders of 20 ms each would be 0.6 s.
 
 use std::hash::{DefaultHasher, Hasher};

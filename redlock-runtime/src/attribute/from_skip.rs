@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::registry::scope;
 use crate::telemetry::{count_swallowed, name_of};
 
-/// A return type with a value for "skipped, because another caller holds the lock". A function with
+/// A return type with a value for a call that was skipped. A function with
 /// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
 /// `once_per` ran already.
 ///
@@ -39,7 +39,8 @@ use crate::telemetry::{count_swallowed, name_of};
     note = "a type that your crate defines can implement `redlock_runtime::FromSkip` instead"
 )]
 pub trait FromSkip: Sized {
-    /// The value to return if another caller holds the lock.
+    /// The value to return if another caller holds the lock, or if the job of a lock with `once_per` ran
+    /// already.
     fn skipped() -> Self;
 
     /// The value to return if the lock was not acquired for another reason, or was lost under the

@@ -10,13 +10,17 @@
 //!   two clears the other of the layers below.
 //!
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
-//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`; a parameter that is
-//! only shown, in both spans of `telemetry/span.rs`. A type that no other parameter has needs its
-//! `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds
-//! it. A value is `Copy`, and a `static` can hold it: a text is a type of its own around a `&'static str`,
-//! whose `Debug` does not show what a configuration says. Tests ask for most of the documents: a section
-//! in the attribute's `reference.md`, and the guide's tables. Each place that names the last parameter of
-//! this table wants the new one too, the tests' lists and `tests/ui/fail/parameter_unknown.stderr` included.
+//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
+//! only shown goes to all three `info_span!` of `telemetry/span.rs`, which get the request and not the
+//! parameters: `Prepared`, `Acquiring::begin` and `HoldSpan::begin` have to carry it. A type that no other
+//! parameter has needs its `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`,
+//! where the expansion finds it. A value is `Copy`, and a `static` can hold it: a text is a type of its own
+//! around a `&'static str`, whose `Debug` does not show what a configuration says. A text from the file or
+//! a variable is leaked or interned. The attribute emits a text as `&'static str`, which the row's type
+//! does not take from `const_setters`: such a row needs a `Kind` of its own that wraps it. Tests ask for
+//! most of the documents: a section in the attribute's `reference.md`, and the guide's tables. Each place
+//! that names the last parameter of this table wants the new one too, the tests' lists and
+//! `tests/ui/fail/parameter_unknown.stderr` included.
 //!
 //! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
 //! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the

@@ -59,7 +59,7 @@ pub enum Outcome {
     /// Its caller dropped it before it had an answer.
     Dropped,
     /// The call did not get the lock. A call with `if_locked = "skip"` was skipped if the error is
-    /// [contended](LockError::is_contended).
+    /// [contended](LockError::is_contended), or if the job [ran already](LockError::is_already_run).
     Refused(LockError),
     /// It holds the lock now.
     Held,

@@ -75,7 +75,7 @@ impl Node for Told {
     }
 }
 
-/// One who waits, behind a run of hand-overs that has just ended, knowing `a` and `b`; `a` has come
+/// One who waits, behind a series of hand-overs that has just ended, knowing `a` and `b`; `a` has come
 /// meanwhile.
 fn behind_a_run_of_hand_overs() -> (Scene, Arc<Shared>, Acquiring) {
     let scene = Scene::new();

@@ -119,7 +119,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
-        // The others are no scripts, or are sent with their text at once.
+        // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. } | Want::Inspect | Want::Remember { .. } | Want::Recall => {
             (&*RELEASE, Vec::new())
         }
