@@ -1,7 +1,6 @@
-//! What a simulation of the node driver puts in the place of the system: sockets, and random choices.
+//! Sockets and random choices for a simulation of the node driver, in the place of the system's.
 //!
-//! It is a thread's: a simulation runs on one, and nothing changes for the others. Whoever has not
-//! called [`enter`] on a thread gets what the system has.
+//! The replacement is per thread. On a thread that has not called [`enter`], the driver uses the system.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -31,17 +30,17 @@ pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Socket>> + Send>>;
 
 /// A client's end of a connection. Dropping it closes it.
 pub trait Wire: Send + Sync {
-    /// As [`AsyncRead`] has it.
+    /// See [`AsyncRead::poll_read`].
     fn poll_read(&self, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
 
-    /// As [`AsyncWrite`] has it.
+    /// See [`AsyncWrite::poll_write`].
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 
-    /// Writes what is taken at once; `WouldBlock` where that is nothing.
+    /// Writes the bytes that the connection takes at once. Fails with `WouldBlock` if it takes none.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
-/// What the driver has in the place of a socket.
+/// A simulated connection, in the place of the system's socket.
 #[derive(Clone)]
 pub struct Socket(pub Arc<dyn Wire>);
 
@@ -83,13 +82,13 @@ thread_local! {
     static NETWORK: RefCell<Option<Arc<dyn Network>>> = const { RefCell::new(None) };
 }
 
-/// Whatever connects on this thread does so by `network`, until [`leave`] is called.
+/// Makes all connections of this thread go through `network`, until [`leave`] is called.
 pub fn enter(network: Arc<dyn Network>) {
     NETWORK.set(Some(network));
     set_prefix(Some("simulated/1/"));
 }
 
-/// The end of the simulation on this thread.
+/// Ends the simulation on this thread.
 pub fn leave() {
     set_prefix(None);
     drop(NETWORK.take());

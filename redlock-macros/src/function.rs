@@ -124,7 +124,7 @@ pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;
-    // `safe` occurs in an `unsafe extern` block only; syn's signatures do not have it.
+    // `safe` occurs in an `unsafe extern` block only. syn's signatures do not have it.
     let next = input.fork().call(Ident::parse_any);
     if next.is_ok_and(|word| word == "safe") {
         input.call(Ident::parse_any)?;
@@ -253,19 +253,19 @@ fn split_boxed(body: &Group) -> (Group, TokenStream) {
     (rest, tokens[at..].iter().cloned().collect())
 }
 
-/// The error for a test.
+/// The error for a function that is a test.
 const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made its registry; \
                        annotate a function that the test calls";
 
-/// True for `#[test]`, `#[tokio::test]`, `#[rstest]` and their like. An attribute of this kind above
-/// ours is no longer there, and has left a `#[test]` behind.
+/// True for `#[test]`, `#[tokio::test]`, `#[rstest]` and their like. Such an attribute above
+/// `#[redlock]` was expanded before, and has left a `#[test]` behind.
 fn is_test(attribute: &Attribute) -> bool {
     let last = attribute.path().segments.last();
     last.is_some_and(|last| last.ident == "test" || last.ident == "rstest")
 }
 
-/// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above ours
-/// have already replaced the `async fn` by a function that blocks on it.
+/// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above
+/// `#[redlock]` have already replaced the `async fn` by a function that blocks on it.
 fn not_async(body: &Group, signature: &Signature) -> String {
     if mentions(body.stream(), "block_on") {
         return "the attribute above has already made this function synchronous; \

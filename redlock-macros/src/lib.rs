@@ -60,7 +60,7 @@ pub fn redlock(
     transform(attribute.into(), item.into()).into()
 }
 
-// The same as for the attribute's examples.
+// The examples are doc tests of `redlock-tests`, as those of the attribute are.
 #[cfg_attr(not(doctest), doc = include_str!("block.md"))]
 #[proc_macro]
 pub fn locked(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -68,8 +68,8 @@ pub fn locked(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     block::transform(input.into(), line).into()
 }
 
-/// Parse, check, expand. The output contains the function even if there are errors, so that its
-/// callers and the IDE report no second error.
+/// Parses, checks and expands the attribute. The output contains the function even if there are
+/// errors, so that its callers and the IDE report no second error.
 fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);

@@ -5,7 +5,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, Path, PathArguments, ReturnType, Type, TypeParamBound};
 
-/// The type with each `impl Trait` replaced by `_`. A function body may contain the result.
+/// The type with each `impl Trait` replaced by `_`. The result is valid inside a function body.
 pub(crate) fn erase_impl_trait(ty: &Type) -> Type {
     let mut erased = ty.clone();
     erase(&mut erased);

@@ -12,15 +12,15 @@ use crate::template::{Placeholder, Scanned, scan};
 use crate::unreplaced::{Unreplaced, plain, strings_in, unreplaced};
 use crate::value::{bare, literal};
 
-/// The limit of a key, in bytes. The runtime refuses a longer key too.
+/// The longest key, in bytes. The runtime refuses a longer key too.
 const MAX_BYTES: usize = 1024;
-/// The limit of names. The runtime refuses more names too.
+/// The largest number of names. The runtime refuses more names too.
 const MAX_NAMES: usize = 128;
 
 /// The names with which a dotted placeholder can begin.
 pub(crate) struct Names {
     pub parameters: Vec<Ident>,
-    /// The words in the statements before a returned future, variables among them.
+    /// The words in the statements before a returned future. The variables are among them.
     pub locals: Vec<Ident>,
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
     }
 }
 
-/// An expression. Strings in it are no templates, so a placeholder in one is a mistake: all calls
-/// would take the same lock.
+/// Checks an expression. A string in an expression is no template, so a placeholder in it is a mistake:
+/// all calls would take the same lock.
 fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
     let unreplaced = unreplaced(value.to_token_stream(), &names.parameters);
     let is_only = strings_in(value.to_token_stream()) == 1;
@@ -70,8 +70,8 @@ fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resour
     unreplaced.is_empty().then(expression)
 }
 
-/// An array of templates. An array without a template is an expression. In an array with both,
-/// braces in a user's string would be ambiguous.
+/// Checks an array of templates. An array without a template is an expression. An array with both is
+/// refused, because braces in a user's string would be ambiguous.
 fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource> {
     let text = |element| match literal(element) {
         Some(Lit::Str(written)) => Some(written),
@@ -140,7 +140,7 @@ fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Temp
         return None;
     }
     if !scanned.placeholders.iter().any(Placeholder::is_renamed) {
-        // The user's own token, so that rustc underlines the placeholder.
+        // The template keeps the user's own token, so that rustc underlines the placeholder.
         let (written, format) = (written.clone(), written.clone());
         return Some(Template {
             written,
@@ -244,15 +244,15 @@ fn argument(
     let (root, fields) = placeholder.path.split_first()?;
     let name = Ident::new(&argument_name(index, text), span);
     let is_part = placeholder.is_part;
-    // What is no parameter is a constant, or a mistake that rustc explains.
+    // A name that is no parameter is a constant, or a mistake that rustc explains.
     let item = || fields.is_empty().then(|| identifier(root, span)).flatten();
     let Some(root) = variable(root, span, names).or_else(item) else {
         errors.at(span, unknown_parameter(root, &names.parameters));
         return None;
     };
     let mut path = root.into_token_stream();
-    // The place of the literal and the hygiene of the macro: rustc would offer to replace the
-    // whole literal by the name of a similar field otherwise.
+    // The span has the place of the literal and the hygiene of the macro. Without the hygiene, rustc
+    // would offer to replace the whole literal by the name of a similar field.
     let here = Span::mixed_site().located_at(span);
     for field in fields {
         let field = match field.parse::<u32>() {
@@ -285,12 +285,12 @@ fn variable(root: &str, span: Span, names: &Names) -> Option<Ident> {
     };
     let mut known = known.clone();
     known.set_span(if named_so.next().is_some() {
-        // A name of a `macro_rules!` macro and the same name of its caller: the template's writer
-        // sees this one.
+        // A `macro_rules!` macro and its caller use the same name. The literal's own span finds the
+        // variable that the template's writer sees.
         span
     } else {
-        // The parameter's own token resolves as the parameter does; its span is the literal. `self`
-        // is a keyword with hygiene, and stays exactly the receiver's token.
+        // The parameter's own token resolves as the parameter does. Its span is the literal.
+        // `self` is a keyword with hygiene, and stays exactly the receiver's token.
         span.resolved_at(known.span())
     });
     Some(known)

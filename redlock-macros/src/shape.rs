@@ -64,7 +64,8 @@ impl Shape {
         }
     }
 
-    /// A `return` before the future returns another future, which would run without the lock.
+    /// The span of a `return` before the future, if there is one. It returns another future, which would
+    /// run without the lock.
     pub(crate) fn early_return(&self) -> Option<Span> {
         match self {
             Self::AsyncFn => None,
@@ -74,9 +75,9 @@ impl Shape {
 }
 
 impl Tail {
-    /// The statements may return, in a way that the macro cannot see: in the expansion of another
-    /// macro. They run in a closure whose result only the future at the end can be. Another future
-    /// has another type, which rustc reports at its `return`.
+    /// Puts the statements into a closure whose result can only be the future at the end. The expansion
+    /// of another macro in the statements may contain a `return` that this macro cannot see. If it
+    /// returns another future, that future has another type, which rustc reports at the `return`.
     //
     // Output (paths shortened):
     //     return returned(move || -> RunsUnderTheLock<_> {
@@ -222,7 +223,7 @@ fn split_lead(tokens: &[TokenTree]) -> (&[TokenTree], &[TokenTree]) {
     tokens.split_at(tokens.len() - length)
 }
 
-/// True if an expression can follow that is a statement of its own.
+/// True if an expression that is a statement of its own can follow the tokens.
 fn ends_a_statement(tokens: &[TokenTree]) -> bool {
     match tokens.last() {
         None => true,

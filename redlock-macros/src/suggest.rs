@@ -5,7 +5,7 @@ pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
+    // One error in three letters is allowed: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);
     candidates
         .into_iter()

@@ -10,7 +10,8 @@ use crate::parameters::Key;
 use crate::plan::{Setting, Settings, Value};
 use crate::value::TTL_TOO_SHORT;
 
-// The figures are `redlock-core`'s, which this crate does not depend on. A test compares the two.
+// Copies of `redlock-core`'s limits, because this crate cannot import `redlock-core`. A test compares them.
+
 /// The shortest ttl whose validity is above zero after the drift is subtracted.
 const MIN_TTL: Duration = Duration::from_millis(10);
 /// The longest ttl that the runtime allows.
@@ -100,7 +101,7 @@ fn check_ttl(value: &Expr, ttl: Duration, factor: Option<&Setting>, errors: &mut
         Some(Setting::Literal(Value::Fraction(factor))) => *factor,
         Some(_) => return,
     };
-    // In seconds, as a product of a `Duration` panics on overflow.
+    // The drift is computed in seconds, because a product of a `Duration` panics on overflow.
     let drift = ttl.as_secs_f64() * factor + DRIFT_BASE.as_secs_f64();
     if ttl.as_secs_f64() <= drift {
         let message = format!(

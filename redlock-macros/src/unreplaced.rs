@@ -1,9 +1,9 @@
-//! Strings in expressions that look like templates and are none.
+//! Strings in expressions that look like templates, but are not replaced.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{Ident, Lit};
 
-/// A string that looks like a template and is none.
+/// A string that looks like a template, but is not replaced.
 pub(crate) struct Unreplaced {
     pub(crate) span: Span,
     /// The text of the string.
@@ -12,7 +12,7 @@ pub(crate) struct Unreplaced {
     pub(crate) inside: String,
 }
 
-/// Macros that use a string as it is. Others may replace its placeholders, as `format!` does.
+/// Macros that use a string as it is. Another macro may replace its placeholders, as `format!` does.
 const TAKE_STRINGS_AS_THEY_ARE: [&str; 3] = ["concat", "dbg", "vec"];
 
 /// The strings of an expression that have the name of a parameter as a placeholder.

@@ -116,15 +116,16 @@
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// An event in the log: `log!(warn, field = 1, "text")`. What the subscriber does is its own affair.
+/// An event in the log: `log!(warn, field = 1, "text")`. A panic of the subscriber is
+/// caught.
 macro_rules! log {
     ($level:ident, $($event:tt)+) => {{
         redlock_core::env::caught("a log subscriber", || tracing::$level!($($event)+));
     }};
 }
 
-/// The same at most once a second: `log_throttled!(causes.pass("late"), warn, "text")`. The event says how
-/// many were held back; those are in the log at debug.
+/// An event at most once a second: `log_throttled!(causes.pass("late"), warn, "text")`. The event says how
+/// many were held back. Those are in the log at debug.
 macro_rules! log_throttled {
     ($pass:expr, $level:ident, $($event:tt)+) => {
         match $pass {
@@ -154,7 +155,7 @@ mod telemetry;
 pub mod testing;
 mod text;
 
-// Its snippets are compiled in `redlock-tests`, which has the crates that they use.
+// The snippets of the guide are compiled in `redlock-tests`, which has the crates that they use.
 #[cfg(all(doc, not(doctest)))]
 include!("../guide/pages.rs");
 
@@ -174,13 +175,13 @@ pub use lease::{Lease, LeaseHandle};
 pub use lock::{Lock, lock};
 pub use registry::signal::shutdown_signal;
 
-/// What the expansion of [`macro@redlock`] uses. No part of the public API: it changes without
-/// notice, together with the macro of the very same version.
+/// What the expansion of [`macro@redlock`] uses. It is no part of the public API: it changes
+/// without notice, together with the macro of the very same version.
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden, and described at the macro")]
 pub mod __private {
     pub use inventory;
-    // A crate without `std` has no path to it.
+    // A crate without `std` has no path to `format!`.
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;
@@ -194,8 +195,8 @@ pub mod __private {
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
 
-    /// Called by a function that has a transaction of its caller, for the warning. The lint is the one
-    /// way to a warning that stable Rust leaves a macro.
+    /// Called by a function that has a transaction of its caller, for the warning. On stable Rust,
+    /// this lint is the only way for a macro to warn.
     #[deprecated(
         note = "the lock is released when this function returns, and the caller commits the \
                 transaction after that, beside the next holder; begin and commit inside of the \

@@ -45,20 +45,20 @@ pub struct Site {
     pools: Option<&'static [&'static str]>,
     /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
-    /// The ttl is one of them.
+    /// True if the ttl is an expression.
     pub(crate) has_own_ttl: bool,
-    /// `if_locked = "skip"`.
+    /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
     pub(crate) options: LockOptions,
 }
 
 for_each_parameter!(const_setters!(Site));
 
-/// The attribute's side: made in a `static`, value by value.
+/// Makes a site in a `static`, value by value.
 // Hidden: only the expansion of the attribute calls them.
 #[doc(hidden)]
 impl Site {
-    /// `here` is a closure in the function. Its type has a name that tells where it is.
+    /// `here` is a closure in the function. The name of its type tells the path of the function.
     #[must_use]
     pub const fn new<F: Copy>(
         _here: F,
@@ -128,8 +128,8 @@ impl Site {
 
 /// Names of the object style.
 impl Site {
-    /// The site of locks in the object style that have this name, at this place of the source. It is
-    /// made once and kept: there are no more than the source has places and names.
+    /// The site of locks in the object style that have this name, at this place of the source. The site is
+    /// made once and kept: there are no more sites than the source has places and names.
     pub(crate) fn named(name: &'static str, at: &'static Location<'static>) -> &'static Self {
         type Place = (&'static str, &'static str, u32, u32);
         static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
@@ -147,7 +147,7 @@ impl Site {
 }
 
 impl Site {
-    /// What tells it from other sites. Two `static`s never have the same address.
+    /// The address, which tells the site from other sites. Two `static`s never have the same address.
     pub(crate) fn address(&'static self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -268,11 +268,11 @@ impl Site {
         self.preset
     }
 
-    /// What the attribute says.
+    /// The parameters that the attribute sets.
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // Whoever skips the work does not wait for it, unless the attribute says so itself.
+            // A caller that skips the work does not wait for the lock, unless the attribute says so.
             return options.above(LockOptions::new().retry_count(0));
         }
         options
@@ -296,7 +296,7 @@ impl fmt::Debug for Site {
     }
 }
 
-/// How a site gets into the list.
+/// Puts a site into the list of all sites.
 // Hidden: only the expansion of the attribute names it.
 #[doc(hidden)]
 pub struct Registration(pub &'static Site);

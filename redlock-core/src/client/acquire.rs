@@ -83,7 +83,8 @@ impl Client {
                 if left.suits(request, &*environment.clock) {
                     break client.take_over(*left, request, &budget, turn);
                 }
-                // Ahead of the acquisition on each connection: no round trip lies between the two.
+                // The release goes ahead of the acquisition on each connection, without a round trip between
+                // the two.
                 left.release();
             }
             let timeout = budget.begin_attempt(environment, request.ttl);
@@ -194,7 +195,7 @@ impl ClientShared {
     ) -> Option<u64> {
         let clock = self.context.clock();
         let until = clock.now().saturating_add(self.context.node_timeout);
-        // The caller's own attempt needs its time.
+        // The break leaves enough time for the caller's last attempt.
         let until = budget.last_attempt().map_or(until, |last| until.min(last));
         let LineKey { keys, nodes } = turn.line_key().clone();
         let token = self.context.fresh_token();
@@ -220,7 +221,7 @@ impl ClientShared {
         None
     }
 
-    /// Waits for the next attempt, or concludes.
+    /// Waits for the next attempt, or returns the error if there is none.
     async fn pause(
         &self,
         mut turn: Turn,
@@ -318,7 +319,7 @@ impl ClientShared {
                 }),
                 other => other,
             },
-            // The caller whose attempt this was is still waiting for its votes.
+            // The caller with the turn is still waiting for the votes of its attempt.
             None => {
                 let names = nodes.iter().map(|node| node.name());
                 AcquireError::Unavailable(Unavailable {

@@ -23,8 +23,8 @@ use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
 use store::Store;
 use trouble::Trouble;
 
-/// A store in this process that answers as a Redis node does. It excludes no other process. A
-/// configuration therefore has to ask for it by name.
+/// A node in this process, which answers as a Redis node does. It excludes no other process, so a
+/// configuration must name it.
 ///
 /// Clones are the same store.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Operations that arrived while the node hangs, in order.
     unanswered: VecDeque<(Arc<Operation>, Reply)>,
-    /// Releases that the node did not serve, and the moment until which they matter.
+    /// Releases that the node did not serve, and the moment until which their keys may live.
     owed: VecDeque<(Arc<Operation>, Moment)>,
 }
 
@@ -110,8 +110,8 @@ impl MemoryNode {
     }
 
     /// Makes the node answer every operation with a server's error, such as `OOM command not allowed`.
-    /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as a
-    /// client sends them again.
+    /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as the
+    /// owed releases of a Redis node are.
     pub fn fail(&self, error: &str) {
         self.trouble(Trouble::Fails(NodeError::server(error.as_bytes())));
     }
@@ -171,9 +171,8 @@ impl MemoryNode {
         self.change(|store, _| store.delete(key));
     }
 
-    /// Serves `operation` and returns the answer: what a simulation needs, which carries requests
-    /// and answers by itself.
-    /// Needs the feature `testing`.
+    /// Serves `operation` and returns the answer. For simulations that deliver requests and answers
+    /// themselves. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn serve(&self, operation: &Operation) -> Answer {
         let wall = self.shared.clock.wall();
@@ -181,7 +180,7 @@ impl MemoryNode {
         self.in_epoch(answer)
     }
 
-    /// Another node with what this one holds now: what a server finds that restarts from its disk.
+    /// Copies the node: the state of a server that restarts from its disk.
     /// Needs the feature `testing`.
     #[cfg(feature = "testing")]
     #[must_use]

@@ -9,18 +9,19 @@ use super::round::{Round, Seats, seats_in};
 /// The continuous seats of a claim, in addition to those of its acquisition.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
-    /// Those that became continuous by two extensions.
+    /// Seats that became continuous by two extensions.
     promoted: u64,
     /// Seats where the key was found gone, or put back, and that did not become continuous since.
     gone: u64,
-    /// Seats where the key is gone, by the last two extensions when the last one was judged.
+    /// Seats where the last extension that was judged found no key. If a seat had not answered it by
+    /// then, the answer to the extension before counts.
     absent: u64,
     /// The last time that keys were put back, with the seats.
     restoration: Option<(Arc<Round>, u64)>,
     /// How often keys were put back.
     restorations: u32,
-    /// The extension that was judged last. A node that is always slower than the majority is heard
-    /// when the next one begins.
+    /// The extension that was judged last. Its late answers are read when the next extension begins, so
+    /// that a node that is always slower than the majority is heard.
     last: Option<Arc<Round>>,
 }
 
@@ -28,9 +29,9 @@ pub(crate) struct ExtensionProof {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voters {
     pub(crate) continuous: u64,
-    /// Those that become continuous if the continuous ones win: the extension before found our key there.
+    /// Seats that become continuous if the continuous seats win. The extension before found our key there.
     found: u64,
-    /// How often keys had been put back when it began.
+    /// How often keys had been put back when the extension began.
     restorations: u32,
 }
 
@@ -41,7 +42,7 @@ pub(crate) enum ProofState {
     Proved,
     /// Too many continuous nodes no longer hold our key, so that no proof is possible.
     Lost,
-    /// Neither.
+    /// The votes so far neither prove nor exclude it.
     Open,
 }
 
@@ -114,13 +115,13 @@ impl ExtensionProof {
         if under_way == 0 {
             self.absent & acquisition.answered
         } else {
-            // One at a time.
+            // A `SET` of ours is still under way, and there is only one at a time.
             0
         }
     }
 
     pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
-        // Gone there once, whichever round said so, and however late.
+        // The key was missing on these seats, so they are not continuous, even if the answer came late.
         self.gone |= seats;
         self.restoration = Some((round, seats));
         self.restorations = self.restorations.wrapping_add(1);

@@ -11,8 +11,8 @@ use super::round::{bit, seats_in};
 /// answer.
 const INLINE_EPOCHS: usize = 5;
 
-/// The answers by seat. A lease keeps those of a round while it lives, so the usual answers take no
-/// memory of their own.
+/// The answers by seat. A lease keeps the answers of a round while it lives, so the usual answers take
+/// no memory of their own.
 #[derive(Default)]
 pub(crate) struct Votes {
     pub(crate) configured: usize,
@@ -147,7 +147,7 @@ impl Votes {
     }
 }
 
-/// True if it is a grant that the node cannot have forgotten since.
+/// True if `answer` is a grant that the node cannot have forgotten since.
 pub(crate) fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
     matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
 }

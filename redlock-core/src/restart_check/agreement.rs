@@ -1,7 +1,8 @@
-//! Clients of different settings: the strictest counts.
+//! Clients with different settings: each node follows the strictest settings.
 //!
 //! While a fleet is rolled out with a longer `max_ttl`, the old processes would otherwise open a node before
-//! the new ones' locks are over: `the_longest_max_ttl_is_how_long_a_node_waits` fails.
+//! the new processes' locks are over. The test `the_longest_max_ttl_is_how_long_a_node_waits` fails without
+//! this rule.
 
 use super::details::{Cause, FoundMarker, MarkerDetails};
 use super::settings::StrictestSettings;
@@ -15,8 +16,8 @@ impl NodeCheck {
         StrictestSettings::of(self.peers.max_ttl(), is_strict, is_careful, check.time)
     }
 
-    /// Records what other processes say of themselves. A statement that a node has lost counts until
-    /// its time is over.
+    /// Records the settings that other processes wrote to the marker. Settings that a node has lost
+    /// count until they expire.
     pub(super) fn read_settings(&mut self, check: &CheckAnswer<'_>, found: Option<&FoundMarker>) {
         let details = found.and_then(|found| found.details.as_ref());
         let said = details.map_or(self.said, |details| details.settings);
@@ -41,7 +42,7 @@ impl NodeCheck {
         (check.time < ends).then_some(cause)
     }
 
-    /// This client's own statement.
+    /// The write that adds this client's settings to the marker, if the marker lacks them.
     pub(super) fn settings_write(
         &self,
         check: &CheckAnswer<'_>,

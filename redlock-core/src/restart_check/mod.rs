@@ -5,10 +5,10 @@
 //! in *quarantine*. A [`RestartCheck`] chooses how strict the rules are.
 //!
 //! [`RedisNode`](crate::RedisNode) obeys the rules if its
-//! [`checked_set`](crate::redis::RedisOptions::checked_set) is set. A node of one's own feeds a
-//! [`NodeCheck`] with what it finds, on each new connection and every few seconds, and does what the
-//! [`Verdict`] says. A [`CheckedSet`] is what the nodes of one client know of each other. The rules do no
-//! I/O and read no clock.
+//! [`checked_set`](crate::redis::RedisOptions::checked_set) is set. A node of another kind
+//! feeds a [`NodeCheck`] with each answer of its server, on each new connection and every few seconds, and
+//! obeys the [`Verdict`]. A [`CheckedSet`] is what the nodes of one client know of each other. The rules do
+//! no I/O and read no clock.
 //!
 //! **What a node has to offer** is one atomic step: optionally, if the marker is `expected` (or missing,
 //! if that is `None`) and the node's clock is not past `not_after`, set it to `new`; then answer the time
@@ -83,19 +83,19 @@ pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 /// [`clock_drift_factor`](crate::Request::clock_drift_factor).
 pub const DRIFT_FACTOR: f64 = 0.01;
 
-/// For how long, by the node's clock, a marker may still be written after its check.
+/// The time after a check within which its marker may be written, by the node's clock.
 const WRITES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What is done about nodes that may have forgotten locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCheck {
-    /// They vote only once the longest ttl has passed. A set is new, and opened at once, if a majority
+    /// Such nodes vote only once the longest ttl has passed. A set is new, and opened at once, if a majority
     /// of its nodes is reachable and no node has a marker.
     Standard,
-    /// The same, and a set without markers has to wait too.
+    /// As `Standard`, and a set without markers has to wait too.
     Strict,
-    /// Nothing: each node is taken at its word, and no marker is written.
+    /// Nothing is checked: each node is taken at its word, and no marker is written.
     Off,
 }
 

@@ -1,11 +1,12 @@
-//! Which process a node is, and what became of the one before it.
+//! Tells a restarted server from another server at the same address.
 
 use std::time::Duration;
 
 use super::CheckAnswer;
 use super::details::{Cause, FoundMarker};
 
-/// A server tells how long it has been up in whole seconds, and the clocks of two servers differ.
+/// Tolerance when start times are compared: a server tells its uptime in whole seconds, and the clocks of
+/// two servers differ.
 const APART: Duration = Duration::from_secs(5);
 
 /// The node's process, compared with the check before.
@@ -39,7 +40,7 @@ impl Processes {
         process
     }
 
-    /// The node has the marker of the process that it is.
+    /// Records that the marker names the node's present process.
     pub(super) fn is_marked(&mut self, check: &CheckAnswer<'_>) {
         if let Some(run_id) = check.run_id {
             match &mut self.marked {
@@ -49,9 +50,9 @@ impl Processes {
         }
     }
 
-    /// The reason why the node is another process than before, whose marker is `found`, if there is
-    /// one. If the process was up already when that one had its marker, it is another server. Otherwise
-    /// the reason is `other`.
+    /// The reason why the node is another process than before. `found` is the marker of the earlier
+    /// process, if there is one. The reason is `Replaced` if the present process was already up when the
+    /// earlier one was marked: then it is another server. Otherwise the reason is `other`.
     pub(super) fn cause(
         &self,
         check: &CheckAnswer<'_>,

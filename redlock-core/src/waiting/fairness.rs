@@ -30,10 +30,10 @@ use super::handover::Handover;
 /// wake up. A break is counted in round trips and not in time, so that it is as long as the network
 /// makes it, and so that the caller notices when another process has come.
 const WHOLE_BREAK: u32 = 8;
-/// If no rival was seen for a while, most breaks are shorter than it would take one to
-/// come,
+/// The number of questions in a short break. If no rival was seen for a while, most breaks are short: too
+/// short for a rival to come.
 const SHORT_BREAK: u32 = 1;
-/// and each fourth is a whole one.
+/// If no rival was seen for a while, one break in this number is a whole one.
 const BREAKS: u8 = 4;
 /// The number of breaks for which a rival is remembered.
 const MEMORY: u8 = 8;
@@ -52,7 +52,7 @@ const BRIEF: Duration = Duration::from_millis(1);
 /// What a line knows of the hand-overs within this process, and of rivals in other processes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fairness {
-    /// When the first of them got it.
+    /// The moment when the first caller of the series got the lock.
     since: Option<Moment>,
     /// The number of hand-overs.
     handed_over: u32,
@@ -105,7 +105,7 @@ impl Fairness {
         self.handed_over >= limits.most || self.lasted(now) >= limits.longest
     }
 
-    /// The same with one more hand-over.
+    /// This state with one more hand-over.
     pub(super) fn with_hand_over(self) -> Self {
         Self {
             handed_over: self.handed_over.saturating_add(1),

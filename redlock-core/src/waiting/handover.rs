@@ -10,13 +10,13 @@ use crate::quorum::claim::Claim;
 use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 
-/// How long callers of one process may hand a lock over to each other, before it is released for
-/// those of other processes.
+/// How long callers of one process may hand a lock over to each other, before the lock is released for
+/// callers of other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// How often, one after the other. Zero: every lock is released for everybody.
+    /// The most hand-overs, one after the other. Zero: every lock is released for all processes.
     pub most: u32,
-    /// For how long; a holder that has it then may finish.
+    /// The longest time of such hand-overs. The holder at the end of this time may finish.
     pub longest: Duration,
 }
 
@@ -33,15 +33,15 @@ impl Default for Handover {
 pub(crate) struct LeftClaim {
     claim: Arc<Claim>,
     lease: EndedLease,
-    /// The claim has moved to the next lease, which releases it, or was released.
+    /// True if the claim was released, or has moved to the next lease, which releases it.
     is_passed_on: bool,
 }
 
-/// The data of a lease that is over which decide who may take its claim over.
+/// The data of an ended lease that decide who may take its claim over.
 #[derive(Clone, Copy)]
 pub(crate) struct EndedLease {
     pub(crate) deadline: Moment,
-    /// When only a third of the validity is left.
+    /// The moment when only a third of the validity is left.
     pub(crate) expiring: Moment,
     /// The ttl and the drift factor of its request.
     pub(crate) ttl: Duration,
@@ -68,7 +68,7 @@ impl LeftClaim {
             && request.min_hold.is_zero()
             && request.ttl == lease.ttl
             && request.clock_drift_factor.to_bits() == lease.clock_drift_factor.to_bits()
-            // The keys may live longer than was asked for.
+            // An extension may have let the keys live longer than the ttl.
             && self.claim.longest_ttl() == lease.ttl;
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
@@ -97,7 +97,7 @@ impl LeftClaim {
         Arc::clone(&self.claim)
     }
 
-    /// Releases the claim everywhere. `None` if that was done before.
+    /// Releases the claim everywhere. `None` if the claim was released before.
     pub(crate) fn release(mut self) -> Option<Arc<Round>> {
         self.is_passed_on = true;
         self.claim.release()

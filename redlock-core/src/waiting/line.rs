@@ -11,9 +11,9 @@ use crate::model::token::OwnerToken;
 use super::fairness::Fairness;
 use super::{LinePoll, TurnHandoff};
 
-/// It is small while no caller waits, as every held lock has one.
+/// Every held lock has a `Line`, so it is small while no caller waits.
 pub(super) struct Line {
-    /// Whose turn it is.
+    /// The ticket of the caller with the turn; 0 if the line is idle.
     pub(super) turn: u64,
     pub(super) status: TurnStatus,
     pub(super) waiters: Option<Box<Waiters>>,
@@ -24,7 +24,7 @@ pub(super) enum TurnStatus {
     /// The caller asks the nodes, or pauses between two attempts. `due` is its deadline for the next
     /// step.
     Trying { due: Moment },
-    /// It has the lock.
+    /// The caller with the turn has the lock.
     Holding { until: Moment, token: OwnerToken },
     /// The caller has left, and no other has come since.
     Idle(Idle),
@@ -117,7 +117,7 @@ impl Line {
         self.waiters().by_ticket.insert(ticket, None);
     }
 
-    /// Takes one out of the line. Returns its waker.
+    /// Takes a waiter out of the line. Returns its waker.
     pub(super) fn leave(&mut self, ticket: u64) -> Option<Waker> {
         self.waiters().by_ticket.remove(&ticket).flatten()
     }
@@ -159,7 +159,8 @@ impl Line {
                 self.status = TurnStatus::Trying { due };
                 return (LinePoll::Turn(handoff), [head, None]);
             }
-            // The first may not be polled either, and then it is the next one's.
+            // Gives the turn to the first waiter. If that one is not polled either, a later waiter passes
+            // the turn on.
             let [next_waker, _] = self.pass(due, handoff);
             keep(self.waiters().by_ticket.entry(ticket).or_default(), own);
             return (LinePoll::Wait(due), [head, next_waker]);
@@ -182,7 +183,7 @@ impl Line {
                         && let Some(head) = waiters.head.take()
                     {
                         retry_waker = Some(head);
-                        // One that pauses, and is not polled, is not waited for until its pause ends.
+                        // The caller with the turn may not be polled: it loses the turn at `retry_due`.
                         if let TurnStatus::Trying { due } = status {
                             *due = times.retry_due.min(*due);
                             over_at = *due;
@@ -198,7 +199,8 @@ impl Line {
         (LinePoll::Wait(over_at), [retry_waker, next_waker])
     }
 
-    /// Makes it the turn of the first in line, and returns its waker, and one to drop.
+    /// Gives the turn to the first waiter. Returns its waker, and the waker of the old holder of the
+    /// turn, for the caller to drop.
     pub(super) fn pass(&mut self, due: Moment, handoff: TurnHandoff) -> [Option<Waker>; 2] {
         let waiters = self.waiters();
         let Some((ticket, waker)) = waiters.by_ticket.pop_first() else {
@@ -216,7 +218,7 @@ impl Line {
     pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> Vec<Waker> {
         self.status = TurnStatus::Holding { until, token };
         if let Some(waiters) = &mut self.waiters {
-            // Whoever wanted it is told who has the lock; the next one need not hurry for that.
+            // The waiters that want an answer are told of the holder, so no retry is needed.
             waiters.is_retry_wanted = false;
         }
         self.answer_wakers()
@@ -246,7 +248,7 @@ impl Line {
         if !std::mem::take(&mut waiters.is_answer_wanted) {
             return Vec::new();
         }
-        // Each leaves its waker again when it looks.
+        // Each waiter leaves its waker again when it looks.
         let wakers = waiters.by_ticket.values_mut();
         wakers.filter_map(Option::take).collect()
     }

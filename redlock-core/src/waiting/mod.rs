@@ -75,7 +75,7 @@ pub(crate) struct LineKey {
 }
 
 impl PartialEq for LineKey {
-    /// The same nodes in another order are the same line.
+    /// The order of the nodes does not matter.
     fn eq(&self, other: &Self) -> bool {
         let is_same_set = || {
             let has = |node| seat_of(&other.nodes, node).is_some();
@@ -115,7 +115,7 @@ struct LinesState {
     lines: HashMap<LineKey, Line>,
     /// The number of callers in all lines.
     waiting: usize,
-    /// Never used twice, so that a turn that was taken away is told from any later one.
+    /// The last ticket. None is used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
     /// Lines without callers, which are kept for a moment.
     idle: VecDeque<(Moment, LineKey)>,
@@ -156,7 +156,7 @@ pub(crate) struct TurnHandoff {
 enum IfNobodyWaits {
     /// The turn stays where it is.
     Stay,
-    /// It is kept for a moment.
+    /// The line is kept for a moment.
     Keep(Idle),
     Forget,
 }
@@ -197,7 +197,7 @@ impl Lines {
     /// Joins the line of `line_key`. `due` is the deadline of the caller's next step, if it gets the
     /// turn.
     fn enter(&self, line_key: &LineKey, now: Moment, due: Moment) -> Admission {
-        // Dropped outside of the lock: it may hold the last of a node, or of a task.
+        // Dropped outside of the lock: it may hold the last reference to a node, or to a task.
         let _forgotten;
         let mut state = self.state.lock();
         _forgotten = state.forget_idle(now);
@@ -227,8 +227,8 @@ impl Lines {
         }
     }
 
-    /// Looks what there is for the one with `ticket`, who is woken when that changes. One that
-    /// `wants` a verdict is told what the nodes said to an attempt that began no sooner.
+    /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it
+    /// `wants` a verdict, it gets the nodes' answer to an attempt that began no sooner than that.
     fn look(
         &self,
         line_key: &LineKey,
@@ -243,7 +243,7 @@ impl Lines {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(line_key) else {
-                // It had the turn once and did not take it; who took it from there has left.
+                // The caller had lost the turn. The turn passed to another caller, which has left.
                 lines.insert(line_key.clone(), Line::new(ticket, times.due));
                 return LinePoll::Turn(TurnHandoff::default());
             };
@@ -284,7 +284,7 @@ impl Lines {
         None
     }
 
-    /// Changes the line, unless it is no longer the turn of the one with `ticket`.
+    /// Changes the line, unless the caller with `ticket` no longer has the turn.
     fn with_turn<T>(
         &self,
         line_key: &LineKey,
@@ -296,7 +296,7 @@ impl Lines {
         (line.turn == ticket).then(|| change(line))
     }
 
-    /// The lease of the one with `ticket` is valid until `until` by now.
+    /// The lease of the caller with `ticket` is now valid until `until`.
     pub(crate) fn prolong(&self, line_key: &LineKey, line_ticket: &TurnTicket, until: Moment) {
         self.with_turn(line_key, line_ticket.ticket(), |line| line.prolong(until));
     }

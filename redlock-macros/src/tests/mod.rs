@@ -8,7 +8,7 @@ use expect_test::Expect;
 
 use crate::{block, transform};
 
-/// The expansion, unchanged.
+/// Compares the whole expansion.
 fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
     let tokens = transform(
         attribute.parse().expect("attribute"),
@@ -17,7 +17,7 @@ fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
     compare(&tokens.to_string(), expected);
 }
 
-/// The expansion with shortened paths, for readers.
+/// Compares the expansion with shortened paths, for readers.
 fn check(attribute: &str, item: &str, expected: &Expect) {
     let tokens = transform(
         attribute.parse().expect("attribute"),
@@ -26,7 +26,7 @@ fn check(attribute: &str, item: &str, expected: &Expect) {
     compare(&shortened(&tokens.to_string()), expected);
 }
 
-/// The expansion of `locked!`, in a function.
+/// Compares the expansion of `locked!` in a function.
 fn check_block(input: &str, expected: &Expect) {
     let tokens = block::transform(input.parse().expect("input"), 42);
     let text = shortened(&tokens.to_string());

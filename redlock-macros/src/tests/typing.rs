@@ -41,7 +41,7 @@ fn at_every_stroke_of_the_attribute_the_function_is_there() {
     for (end, _) in whole.char_indices() {
         let attribute = closed(&whole[..end]);
         let Some(tokens) = lexed(&attribute) else {
-            // Half a number or a lifetime: the compiler reports it before the macro runs.
+            // The text ends in half a number or lifetime, which the compiler reports before the macro runs.
             continue;
         };
         let output = transform(tokens, lexed(ITEM).expect("an item"));
@@ -81,7 +81,7 @@ fn the_lease_is_there_for_completion_as_soon_as_it_has_its_name() {
         assert!(output.contains("let lease : & "), "{output}");
         assert!(output.contains("lease . validity ()"), "{output}");
     }
-    // A name that the lease cannot have.
+    // The lease cannot have the name of a parameter.
     let tokens = lexed(r#"resource = "order:{id}", guard = id"#).expect("tokens");
     let output = transform(tokens, lexed(item).expect("an item")).to_string();
     assert!(!output.contains("let id"), "{output}");

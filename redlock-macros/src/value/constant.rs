@@ -5,8 +5,8 @@ use syn::{Expr, ExprPath};
 use super::bare;
 use crate::parameters::Variant;
 
-/// True if the value may be a constant. A bare `charge` is not: its quotes are missing, as constants have
-/// names in capitals. An allocation is not either.
+/// True if the value may be a constant. A bare `charge` is none: constants have names in capitals, so its
+/// quotes are missing. An allocation is no constant either.
 pub(super) fn is_constant(value: &Expr) -> bool {
     match bare(value) {
         Expr::Path(ExprPath { path, .. }) => path.get_ident().is_none_or(|name| {
@@ -27,7 +27,7 @@ pub(super) fn is_constant(value: &Expr) -> bool {
     }
 }
 
-/// True for a path to a variant, such as `Wait::Forever`. Which type it is rustc knows.
+/// True for a path to a variant, such as `Wait::Forever`. rustc checks the type of the variant.
 pub(super) fn is_path_to(variant: Variant, value: &Expr) -> bool {
     let Expr::Path(ExprPath {
         qself: None, path, ..

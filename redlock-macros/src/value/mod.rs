@@ -93,7 +93,8 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setti
     }
 }
 
-/// Milliseconds, a string such as `"60s"`, an expression, or `word` if the parameter allows a word.
+/// Lowers a duration: milliseconds, a string such as `"60s"`, an expression, or `word` if the parameter
+/// allows a word.
 fn duration(key: Key, value: &Expr, word: Option<&str>, errors: &mut Errors) -> Option<Setting> {
     let name = key.name();
     if is_negative_literal(value) {
@@ -126,7 +127,7 @@ fn duration(key: Key, value: &Expr, word: Option<&str>, errors: &mut Errors) -> 
     }
 }
 
-/// An integer is milliseconds, with any integer suffix of Rust.
+/// Reads an integer as milliseconds. It may have any integer suffix of Rust.
 fn milliseconds(int: &LitInt) -> Result<Duration, String> {
     let digits = int.base10_digits();
     let suffix = int.suffix();
@@ -154,7 +155,7 @@ fn milliseconds(int: &LitInt) -> Result<Duration, String> {
         .map_err(|_| "is too large; it is in milliseconds".to_owned())
 }
 
-/// A count, or an expression of that type.
+/// Lowers a count, or an expression of that type.
 fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     if is_negative_literal(value) {
         refuse(key, value, "a count of 0 or more", errors);
@@ -183,7 +184,7 @@ fn count(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     }
 }
 
-/// A number of at least 0 and less than 1, or an expression of that type.
+/// Lowers a number of at least 0 and less than 1, or an expression of that type.
 fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let digits = match literal(value) {
         None if is_negative_literal(value) => None,
@@ -202,7 +203,7 @@ fn fraction(key: Key, value: &Expr, errors: &mut Errors) -> Option<Setting> {
     number.map(|number| Setting::Literal(Value::Fraction(number)))
 }
 
-/// A string literal that is not empty.
+/// Reads a string literal that is not empty.
 fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> Option<LitStr> {
     match literal(value) {
         Some(Lit::Str(text)) if text.value().is_empty() => {
@@ -221,7 +222,7 @@ fn text(key: Key, value: &Expr, takes: &str, errors: &mut Errors) -> Option<LitS
     }
 }
 
-/// A value that is one of two words.
+/// Reads a value that is one of two words.
 pub(crate) fn word<T: Copy>(
     key: Key,
     words: [(&'static str, T); 2],

@@ -8,8 +8,8 @@ use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::plan::{Setting, Value};
 
-/// An array of pool names without duplicates, or a constant that is one. `init` checks a constant as the
-/// macro checks a string.
+/// Lowers an array of pool names without duplicates, or a constant of that type. `init` checks a constant
+/// as the macro checks a string.
 pub(super) fn pools(value: &Expr, errors: &mut Errors) -> Option<Setting> {
     let example = Key::Pools.example();
     let array = match bare(value) {

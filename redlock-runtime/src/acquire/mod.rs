@@ -44,10 +44,10 @@ pub(crate) struct Prepared {
     policies: Policies,
 }
 
-/// What becomes of a body whose lease is lost, and of a lock whose body is cut off.
+/// The policies for a body whose lease is lost, and for a lock whose body is cut off.
 type Policies = (OnLost, OnCancel);
 
-/// What is decided about an acquisition when its registry is known.
+/// The parts of an acquisition that its registry decides.
 struct Decided {
     request: Request,
     nodes: NodeSet,
@@ -75,7 +75,7 @@ pub(crate) enum PoolNames {
 const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
-    /// All checks that can be made, and refused, before anything is sent.
+    /// Makes all checks that are possible before anything is sent.
     pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
             let subject = match self.holder.site {
@@ -165,7 +165,7 @@ impl Wanted {
 }
 
 impl Prepared {
-    /// The only way to a lock.
+    /// Acquires the lock, or a share of the outer lease. This is the only way to a lock.
     pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
         let above = self.above.take();
         let (record, mut acquiring) = self.begin(above.is_some());
@@ -195,7 +195,7 @@ impl Prepared {
         Ok(lease.recorded(record))
     }
 
-    /// The error with what the registry knows: the function, and the holder if it is in this process.
+    /// Adds to the error what the registry knows: the function, and the holder if it is in this process.
     fn named(&self, error: LockError) -> LockError {
         let registry = &self.registry;
         let error = error.of_call(self.holder.site, registry.shared.limits.http);
@@ -257,11 +257,11 @@ impl Prepared {
         let epochs = epochs_of(&self.nodes);
         // A shutdown waits for work below a held lease.
         let is_below = self.registry.is_below_held();
-        // Lives longer than all that may have to be undone on the nodes.
+        // Declared first, so that it is dropped after everything whose drop sends a release.
         let _under_way;
         let core = {
             let shared = &*self.registry.shared;
-            // Made before the gate is read, so that a close in between is noticed.
+            // Registered before the gate is read, so that a close in between is noticed.
             let mut closing = pin!(shared.held.closing.notified());
             match shared.held.begin(is_below) {
                 Some(under_way) => _under_way = under_way,

@@ -14,9 +14,9 @@ use crate::error::LockError;
 use crate::lease::{Hold, Lease, LeaseEnd};
 use crate::telemetry::HoldSpan;
 
-/// A call whose parameters were looked at.
+/// A call whose parameters were checked.
 pub(super) enum Begun<'a> {
-    /// Until the error is taken.
+    /// `None` once the error was returned, or the call has ended.
     Refused(Option<LockError>),
     // Boxed: the acquisition is a large future, and would be a part of the user's future.
     Way(Pin<Box<dyn Steps + Send + 'a>>),
@@ -54,7 +54,7 @@ impl Begun<'_> {
     }
 }
 
-/// A way, whatever its futures are called.
+/// A `Way` whose types are erased, because its futures have no names.
 pub(super) trait Steps {
     fn poll(
         self: Pin<&mut Self>,
@@ -70,7 +70,7 @@ pub(super) fn way<'a>(
     mut prepared: Prepared,
     held: Option<&'a Slot>,
 ) -> Pin<Box<dyn Steps + Send + 'a>> {
-    // A block, as an async function would store what is prepared twice.
+    // A block, because an async function would store `prepared` twice.
     let acquiring = async move { prepared.acquire().await };
     Box::pin(Way {
         step: Step::Acquiring { acquiring },
@@ -83,7 +83,7 @@ pub(super) fn way<'a>(
 }
 
 pin_project! {
-    // `begin_hold` and `begin_release` are functions without captures: they take no place.
+    // `begin_hold` and `begin_release` are functions without captures: they take no space.
     struct Way<'a, A, S, R, H, E> {
         #[pin]
         step: Step<A, S, R>,
@@ -108,10 +108,10 @@ pin_project! {
             under: Under,
         },
         Releasing {
-            // `None` if there is nothing to release.
+            // The release in progress; `None` if there is nothing to release.
             #[pin]
             releasing: Option<R>,
-            // The loss of the lease.
+            // The error of a lease that was lost.
             error: Option<LockError>,
             under: Under,
         },
@@ -119,7 +119,7 @@ pin_project! {
     }
 }
 
-/// What belongs to a lock that was acquired. The lease is dropped last.
+/// The span and the lease of a lock that was acquired. The lease is dropped last.
 struct Under {
     span: HoldSpan,
     own: Slot,

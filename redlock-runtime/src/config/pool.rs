@@ -27,7 +27,7 @@ fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || ".-_".contains(c)
 }
 
-/// How a pool's server is checked and verified. `None` leaves a setting to the layer below.
+/// The vetting, AOF and TLS settings of one pool. `None` leaves a setting to the layer below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolSettings {
     pub(crate) vetting: Option<Vetting>,
@@ -50,7 +50,7 @@ impl PoolSettings {
     }
 }
 
-/// Where a pool is.
+/// The address of a pool.
 pub(crate) enum PoolAddress {
     Memory(String),
     Redis(RedisAddress),
@@ -80,7 +80,7 @@ impl PoolUrl {
 }
 
 impl PoolAddress {
-    /// The same, with the TLS settings of `options`, whose files are read now.
+    /// This address, with the TLS settings of `options`. Their files are read now.
     pub(crate) fn with_tls(self, options: TlsOptions) -> Result<Self, Invalid> {
         match self {
             Self::Redis(address) => address.with_tls(options).map(Self::Redis),
@@ -96,7 +96,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }
 
-    /// Two pools with the same one are one node.
+    /// The server's identity: two pools with equal values are one node.
     pub(crate) fn server(&self) -> String {
         match self {
             Self::Memory(name) => format!("memory://{name}"),
@@ -104,7 +104,7 @@ impl PoolAddress {
         }
     }
 
-    /// Whether a replica may take the place of the server.
+    /// True if a replica may take the place of the server.
     pub(crate) fn fails_over(&self) -> bool {
         matches!(self, Self::Redis(address) if address.fails_over())
     }
@@ -113,7 +113,7 @@ impl PoolAddress {
 impl Config {
     /// The error for pools that have settings but no URL from any source.
     pub(crate) fn without_url(&self) -> Option<String> {
-        // A file of another kind may be full of them.
+        // A file of another kind may have many such tables.
         const MOST: usize = 8;
         let pools = self.pool_settings.keys();
         let pools: Vec<_> = pools
@@ -170,7 +170,7 @@ impl Config {
     }
 
     /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
-    /// place of the system's. For `rediss://` URLs, as the other settings of TLS.
+    /// place of the system's. Like all TLS settings, it is for `rediss://` URLs.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new()

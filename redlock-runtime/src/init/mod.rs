@@ -65,8 +65,8 @@ pub struct Redlock {
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
 /// a function that names a pool or a preset which is not configured, or a ttl above `max_ttl`, an override
-/// that fits no function or several; where so many of the default pools deny the login that the others are
-/// no majority; and where a registry is running already.
+/// that fits no function or several, so many default pools that deny the login that the others are no
+/// majority, and a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -74,12 +74,13 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
     let plan = Plan::checked_with_sites(&config)?;
-    // Asked before the nodes are, which would only cost time and lines in their logs.
+    // Checked before any node is connected to: a connection would only cost time and lines in the
+    // servers' logs.
     if scope::is_global_running() {
         return Err(InitError::one(RUNNING));
     }
     let registry = Registry::start(config, plan).await?;
-    // No `Redlock` until it is the one: its drop logs a shutdown.
+    // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     match scope::set_global(registry.clone()) {
         Ok(()) => Ok(Redlock { registry }),
         Err(_) => Err(InitError::one(RUNNING)),
@@ -216,8 +217,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Refuses a start after which no lock could be had, ever: so many of the default pools deny the
-    /// login that the others are no majority. A minority was warned of.
+    /// Refuses a start after which no lock could ever be acquired: so many of the default pools deny the
+    /// login that the others are no majority. The log has a warning for a minority.
     fn check_logins(&self) -> Result<(), InitError> {
         let nodes = &self.shared.default_set;
         let denied: Vec<_> = nodes
@@ -256,14 +257,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Without the functions that the configuration does not override.
+    /// Checks the configuration, without the functions that it does not override.
     pub(crate) fn checked(config: &Config) -> Result<Self, InitError> {
         let mut problems = Vec::new();
         let plan = Self::of(config, &mut problems);
         none_of(problems).map(|()| plan)
     }
 
-    /// With all functions of the program.
+    /// Checks the configuration with all functions of the program.
     pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
         let mut problems = Vec::new();
         let plan = Self::of(config, &mut problems);
@@ -283,7 +284,7 @@ impl Plan {
     }
 }
 
-/// What `config` says of a registry over `pools`.
+/// The parts of a registry over `pools`, by `config`.
 pub(crate) fn parts(
     config: &Config,
     overridden: &[Overridden],

@@ -1,4 +1,4 @@
-//! The page. The template escapes all values, as names of resources come from outside.
+//! The page of the inspection. The template escapes all values, as names of resources come from outside.
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use crate::telemetry::Refusal;
 
 const STYLE: &str = include_str!("style.css");
 
-/// More rows than this make no readable page. Those that have been held longest come first.
+/// The most rows of a readable page. The leases that have been held longest come first.
 const MOST_HELD: usize = 200;
 
 pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
@@ -58,7 +58,7 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
 /// A link to a page below `path`. It is relative, for proxies with another prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
-    // With the dot nothing in `last` can be a scheme.
+    // Because of the dot, no part of `last` can be read as a scheme.
     if last.is_empty() {
         format!("./{name}")
     } else {
@@ -220,7 +220,7 @@ fn leases(held: &[HeldLease], waiting: usize) -> Markup {
 fn lease_row(lease: &HeldLease) -> Markup {
     html! {
         tr {
-            // Isolated, so that no name can turn the rest of the line around.
+            // `bdi` isolates the name, so that it cannot reverse the direction of the rest of the line.
             td data-label="Resource" { bdi { (lease.resource) } (company(lease)) }
             td data-label="Site" {
                 @if let Some(site) = lease.site {
@@ -252,7 +252,7 @@ fn lease_row(lease: &HeldLease) -> Markup {
     }
 }
 
-/// Who else wants the lock, or has it.
+/// The other callers that share the lock or wait for it.
 fn company(lease: &HeldLease) -> Markup {
     html! {
         @if lease.sharers > 1 { small { "shared by " (lease.sharers) } }

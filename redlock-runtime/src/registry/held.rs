@@ -15,13 +15,13 @@ use super::pools::names_of;
 use crate::error::{HolderHere, Holds};
 use crate::site::Site;
 
-/// The held leases of one registry. One mutex, held for the time of a map operation.
+/// The held leases of one registry. One mutex protects them, and is held for one map operation only.
 #[derive(Default)]
 pub(crate) struct HeldTable {
     state: Mutex<HeldState>,
     /// Tells acquisitions under way that the gate has closed.
     pub(crate) closing: Notify,
-    /// Tells the shutdown that something has gone, or come in late.
+    /// Tells the shutdown that an entry or an acquisition has gone, or that an entry came late.
     changed: Notify,
 }
 
@@ -30,7 +30,7 @@ struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
     is_closed: bool,
-    /// Acquisitions that may have something on the nodes and are no entry yet.
+    /// The number of acquisitions that may have something on the nodes and are no entry yet.
     under_way: usize,
     /// The entries that left since the gate closed, as they were then: the shutdown reports them.
     departed: Vec<Departed>,
@@ -41,9 +41,9 @@ struct HeldState {
 pub(crate) struct HeldEntry {
     pub(crate) site: Option<&'static Site>,
     pub(crate) lease: LeaseHandle,
-    /// A body runs under the lease; it is cancelled before the lease is released.
+    /// True if a body runs under the lease. The body is cancelled before the lease is released.
     pub(crate) has_body: bool,
-    /// The shutdown is about to release the lease: no body may begin under it.
+    /// True if the shutdown is about to release the lease: no body may begin under it.
     is_revoked: bool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct HeldEntry {
 pub(crate) struct Holder {
     /// The annotated function; `None` for the object style without a name.
     pub(crate) site: Option<&'static Site>,
-    /// A body runs as soon as the lock is there.
+    /// True if a body runs as soon as the lock is acquired.
     pub(crate) has_body: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Holder {
 pub(crate) struct Departed {
     pub(crate) lease: HeldLease,
     pub(crate) had_body: bool,
-    /// Its keys stay until their ttl.
+    /// True if the keys stay until their ttl.
     pub(crate) is_kept: bool,
 }
 
@@ -68,13 +68,13 @@ pub(crate) struct Departed {
 pub(crate) struct HeldPlace {
     table: Arc<HeldTable>,
     id: u64,
-    /// A body was to run under the lease from the beginning.
+    /// True if a body was to run under the lease from the beginning.
     had_body: bool,
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins, unless the gate has closed; `is_below` as for
-    /// [`enter`](Self::enter). The shutdown waits until it has ended, whichever way.
+    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for
+    /// [`enter`](Self::enter). The shutdown waits until the acquisition has ended in any way.
     pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
         let mut state = self.state.lock();
         if state.is_closed && !is_below {
@@ -85,7 +85,7 @@ impl HeldTable {
     }
 
     /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
-    /// lease which is itself in the table: it belongs to work that shutdown waits for.
+    /// lease in the table: the call belongs to work that the shutdown waits for.
     pub(crate) fn enter(
         self: &Arc<Self>,
         Holder { site, has_body }: Holder,
@@ -109,7 +109,7 @@ impl HeldTable {
         drop(state);
         if let Some(lease) = late {
             self.changed.notify_waiters();
-            // Outside of the mutex: it wakes the tasks that wait for the lease.
+            // Called outside of the mutex: it wakes the tasks that wait for the lease.
             lease.announce_shutdown();
         }
         Some(HeldPlace {
@@ -156,7 +156,7 @@ impl HeldTable {
             if entries.is_empty() && self.under_way() == 0 {
                 return;
             }
-            // Outside of the lock: it wakes the bodies up.
+            // Called outside of the mutex: it wakes the bodies up.
             for entry in entries {
                 entry.lease.revoke();
             }
@@ -164,8 +164,8 @@ impl HeldTable {
         }
     }
 
-    /// The leases without a body, and none above them that they share the lock with. From here on
-    /// no body begins under them: they are about to be released.
+    /// The leases without a body, except those that share their lock with a body. They are about to be
+    /// released, so no body begins under them from here on.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
         let mut state = self.state.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
@@ -279,7 +279,7 @@ impl Drop for HeldPlace {
         let _entry = {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
-            // Those that shared the lock are gone too: it was held for them all.
+            // The time counts once the last lease that shared the lock is gone.
             let last = entry.as_ref().filter(|entry| entry.lease.holders() == 0);
             if let Some((site, lease)) = last.and_then(|it| Some((it.site?, &it.lease))) {
                 state.hold_times.record(site, lease.held_for());
@@ -292,7 +292,7 @@ impl Drop for HeldPlace {
                 };
                 state.departed.push(departed);
             }
-            // Dropped outside of the lock: the last handle of a claim sends its release.
+            // Dropped outside of the mutex: the last handle of a claim sends its release.
             entry
         };
         self.table.changed.notify_waiters();

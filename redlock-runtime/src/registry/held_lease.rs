@@ -27,25 +27,26 @@ pub struct HeldLease {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style without a name.
     pub site: Option<&'static Site>,
-    /// Since when it has been held, by this host's wall clock.
+    /// When the holder got the lease, by this host's wall clock.
     pub since: SystemTime,
-    /// How long it has been held.
+    /// How long the lease has been held.
     pub held_for: Duration,
-    /// For how much longer it is valid.
+    /// For how much longer the lease is valid.
     pub validity: Duration,
-    /// The ttl that it was asked for with.
+    /// The ttl of the request.
     pub ttl: Duration,
-    /// How often it was extended, renewals included.
+    /// How often the lease was extended, renewals included.
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
-    /// A few digits of its owner token. Those that share a lock have the same.
+    /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
-    /// The pools that it is locked on.
+    /// The pools of the lock.
     pub pools: Vec<String>,
-    /// How many share the lock: one, and those below that joined it. Each is listed by itself.
+    /// How many leases share the lock: the outer one, and each that joined it. Each lease is listed by
+    /// itself.
     pub sharers: usize,
-    /// Whether it is held for a body, and not as a bare lease.
+    /// True if the lease is held for a body, false for a bare lease.
     pub has_body: bool,
     /// How many callers of this process stand in line for the lock.
     pub waiting: usize,

@@ -10,7 +10,7 @@ use super::held::is_same_lock;
 use crate::error::{HolderHere, Holds};
 use crate::site::Site;
 
-/// More than this are not told of. The oldest go first.
+/// The most entries that are remembered. The oldest are forgotten first.
 const MOST_KEPT: usize = 256;
 
 /// Keys that a finished call left on the nodes on purpose.
@@ -33,11 +33,11 @@ pub struct KeptKeys {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style.
     pub site: Option<&'static Site>,
-    /// The parameter that wants it: `min_hold`, or `on_cancel` if the body was cut off.
+    /// The parameter that keeps the keys: `min_hold`, or `on_cancel` if the body was cut off.
     pub parameter: &'static str,
-    /// For how much longer.
+    /// For how much longer the keys stay.
     pub left: Duration,
-    /// Until when, by this host's wall clock.
+    /// Until when the keys stay, by this host's wall clock.
     pub until: SystemTime,
 }
 
@@ -92,7 +92,7 @@ impl KeptTable {
         })
     }
 
-    /// Those whose keys are there still. Those whose keys are gone are removed.
+    /// The entries whose keys still exist, with the time that is left. Removes the other entries.
     fn kept(&self) -> Vec<(Kept, Duration)> {
         let mut kept: Vec<(Kept, Duration)> = Vec::new();
         let mut table = self.0.lock();
@@ -108,7 +108,7 @@ impl KeptTable {
         }
         *table = there;
         drop(table);
-        // Outside of the mutex: these handles may be the last ones of their leases.
+        // Dropped outside of the mutex: these handles may be the last ones of their leases.
         drop(gone);
         kept
     }

@@ -15,12 +15,12 @@ pub(crate) struct Presets(BTreeMap<String, Preset>);
 
 pub(crate) struct Preset {
     pub(crate) options: LockOptions,
-    /// For a lock that names no pools itself.
+    /// The nodes of the preset's pools, for a lock that names no pools itself.
     pub(crate) nodes: Option<NodeSet>,
 }
 
 impl Presets {
-    /// With the nodes of pools, as `nodes` knows them.
+    /// Makes the presets. `nodes` finds the nodes of named pools.
     pub(crate) fn new(
         presets: BTreeMap<String, SiteConfig>,
         mut nodes: impl FnMut(&[String]) -> Option<NodeSet>,
@@ -50,7 +50,7 @@ impl Presets {
     }
 }
 
-/// What there is against the name of a preset.
+/// The error for a name that no preset has.
 pub(crate) fn unknown<T>(name: &str, presets: &BTreeMap<String, T>) -> String {
     format!(
         "the preset `{}` is not configured{}",

@@ -1,7 +1,7 @@
 //! The signals that ask a process to end.
 //!
-//! They are listened for on the library's own thread, which works below any runtime, actix's
-//! included, and also while every thread of the application is busy.
+//! The library's own thread listens for them. So it works with any runtime, actix's included, and also
+//! while every thread of the application is busy.
 
 use std::process;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use tokio::sync::Notify;
 
 use super::{Registry, scope};
 
-/// One request may come as two signals: from a terminal and a wrapper that forwards it, or from
-/// `timeout`, which signals its child and then its whole group. These are no impatient operator.
+/// A second signal within this time is part of the same request. A request may come as two signals: from
+/// a terminal and from a wrapper that forwards it, or from `timeout`, which signals its child and then its
+/// whole group.
 const ECHO: Duration = Duration::from_millis(100);
 
 /// How many held resources the last log line names.
@@ -30,7 +31,7 @@ const NAMED: usize = 10;
 ///
 /// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
 /// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
-/// One that comes less than 100 ms after the first is taken for its echo.
+/// A signal that comes less than 100 ms after the first is taken for its echo.
 ///
 /// A signal before the first poll ends the process, as it does without this function. After the
 /// first poll, the first signal is kept for the next caller, also if the future was dropped.
@@ -53,7 +54,7 @@ const NAMED: usize = 10;
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {
-    // Found now, not when the signal comes: the caller's scope may be gone by then.
+    // The registry is found before the signal comes: the caller's scope may be gone by then.
     let registry = scope::current();
     if let Some(registry) = &registry
         && registry.shared.held.is_closed()
@@ -69,7 +70,7 @@ async fn received(registry: Option<Registry>) {
     let Some(listener) = listener() else {
         return std::future::pending().await;
     };
-    // Before the look at the state: what comes in between wakes this.
+    // Registered before the state is read, so that a signal in between wakes this call.
     let woken = listener.woken.notified();
     let Some(_waiting) = listener.wait(registry) else {
         return;
@@ -77,7 +78,7 @@ async fn received(registry: Option<Registry>) {
     woken.await;
 }
 
-/// What is known of the signals of this process.
+/// The signals that this process got, and the callers that wait for one.
 #[derive(Default)]
 struct Listener {
     state: Mutex<ListenerState>,
@@ -91,7 +92,7 @@ struct ListenerState {
     waiting: Vec<(u64, Option<Registry>)>,
     /// The time of the last signal that began a shutdown, or that no caller waited for.
     first: Option<Instant>,
-    /// No caller waited for the signal: the next caller gets it.
+    /// True if no caller waited for the signal: the next caller gets it.
     is_unclaimed: bool,
     /// The registries that the signal began to shut down.
     ending: Vec<Registry>,
@@ -113,7 +114,7 @@ struct Waiting<'a> {
 }
 
 impl Listener {
-    /// `None` if a signal has come.
+    /// Enters a caller that waits. `None` if a signal has come.
     fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
         let mut state = self.state.lock();
         if std::mem::take(&mut state.is_unclaimed) {
@@ -177,13 +178,14 @@ impl Drop for Waiting<'_> {
         let mut state = self.listener.state.lock();
         let ours = state.waiting.iter().position(|(id, _)| *id == self.id);
         let left = ours.map(|ours| state.waiting.swap_remove(ours));
-        // A registry's end may run anything.
+        // The registry is dropped outside of the mutex: its drop may run any code.
         drop(state);
         drop(left);
     }
 }
 
-/// The way out that nothing can hold up: bodies that do not yield, nodes that do not answer.
+/// Ends the process at once. Neither a body that does not yield nor a node that does not answer can delay
+/// this.
 fn end(signal: &Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
     let named = held.iter().take(NAMED).map(|it| it.resource.to_string());
@@ -195,11 +197,11 @@ fn end(signal: &Signal, registries: &[Registry]) -> ! {
         resources = named,
         "a second signal; the process ends at once, and what it holds stays until the ttl",
     );
-    // And not the signal's default action, which a container's first process does not have.
+    // Not by the signal's default action, because a container's first process does not have it.
     process::exit(128 + signal.number)
 }
 
-/// Listens from the first call on, for the life of the process.
+/// The listener of the process. It listens from the first call on, for the life of the process.
 fn listener() -> Option<&'static Arc<Listener>> {
     static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
     let started = LISTENER.get_or_try_init(|| {
@@ -227,7 +229,7 @@ struct Signal {
 fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Not in the tasks: a signal that comes right after the first poll must not be missed.
+    // Registered here and not in the tasks: a signal right after the first poll must not be missed.
     let _entered = io.handle().enter();
     for (kind, name) in [
         (SignalKind::terminate(), "SIGTERM"),

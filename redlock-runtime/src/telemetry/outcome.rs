@@ -1,4 +1,4 @@
-//! What came of an acquisition, as spans and metrics name it.
+//! The outcome of an acquisition, as spans and metrics name it.
 
 use crate::error::{LockError, LockErrorKind};
 
@@ -6,10 +6,10 @@ use crate::error::{LockError, LockErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AcquireOutcome {
     Acquired,
-    /// Shares the lease of a call above.
+    /// The call shares the lease of a call above.
     Joined,
     Contended,
-    /// Contended, if `if_locked = "skip"` is set.
+    /// The lock was contended, and `if_locked = "skip"` is set.
     Skipped,
     /// The job ran already in this period.
     AlreadyRun,
@@ -20,7 +20,7 @@ pub(crate) enum AcquireOutcome {
     NotInitialized,
     UnknownPool,
     Invalid,
-    /// Its caller dropped it before.
+    /// The caller dropped the acquisition before it ended.
     Cancelled,
 }
 
@@ -56,7 +56,7 @@ impl AcquireOutcome {
         }
     }
 
-    /// Whether the caller was told of an error. A job that ran already is none.
+    /// True if the caller was told of an error. A job that ran already is no error.
     pub(crate) const fn is_error(self) -> bool {
         !matches!(
             self,

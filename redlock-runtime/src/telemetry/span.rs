@@ -17,8 +17,8 @@ use super::outcome::AcquireOutcome;
 use crate::error::LockError;
 use crate::site::Site;
 
-/// Polls `work` inside `span`. Both stay with the caller: an acquisition's future is small, and a span
-/// of its own would be a good part of it.
+/// Polls `work` inside `span`. The caller keeps both: an acquisition's future is small, and a copy of the
+/// span would be a large part of it.
 pub(crate) fn within<F: Future>(
     span: &Span,
     mut work: Pin<&mut F>,
@@ -26,7 +26,7 @@ pub(crate) fn within<F: Future>(
     poll_fn(move |context| span.in_scope(|| work.as_mut().poll(context)))
 }
 
-/// An acquisition, from the call on. A field that is added here belongs into [`refused`] as well.
+/// The span of an acquisition, from the call on. Add a new field to [`refused`] as well.
 pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &NodeSet) -> Span {
     info_span!(
         "redlock.acquire",
@@ -48,8 +48,8 @@ pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &No
     )
 }
 
-/// An acquisition that was refused before any node was named. Its fields are those of [`acquire`] that are
-/// known by then.
+/// The span of an acquisition that was refused before any node was named. It has those fields of
+/// [`acquire`] that are known by then.
 pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Resource) -> Span {
     info_span!(
         "redlock.acquire",
@@ -67,7 +67,7 @@ pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Reso
     )
 }
 
-/// Says on an acquisition's span what came of it.
+/// Records the outcome on an acquisition's span.
 pub(crate) fn ended(span: &Span, outcome: AcquireOutcome) {
     span.record("redlock.outcome", outcome.name());
     if outcome.is_error() {
@@ -75,7 +75,7 @@ pub(crate) fn ended(span: &Span, outcome: AcquireOutcome) {
     }
 }
 
-/// How the lock was got.
+/// Records on the span how the lock was acquired.
 pub(crate) fn granted(span: &Span, lease: &LeaseHandle) {
     if span.is_disabled() {
         return;
@@ -86,7 +86,7 @@ pub(crate) fn granted(span: &Span, lease: &LeaseHandle) {
     leased(span, lease);
 }
 
-/// The number of attempts and the time of a failed acquisition, if known.
+/// Records the number of attempts and the time of a failed acquisition, if known.
 pub(crate) fn tried(span: &Span, error: &LockError) {
     if let Some((attempts, waited)) = error.effort().filter(|_| !span.is_disabled()) {
         span.record("redlock.attempts", attempts);
@@ -94,7 +94,7 @@ pub(crate) fn tried(span: &Span, error: &LockError) {
     }
 }
 
-/// Which lease it is.
+/// Records which lease the call has.
 pub(crate) fn leased(span: &Span, lease: &LeaseHandle) {
     span.record("redlock.token", lease.token_id());
     if let Some(token) = lease.fencing_token() {
@@ -107,7 +107,7 @@ fn failed(span: &Span, kind: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// A body under its lease.
+/// The span of a body under its lease.
 pub(crate) struct HoldSpan(Span);
 
 impl HoldSpan {
@@ -130,7 +130,7 @@ impl HoldSpan {
         &self.0
     }
 
-    /// The body has returned, or was cut off.
+    /// Records how the body ended.
     pub(crate) fn ended(&self, lease: &LeaseHandle, held: &BodyOutcome<()>) {
         if self.0.is_disabled() {
             return;
@@ -150,12 +150,12 @@ impl HoldSpan {
     }
 }
 
-/// A site, as logs have it.
+/// A site's name, as logs show it.
 pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<&'static str>> {
     site.map(|site| display(site.site_name()))
 }
 
-/// `2/3`: how many nodes have granted it, of how many.
+/// `2/3`: two of the three nodes of the lease have granted it.
 pub(crate) struct GrantedOf<'a>(pub(crate) &'a LeaseHandle);
 
 impl fmt::Display for GrantedOf<'_> {

@@ -54,25 +54,25 @@ pub struct Acquisition {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It has no answer yet.
+    /// The call waits.
     Waiting,
-    /// Its caller dropped it before it had an answer.
+    /// The caller dropped the call before it had an answer.
     Dropped,
     /// The call did not get the lock. A call with `if_locked = "skip"` was skipped if the error is
     /// [contended](LockError::is_contended), or if the job [ran already](LockError::is_already_run).
     Refused(LockError),
-    /// It holds the lock now.
+    /// The call holds the lock now.
     Held,
-    /// It held the lock until its body returned, or until the lease was released or dropped.
+    /// The call held the lock until its body returned, or until the lease was released or dropped.
     Released,
-    /// Its body was cut off: the caller dropped it, or it panicked.
+    /// The body was cut off: the caller dropped the call, or the body panicked.
     CutOff,
-    /// Its lease was over before it let go of it.
+    /// The lease ended before the call released it.
     Lost(LeaseEnd),
 }
 
 impl Acquisition {
-    /// Whether it got the lock, be it for a moment.
+    /// True if the call got the lock, even briefly.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -88,7 +88,7 @@ impl Acquisition {
         )
     }
 
-    /// Whether it holds the lock now.
+    /// True if the call holds the lock now.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -101,13 +101,13 @@ impl Acquisition {
         matches!(self.outcome, Outcome::Held)
     }
 
-    /// Whether it was for all names of `resource`.
+    /// True if the call locked every name of `resource`.
     pub(super) fn is_of(&self, resource: &Resource) -> bool {
         covers(&self.resource, resource)
     }
 }
 
-/// Whether all names of `part` are in `whole`.
+/// True if all names of `part` are in `whole`.
 pub(super) fn covers(whole: &Resource, part: &Resource) -> bool {
     let mut names = part.names();
     names.len() > 0 && names.all(|name| whole.names().any(|other| other == name))

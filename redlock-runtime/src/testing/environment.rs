@@ -56,7 +56,7 @@ impl Clock for RuntimeClock {
     }
 }
 
-/// Background work ends with the test's runtime.
+/// Runs background work on the test's runtime, so it ends with that runtime.
 pub(super) struct RuntimeSpawner(pub(super) Handle);
 
 impl Spawn for RuntimeSpawner {
@@ -65,7 +65,7 @@ impl Spawn for RuntimeSpawner {
     }
 }
 
-/// The same bytes in every run. Tokens need not be secret here, only different.
+/// Random bytes from a seed: the same in every run. Tokens need not be secret here, only different.
 pub(super) struct Seeded(Mutex<StdRng>);
 
 impl Seeded {

@@ -258,7 +258,8 @@ impl Round {
         self.state.lock().votes.voted()
     }
 
-    /// The same, for a caller that waits for further votes.
+    /// Returns the seats that voted. Changes the goal to a vote of any other seat, and keeps the caller's
+    /// waker.
     pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
         let mut state = self.state.lock();
         let voted = state.votes.voted();

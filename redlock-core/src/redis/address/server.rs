@@ -8,7 +8,7 @@ use ::redis::{ConnectionAddr, ConnectionInfo};
 
 use crate::redis::tls::Tls;
 
-/// The limit of the domain name system.
+/// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
 
 /// One server: its address, the login, and whether it uses TLS. `Debug` and `Display` show the address
@@ -43,7 +43,7 @@ impl Login {
 }
 
 impl Server {
-    /// `None` for a kind of address that this library does not support.
+    /// The server of a URL. `None` for a kind of address that this library does not support.
     pub(super) fn of(info: &ConnectionInfo, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let endpoint = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host.to_ascii_lowercase(), *port),
@@ -70,7 +70,7 @@ pub(in crate::redis) fn is_host(name: &str) -> bool {
     (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
 }
 
-/// Another server of the Cluster of `asked`. If `host` is empty, it has the host of `asked`.
+/// Another server of the Cluster of `asked`. If `host` is empty, the other server has the host of `asked`.
 pub(in crate::redis) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
     let host = match (&asked.endpoint, host) {
         (_, "?") | (Endpoint::Unix(_), "") => return None,

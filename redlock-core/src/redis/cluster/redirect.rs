@@ -12,8 +12,8 @@ use crate::redis::server::inbox::{Owed, Submission, Way, WholeCluster};
 use super::super::address::Server;
 use super::{ClusterShared, may_follow};
 
-/// The most times that an operation is sent on before it fails. Two servers that point at each other
-/// have to agree first.
+/// The most times that an operation is sent on before it fails. While two servers redirect to each
+/// other, no number of times would help.
 const MOST_HOPS: u8 = 5;
 
 impl WholeCluster for ClusterShared {

@@ -26,7 +26,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// The half of a connection that the driver reads.
 pub(in crate::redis) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
-/// A socket before the first byte. Dropping it closes it.
+/// An open connection on which nothing was sent yet. Dropping it closes the connection.
 pub(super) enum Socket {
     Tcp(TcpStream),
     #[cfg(unix)]

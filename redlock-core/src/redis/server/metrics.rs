@@ -19,14 +19,14 @@ const WINDOW: Duration = Duration::from_secs(30);
 /// A reading of the clock that is less exact than this does not replace an earlier one.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// Stands for no reading. No clock is off by this much.
+/// The value of a clock without a reading. No clock is off by this much.
 const UNREAD: i64 = i64::MIN;
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
     began: Instant,
     latency: Latencies,
-    /// In the order of [`NodeErrorKind::ALL`].
+    /// The number of errors of each kind, in the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(super) refusals: Refusals,
     /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] without a reading.
@@ -34,7 +34,7 @@ pub(in crate::redis) struct NodeMetrics {
     state: Mutex<ConnectionState>,
 }
 
-/// In ns. Only the driver writes them, so a load and a store make an update.
+/// Latencies in ns. Only the driver writes them, so a load and a store make an update.
 #[derive(Default)]
 struct Latencies {
     answers: AtomicU64,
@@ -91,7 +91,7 @@ impl NodeMetrics {
         state.is_connected = true;
         state.since = now;
         state.connections += 1;
-        // It may be another server, with another clock.
+        // The new connection may lead to another server, with another clock.
         state.clock = None;
         self.clock_ahead_us.store(UNREAD, Relaxed);
     }
@@ -247,7 +247,7 @@ impl NodeMetrics {
     }
 }
 
-/// As a `u64`, which is enough for 584 years.
+/// The nanoseconds of `span`. A `u64` is enough for 584 years.
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -16,13 +16,13 @@ use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
 use crate::quorum::round::{Round, bit};
 
-/// What the nodes said. Nodes write into it, each at its own seat; one caller waits on it.
+/// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {
     keys: Resource,
     clock: Arc<dyn Clock>,
     is_wanted: AtomicBool,
-    /// The attempt that was refused: only seats that have voted in it count, as the others cannot
-    /// vote in the next one either, for all that is known.
+    /// The attempt that was refused. Only seats that have voted in it count: nothing says that another
+    /// seat could vote in the next attempt.
     refusal: Option<Arc<Round>>,
     state: Mutex<WatchState>,
 }
@@ -164,7 +164,8 @@ impl QuorumWatch {
 impl Drop for QuorumWatch {
     fn drop(&mut self) {
         self.reports.is_wanted.store(false, Ordering::Release);
-        // Dropped outside of the lock, and here, not when the last node forgets the watch.
+        // The waker is dropped outside of the lock. It is dropped now, because a node may keep the watch
+        // for longer.
         let _waiting = self.reports.state.lock().waiting.take();
         if let Some(refusal) = &self.reports.refusal {
             refusal.forget_caller();
@@ -196,7 +197,7 @@ impl Future for Free<'_> {
             let now = clock.now();
             let refusal = this.reports.refusal.as_ref();
             let counted = refusal.map_or(u64::MAX, |refusal| refusal.await_vote(context));
-            // Dropped outside of the lock: it may be the last of its task.
+            // The old waker is dropped outside of the lock: it may be the last reference to its task.
             let mut _replaced = None;
             let due = {
                 let mut state = this.reports.state.lock();

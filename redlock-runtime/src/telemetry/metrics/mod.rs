@@ -22,7 +22,8 @@ use per_recorder::PerRecorder;
 use site::SiteMetrics;
 pub(crate) use site::{Holding, Waiting};
 
-/// Who is told: code of others, which runs in calls, in drops, and on the library's thread.
+/// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
+/// the library's thread.
 const RECORDER: &str = "a metrics recorder";
 
 /// The label of locks that no attribute describes. No path looks like it.
@@ -35,15 +36,16 @@ pub(crate) struct Metrics {
 }
 
 struct Sites {
-    /// By the address of the site, in order: found without a lock and without hashing a name.
+    /// The handles by the address of the site, in order: a handle is found without a lock and without
+    /// hashing a name.
     annotated: Box<[(usize, OnceLock<Arc<SiteMetrics>>)]>,
     object_style: OnceLock<Arc<SiteMetrics>>,
-    /// The names of the object style, by the address of the site.
+    /// The handles for names of the object style, by the address of the site.
     named: RwLock<BTreeMap<usize, Arc<SiteMetrics>>>,
 }
 
 impl Metrics {
-    /// A caller begins to wait for its lock.
+    /// Counts a caller that begins to wait for its lock.
     pub(crate) fn waiting(&self, site: Option<&'static Site>) -> Waiting {
         Waiting::begin(caught(RECORDER, || self.of(site)))
     }
@@ -83,12 +85,12 @@ impl Sites {
         }
     }
 
-    /// The handles of a site that registers nowhere.
+    /// The handles of a name of the object style, which is in no list of sites.
     fn of_name(&self, site: &'static Site) -> Arc<SiteMetrics> {
         if let Some(found) = self.named.read().get(&site.address()) {
             return Arc::clone(found);
         }
-        // Made before the map is locked: it is the recorder's code.
+        // Made before the map is locked: this runs the recorder's code.
         let made = Arc::new(SiteMetrics::new(Some(site)));
         Arc::clone(self.named.write().entry(site.address()).or_insert(made))
     }
@@ -98,12 +100,12 @@ fn label(site: Option<&'static Site>) -> String {
     site.map_or(OBJECT_STYLE, Site::site_name).to_owned()
 }
 
-/// A call that was refused before it began to wait, for a mistake in the program.
+/// Counts a call that was refused before it began to wait, for a mistake in the program.
 pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: AcquireOutcome) {
     count_rare(label(site), outcome);
 }
 
-/// Without a handle of its own: it hardly ever happens.
+/// Counts an outcome that is too rare to keep a handle for.
 fn count_rare(site: String, outcome: AcquireOutcome) {
     caught(RECORDER, || {
         counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);

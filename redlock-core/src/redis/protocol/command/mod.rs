@@ -31,13 +31,12 @@ pub(in crate::redis) struct Encoding {
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
 }
 
-/// A test of a connection. Any command that every user may run would do; the library needs this one
-/// anyway.
+/// A test of a connection. Any command that every user may run would do. The library needs `TIME` anyway.
 pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
-    // Only acquisitions differ: a single one by dialect, a fenced one by the marker.
+    // Only acquisitions differ: that of a single key by dialect, a fenced one by the marker.
     let (is_fenced, is_marked) = (operation.counters().is_some(), encoding.marker.is_some());
     let form = match (operation.want(), encoding.dialect) {
         (Want::Acquire { .. }, _) if is_fenced && is_marked => 2,
@@ -230,7 +229,7 @@ pub(in crate::redis) fn interpret(
     }
 }
 
-/// A run record behind its remaining ms.
+/// Reads a run record: its remaining ms, a space, and the record.
 fn recalled(text: &[u8]) -> Option<Answer> {
     let space = text.iter().position(|byte| *byte == b' ')?;
     let left = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
