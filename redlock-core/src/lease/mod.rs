@@ -150,6 +150,8 @@ pub(crate) enum Unproved {
     Sent(SentExtension),
     /// It was given up.
     GivenUp(Arc<Unavailable>),
+    /// A renewal was due and did not run before the end of the validity.
+    NotSent,
 }
 
 impl LeaseShared {
@@ -194,6 +196,7 @@ impl LeaseShared {
         match &state.unproved {
             Some(Unproved::Sent(sent)) => LeaseEnd::NotRenewed(Arc::new(self.unavailable(sent))),
             Some(Unproved::GivenUp(error)) => LeaseEnd::NotRenewed(Arc::clone(error)),
+            Some(Unproved::NotSent) => LeaseEnd::StoodStill,
             None if state.renewals > 0 => LeaseEnd::StoodStill,
             None => state.max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold),
         }

@@ -296,6 +296,10 @@ fn begin(
     let left = terms.end.saturating_since(now).min(terms.ttl);
     let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
     if let Some(over) = lease.over() {
+        if over == LeaseEnd::StoodStill {
+            // The renewal goes, and the reason stays.
+            lease.shared.state.lock().unproved = Some(Unproved::NotSent);
+        }
         report_end(leases, &lease, &over);
         return None;
     }

@@ -207,7 +207,7 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn refused(&self) -> Vec<Refusal> {
-        self.shared.telemetry.refusals.of(None)
+        self.shared.telemetry.refusals.of_object_style()
     }
 
     /// The parameters that a call of `site` would have. The layers are combined as for a call.
@@ -256,7 +256,7 @@ impl Registry {
             from_preset,
             at_call,
             held,
-            refused: self.shared.telemetry.refusals.of(Some(site)),
+            refused: self.shared.telemetry.refusals.of(site),
         }
     }
 }

@@ -8,7 +8,7 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
 use redlock_core::node::{NodeStatus, Operation, Reply, Want};
 use redlock_core::request::Renewal;
-use redlock_core::{Client, MemoryNode, Node, NodeSet, Request};
+use redlock_core::{Client, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
@@ -232,12 +232,25 @@ async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
     let request = renewed(Renewal::Unlimited);
-    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
+    let client = patient(&clock);
+    let lease = client.acquire(&set, &request).await.unwrap();
     // The renewal is due and over before it runs.
     clock.jump(TTL);
     assert_eq!(lease.over(), Some(LeaseEnd::StoodStill));
     clock.advance(Duration::from_millis(1));
     assert_eq!(lease.lost().await, LeaseEnd::StoodStill);
+
+    // One task renews both leases, in the order in which they are due.
+    let mut later = renewed(Renewal::Unlimited);
+    later.resource = Resource::from("later");
+    let later = client.acquire(&set, &later).await.unwrap();
+    clock.advance(TTL / 3);
+    eventually("a renewal of the later lease", SOON, async || {
+        let extensions = later.extensions();
+        (extensions > 0).then_some(()).ok_or("none".to_owned())
+    })
+    .await;
+    assert_eq!(lease.over(), Some(LeaseEnd::StoodStill), "the reason stays");
 }
 
 async fn settle_one(set: &NodeSet) {

@@ -83,8 +83,11 @@ async fn a_site_shows_by_whom_its_calls_were_refused_and_how_long_they_waited() 
     for _ in 0..3 {
         registry.clone().scope(child(9)).await.unwrap_err();
     }
-    let once = lock("order:9").retry_count(0).acquire();
-    registry.clone().scope(once).await.map(|_| ()).unwrap_err();
+    // A name hides nothing of the object style.
+    for once in [lock("order:9"), lock("order:9").name("refunds")] {
+        let once = once.retry_count(0).acquire();
+        registry.clone().scope(once).await.map(|_| ()).unwrap_err();
+    }
 
     let sites = json(&inspect::sites(registry));
     let refused = site(&sites, CHILD)["refused"].as_array().unwrap();
