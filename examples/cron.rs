@@ -1,8 +1,9 @@
 //! A job that has to run once in the whole fleet, though every process has it in its schedule.
 //!
-//! Two things make it so. `if_locked = "skip"`: who comes second returns `None` without running. The
-//! lock's name has the time of the run, and the lock stays for `min_hold`, however quickly the job was
-//! done. So a process that comes late, because its clock is behind or its machine busy, finds it held.
+//! Two things make it so. With `if_locked = "skip"`, the process that comes second returns `None` without
+//! running. With `once_per`, the nodes remember a run that ended well. So a process that comes late,
+//! because its clock is behind or its machine busy, is skipped too. The resource has the number of the
+//! turn in it, because the turns of this example are seconds apart and not a period.
 //!
 //! With the nodes of `compose.yaml`, and as many processes as you like:
 //!

@@ -38,7 +38,7 @@ pub struct ShutdownReport {
     pub unconfirmed: Vec<String>,
 }
 
-/// `2 finished, 1 cancelled, 0 released, 0 stuck`, then what is stuck, under way or unconfirmed, if any is.
+/// `2 finished, 1 cancelled and released, 0 stuck`, then what is stuck, under way or unconfirmed, if any is.
 impl fmt::Display for ShutdownReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
