@@ -115,7 +115,11 @@ async fn a_site_shows_by_whom_its_calls_were_refused_and_how_long_they_waited() 
     let object_style = &sites["object_style"]["refused"];
     assert_eq!(object_style[0]["by"], json!("web-7/3121"));
     assert_eq!(object_style[0]["count"], json!(1));
-    assert_eq!(object_style.as_array().unwrap().len(), 2, "with and without a name");
+    assert_eq!(
+        object_style.as_array().unwrap().len(),
+        2,
+        "with and without a name"
+    );
 
     let page = inspect::page(registry, "/", None).body;
     assert!(
