@@ -61,7 +61,7 @@ mod tests {
         Answer::Failed(error)
     }
 
-    /// Of so many nodes: those behind these answers are silent.
+    /// `nodes` is the number of all nodes. The nodes without an answer in the list are silent.
     fn of(nodes: usize, answers: &[Answer]) -> Option<LastRun> {
         let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
         all.resize(nodes, None);

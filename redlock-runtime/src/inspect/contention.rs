@@ -1,4 +1,4 @@
-//! Who was refused because of whom, and which keys finished calls left behind.
+//! Refused calls by holder, and which keys finished calls left behind.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! Which calls were refused by whom in the last minutes.
+//! The refused calls of the last minutes, by holder.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

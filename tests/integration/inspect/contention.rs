@@ -1,4 +1,4 @@
-//! Who was refused because of whom, and what finished calls left behind.
+//! Refused calls by holder, and what finished calls left behind.
 
 use std::time::Duration;
 

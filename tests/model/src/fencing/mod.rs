@@ -104,9 +104,9 @@ pub enum Clocks {
     Right,
     /// More than the time on some nodes, until each of them is mended.
     Ahead {
-        /// On so many.
+        /// The number of these nodes.
         nodes: usize,
-        /// By so much.
+        /// How far their clocks are ahead.
         by: u8,
         /// What is made of it.
         say: Say,

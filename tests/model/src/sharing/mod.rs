@@ -120,7 +120,7 @@ pub enum Promise {
     Exclusive,
     /// At each node, every reader whose lease is not over has an entry beside the marker.
     MarkerBesideReaders,
-    /// An extension that succeeds proves that nobody whom the lease excludes began and won between the
+    /// An extension that succeeds proves that no attempt that the lease excludes began and won between the
     /// moment that the lease was won and the sending of the extension.
     NobodyBetween,
     /// Once all attempts are over and released everywhere, nothing is left, although nothing expired.
@@ -139,7 +139,7 @@ pub mod landmark {
     pub const EXTENDED: u32 = 8;
     /// A lease that was a writer's holds beside a reader's.
     pub const DOWNGRADED: u32 = 16;
-    /// Somebody won whom a valid lease excludes, because keys were lost.
+    /// An attempt won that a valid lease excludes, because keys were lost.
     pub const INTRUDED: u32 = 32;
     /// Everything is over and released.
     pub const ALL_OVER: u32 = 64;

@@ -13,8 +13,8 @@ pub struct State<const NODES: usize, const ATTEMPTS: usize> {
     pub attempts: [Attempt; ATTEMPTS],
     /// How many keys were lost.
     pub lost: u8,
-    /// True if somebody began and won whom the lease that is watched excludes, before its extension was
-    /// sent.
+    /// True if an attempt that the watched lease excludes began and won before the extension of that lease
+    /// was sent.
     pub is_intruded: bool,
     /// True if a majority has granted the extension of the lease that is watched.
     pub is_extended: bool,
