@@ -125,13 +125,16 @@ async fn hand_overs_wake_up(absence: Absence) {
     let theirs = scene.process(scene.nodes[1].url()).await;
     let ours = scene.process(scene.second.url()).await;
     scene.lose_the_third(&[&theirs, &ours]).await;
-    let (holder, waiter) = (client(), client());
+    let holder = client();
     for round in 0..ROUNDS {
+        // A process of its own in each round: one that has just released the lock may give way first, by a
+        // question that the held back answers of the second node would leave open.
+        let waiter = client();
         let held = holder.acquire(&theirs, &insisting()).await.unwrap();
         let (released, looked) = (scene.asked("evalsha"), scene.asked("pttl"));
         scene.second.hold_to_client();
         let waiting = tokio::spawn({
-            let (waiter, ours) = (waiter.clone(), ours.clone());
+            let ours = ours.clone();
             async move { waiter.acquire(&ours, &waiting()).await }
         });
         // The first node has refused it, which makes it impossible.
