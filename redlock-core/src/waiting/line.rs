@@ -128,7 +128,7 @@ impl Line {
     }
 
     /// See [`Lines::look`](super::Lines::look). Also returns the wakers to wake. The caller drops what
-    /// is left in `own`: its waker, and one that it left here before.
+    /// is left in `own`: its waker, and the waker that it left here earlier.
     pub(super) fn look(
         &mut self,
         ticket: u64,

@@ -36,7 +36,7 @@ impl LockError {
         self
     }
 
-    /// The holder because of which the call was refused, in a few words.
+    /// The holder that the refused call met, in a few words.
     pub(crate) fn refused_by(&self) -> String {
         match (&self.inner.holder, self.kind()) {
             (Some(holder), _) => holder.name(),

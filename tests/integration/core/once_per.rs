@@ -176,7 +176,7 @@ async fn a_minority_that_restarted_empty_does_not_make_the_job_run_again() {
     settle(&set).await;
     nodes[0].del(RUN);
     already_run(client().acquire(&set, &hourly("r")).await);
-    // Nor does one that is down besides remembering nothing.
+    // The node does not count either if it is down as well.
     nodes[0].kill();
     until_voting(&set[0], false).await;
     already_run(client().acquire(&set, &hourly("r")).await);

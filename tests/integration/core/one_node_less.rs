@@ -127,8 +127,8 @@ async fn hand_overs_wake_up(absence: Absence) {
     scene.lose_the_third(&[&theirs, &ours]).await;
     let holder = client();
     for round in 0..ROUNDS {
-        // A process of its own in each round: one that has just released the lock may give way first, by a
-        // question that the held back answers of the second node would leave open.
+        // Each round has a new process. A process that has just released the lock may give way first. It
+        // asks the nodes before, and the second node's answers are held back here.
         let waiter = client();
         let held = holder.acquire(&theirs, &insisting()).await.unwrap();
         let (released, looked) = (scene.asked("evalsha"), scene.asked("pttl"));

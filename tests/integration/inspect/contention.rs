@@ -59,7 +59,7 @@ async fn a_task_that_waits_for_its_own_parent_is_told_who_holds_the_lock() {
     let advice = "if it spawned this call, the call waits for its own parent";
     assert!(text.ends_with(advice), "{text}");
 
-    // Nobody in this process has it now, and the next refusal names nobody.
+    // This process does not hold the lock now, so the next refusal names no function.
     let node = registry.memory_node("a").unwrap();
     let token = format!("web-7/3121/{}", "0f".repeat(16));
     node.put(b"order:7", token.as_bytes(), SOON);

@@ -159,7 +159,7 @@ async fn a_shutdown_cancels_what_does_not_end_by_itself() {
     locks.assert_all_free();
 }
 
-/// A thread outside of the paused runtime sees the paused clock too, and not one that runs on.
+/// A thread outside of the paused runtime sees the paused clock too.
 #[test]
 fn a_paused_clock_holds_for_other_threads_too() {
     let mut builder = tokio::runtime::Builder::new_current_thread();

@@ -116,7 +116,7 @@ async fn that_no_majority_answers_is_a_warning_once_a_second_and_a_swallowed_err
     let count = |level| told.iter().filter(|(its, _)| *its == level).count();
     assert!((1..=most).contains(&count(Level::ERROR)), "{told:?}");
     assert!((1..=most).contains(&count(Level::WARN)), "{told:?}");
-    // Each call is told of twice: that it got no lock, and that nobody was told.
+    // There are two events for each call: it got no lock, and its caller got no error.
     let all = count(Level::ERROR) + count(Level::WARN) + count(Level::DEBUG);
     assert_eq!(all, 40, "{told:?}");
     redlock.shutdown().await;

@@ -53,7 +53,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
                 granted(state, a) >= Self::MAJORITY
             }
             Design::AddAndCount => {
-                // The attempt may wait for any majority: one that names few enough is enough.
+                // The attempt may wait for any majority, so it wins if some majority names few enough.
                 let counts: Vec<u8> = cells().filter_map(|cell| cell.counted).collect();
                 majorities(&counts, Self::MAJORITY)
                     .any(|there| there.count_ones() as usize * self.take <= self.permits[a])

@@ -12,7 +12,7 @@
 //! An extension counts at the nodes whose grants made the lease. Which other nodes may count is what
 //! [`crate::exclusion`] shows for a plain lock; an entry is like a key in this.
 //!
-//! A message that a node refuses is one that stays under way: both change nothing. So there is no step for
+//! A refused message changes as little as a message that stays under way. So there is no step for
 //! a refusal, unless all messages have to arrive ([`Promise::NothingLeft`]).
 //!
 //! Intents of waiting writers and the turns of refused readers are not modelled. They only delay: a node
