@@ -113,12 +113,14 @@ impl Process {
         }
     }
 
-    /// Waits for the end of the process; `None` when it still runs after `within`.
+    /// Waits for the end of the process and of its output: what it wrote last is then in
+    /// [`output`](Self::output). `None` when it still runs after `within`.
     pub(crate) fn wait(&self, within: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + within;
         let mut state = self.shared.state.lock();
         loop {
-            if state.status.is_some() || Instant::now() >= deadline {
+            let is_over = state.status.is_some() && state.open_streams == 0;
+            if is_over || Instant::now() >= deadline {
                 return state.status;
             }
             self.shared.changed.wait_until(&mut state, deadline);

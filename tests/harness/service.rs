@@ -146,7 +146,8 @@ impl Service {
         self.process.is_running()
     }
 
-    /// Waits for the process to end; panics after `within`.
+    /// Waits for the process to end; panics after `within`. [`output`](Self::output) is complete
+    /// then.
     pub async fn wait(&self, within: Duration) -> ExitStatus {
         let process = self.process.clone();
         let waiting = tokio::task::spawn_blocking(move || process.wait(within));
