@@ -10,7 +10,7 @@ pub use crate::model::brief::Brief;
 use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
-use crate::node::{Answer, Holding, NodeError, Remaining};
+use crate::node::{Answer, Holding, NodeError};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -156,22 +156,7 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        match self.holding.owner() {
-            Some(owner) => write!(f, "held by {owner}")?,
-            None => f.write_str("held by another client")?,
-        }
-        match self.holding.remaining() {
-            Remaining::Expires(left) => write!(f, " for {} more", Brief(left))?,
-            Remaining::Never => {
-                f.write_str(
-                    ", by a key that never expires: that is no lock; delete it if it is a leftover",
-                )?;
-            }
-            Remaining::NotALock => {
-                f.write_str(", by a key that is not a string: that is no lock; choose another resource or key prefix")?;
-            }
-            Remaining::Unknown => {}
-        }
+        self.holding.fmt(f)?;
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
 }
@@ -328,7 +313,7 @@ impl fmt::Display for GaveUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::NodeErrorKind;
+    use crate::node::{NodeErrorKind, Remaining};
 
     #[test]
     fn contended_names_the_holder_and_the_remaining_time() {

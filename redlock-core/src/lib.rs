@@ -93,6 +93,12 @@ pub use model::resource::Resource;
 pub use node::contract::{Node, NodeSet};
 pub use redis::node::RedisNode;
 
+pub mod peek {
+    //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
+
+    pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
+}
+
 pub mod request {
     //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
     //! what a ttl and the names of a [`Resource`](crate::Resource) may be.

@@ -107,7 +107,7 @@ impl Pair {
             _ if is_outlier => now() + DAY,
             _ => self.hint(),
         };
-        let want = match self.random.below(14) {
+        let want = match self.random.below(15) {
             0..=2 => Want::Acquire { ttl, hint },
             3 => Want::Confirm { counter: hint, ttl },
             4 => Want::Extend { ttl },
@@ -116,6 +116,7 @@ impl Pair {
             7 => Want::Shorten { ttl },
             8 => Want::Remember { began: hint, ttl },
             9 | 10 => Want::Recall,
+            11 => Want::Peek,
             _ => Want::Release { ttl },
         };
         let is_fenced = match want {

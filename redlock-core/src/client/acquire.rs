@@ -45,12 +45,7 @@ impl Client {
     /// acquisition may have reached is sent the release, after the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
-        if nodes.is_empty() || nodes.len() > MOST_NODES {
-            return Err(AcquireError::Invalid(Invalid::new(format!(
-                "a lock over {} nodes; give it 1 to {MOST_NODES}",
-                nodes.len()
-            ))));
-        }
+        check_number(nodes)?;
         let client = &*self.shared;
         let environment = &client.context.environment;
         let line_key = LineKey {
@@ -337,6 +332,16 @@ impl ClientShared {
                 })
             }
         }
+    }
+}
+
+/// Refuses a lock over no node, or over more than there are seats.
+pub(super) fn check_number(nodes: &NodeSet) -> Result<(), Invalid> {
+    match nodes.len() {
+        1..=MOST_NODES => Ok(()),
+        other => Err(Invalid::new(format!(
+            "a lock over {other} nodes; give it 1 to {MOST_NODES}"
+        ))),
     }
 }
 

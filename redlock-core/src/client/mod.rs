@@ -5,6 +5,7 @@ mod acquire;
 mod attempt;
 mod flush;
 mod once;
+mod peek;
 
 use std::fmt;
 use std::sync::Arc;

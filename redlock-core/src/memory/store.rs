@@ -27,6 +27,15 @@ pub(super) struct StoredKey {
     pub(super) expires: Moment,
 }
 
+impl StoredKey {
+    /// The answer to a question for its value and its remaining time.
+    fn seen(&self, now: Moment) -> Answer {
+        let mut holding = Holding::by(&self.value);
+        holding.remaining = Remaining::Expires(self.expires.saturating_since(now));
+        Answer::Held(holding)
+    }
+}
+
 /// The hint, limited to the window around the node's own clock.
 fn clamped(hint: u64, wall: Duration) -> u64 {
     let earliest = micros(wall.saturating_sub(HINT_WINDOW));
@@ -86,6 +95,7 @@ impl Store {
             Want::Inspect => self.inspect(operation.keys(), now),
             Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
             Want::Recall => self.recall(operation.keys(), now),
+            Want::Peek => self.peek(operation.keys(), now),
         }
     }
 
@@ -240,14 +250,12 @@ impl Store {
     fn recall(&self, keys: &Resource, now: Moment) -> Answer {
         let entries: Option<Vec<_>> = keys.names().map(|key| self.entries.get(key)).collect();
         let first = entries.and_then(|entries| entries.into_iter().min_by_key(|it| it.expires));
-        match first {
-            None => Answer::Absent,
-            Some(entry) => {
-                let mut holding = Holding::by(&entry.value);
-                holding.remaining = Remaining::Expires(entry.expires.saturating_since(now));
-                Answer::Held(holding)
-            }
-        }
+        first.map_or(Answer::Absent, |entry| entry.seen(now))
+    }
+
+    fn peek(&self, keys: &Resource, now: Moment) -> Answer {
+        let first = keys.names().find_map(|key| self.entries.get(key));
+        first.map_or(Answer::Absent, |entry| entry.seen(now))
     }
 
     /// The report to a caller that waits for `keys`.

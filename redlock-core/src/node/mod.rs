@@ -6,6 +6,7 @@
 pub(crate) mod contract;
 pub(crate) mod hash_slot;
 mod health;
+mod holding;
 pub(crate) mod observe;
 pub(crate) mod operation;
 mod reply;
@@ -16,11 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Shown;
-use crate::model::token;
 pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
+pub use holding::{Holding, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub(crate) use reply::Answers;
@@ -86,81 +87,6 @@ impl Answer {
         counter: None,
         epoch: 0,
     };
-}
-
-/// The key of another holder, by what is known of it.
-#[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Holding {
-    /// The holder's token, or the beginning of another value. It is the right to release and therefore
-    /// never shown; see [`Self::owner`].
-    pub(crate) value: Option<Arc<[u8]>>,
-    /// The key's remaining time.
-    pub(crate) remaining: Remaining,
-}
-
-/// The remaining time of a key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Remaining {
-    /// The node was not asked, or did not say.
-    #[default]
-    Unknown,
-    /// The key expires after this time.
-    Expires(Duration),
-    /// The key has no expiry. No lock of any Redlock client is like that.
-    Never,
-    /// The key is not a string. No lock of any Redlock client is like that.
-    NotALock,
-}
-
-impl Holding {
-    /// A key that holds `value`, for an unknown time. Of a value that is longer than any token, only
-    /// the beginning is kept.
-    pub fn by(value: impl AsRef<[u8]>) -> Self {
-        let value = value.as_ref();
-        let kept = value.len().min(token::LONGEST + 1);
-        Self {
-            value: Some(value[..kept].into()),
-            remaining: Remaining::Unknown,
-        }
-    }
-
-    /// A key with an unknown value.
-    pub fn unknown(remaining: Remaining) -> Self {
-        Self {
-            value: None,
-            remaining,
-        }
-    }
-
-    /// True if the two keys may belong to one holder.
-    pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
-        match (&self.value, &other.value) {
-            (Some(one), Some(two)) => one == two,
-            _ => true,
-        }
-    }
-
-    /// The holder's `host/pid`, if the token is of this library's format.
-    pub fn owner(&self) -> Option<&str> {
-        token::owner_of(self.value.as_deref()?)
-    }
-
-    /// The remaining time, if the node told it.
-    pub fn remaining(&self) -> Remaining {
-        self.remaining
-    }
-}
-
-/// Without the value: it is the right to release.
-impl fmt::Debug for Holding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Holding")
-            .field("owner", &self.owner())
-            .field("remaining", &self.remaining)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The reason why a node did not serve an operation. It is never mixed with "held by another".

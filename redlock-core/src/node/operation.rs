@@ -103,6 +103,9 @@ pub enum Want {
     /// Answer the run record that expires first, and its remaining time, as a key that is held. If a
     /// key is missing, never expires or is not a string, answer that there is none.
     Recall,
+    /// Answer the value and the remaining time of the first key that exists, as a key that is held. The
+    /// node changes nothing.
+    Peek,
 }
 
 impl Operation {

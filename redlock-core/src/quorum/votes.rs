@@ -136,6 +136,17 @@ impl Votes {
         self.held != 0 && holdings.any(|value| value == token)
     }
 
+    /// The largest number of seats at which the keys hold one value. Keys without a value are no lock, and
+    /// count as one value.
+    pub(crate) fn held_alike(&self) -> usize {
+        let values = self.details.iter().filter_map(|(_, answer)| match answer {
+            Answer::Held(holding) => Some(&holding.value),
+            _ => None,
+        });
+        let alike = |value| values.clone().filter(|other| *other == value).count();
+        values.clone().map(alike).max().unwrap_or(0)
+    }
+
     /// The seats at which the operation may have had an effect: all but those that it certainly never
     /// reached.
     pub(crate) fn reached(&self) -> u64 {

@@ -18,6 +18,7 @@ mod one_node_less;
 mod owed;
 mod passwords;
 mod pauses;
+mod peek;
 mod put_back;
 mod renewal;
 mod servers;

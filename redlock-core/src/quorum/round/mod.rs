@@ -31,6 +31,8 @@ pub(crate) enum Goal {
     FreeOfUs,
     /// A majority answered that a key is held, or none can.
     MajorityHeld,
+    /// A majority answered that no key exists, or that the keys hold one value.
+    Known,
     /// All nodes answered.
     All,
     /// These seats answered: bit n is seat n.
@@ -56,6 +58,7 @@ impl Goal {
                     let needed = majority(tally.configured);
                     tally.held >= needed || tally.held + tally.pending() < needed
                 }
+                Self::Known => tally.absent.max(votes.held_alike()) >= majority(tally.configured),
                 Self::All => false,
                 Self::Seats(seats) => seats & !votes.answered() == 0,
                 Self::OtherThan(seats) => votes.voted() != seats,

@@ -92,3 +92,29 @@ fn what_was_never_sent_needs_no_release() {
     round.vote(0, Answer::Failed(refused));
     assert_eq!(round.seats().reached & 0b11, 0b10);
 }
+
+#[test]
+fn a_look_is_decided_once_a_majority_agrees_or_all_answered() {
+    let by = |value: &str| Answer::Held(Holding::by(value));
+    for (votes, is_decided_now) in [
+        (vec![Answer::Absent, Answer::Absent], false),
+        (vec![Answer::Absent, Answer::Absent, Answer::Absent], true),
+        (vec![by("a"), by("a"), by("a")], true),
+        (vec![by("a"), by("b"), by("a")], false),
+        (vec![by("a"), by("b"), by("a"), by("b")], false),
+        (vec![by("a"), by("b"), by("c")], false),
+        (vec![by("a"), by("b"), by("c"), Answer::Absent], false),
+        (
+            vec![by("a"), by("b"), by("a"), by("b"), Answer::Absent],
+            true,
+        ),
+    ] {
+        let round = Round::new(5, Goal::Known);
+        let shown = format!("{votes:?}");
+        for (seat, vote) in votes.into_iter().enumerate() {
+            assert!(!is_decided(&round), "{shown}: before {seat}");
+            round.vote(seat, vote);
+        }
+        assert_eq!(is_decided(&round), is_decided_now, "{shown}");
+    }
+}

@@ -344,7 +344,8 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         | Want::Extend { .. }
         | Want::Shorten { .. }
         | Want::Release { .. }
-        | Want::Inspect => true,
+        | Want::Inspect
+        | Want::Peek => true,
     }
 }
 

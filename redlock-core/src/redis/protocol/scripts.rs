@@ -182,6 +182,16 @@ pub(super) const RECALL: &str = "local least, record \
      end \
      return string.format('%.0f ', least) .. record";
 
+/// The remaining ms of the first key that exists (-1: it never expires), a space, and its value; nil: no
+/// key exists. The error `WRONGTYPE` of a key that is not a string is the answer. Sent with its text each
+/// time, as `RECALL`: a client that only locks has no part in it.
+pub(super) const PEEK: &str = "for i = 1, #KEYS do \
+       local value = redis.pcall('GET', KEYS[i]) \
+       if type(value) == 'table' then return value end \
+       if value then return string.format('%.0f ', redis.call('PTTL', KEYS[i])) .. value end \
+     end \
+     return false";
+
 /// The commands that the user may not run, tested on a key that never exists, under the prefix in ARGV
 /// (a key in KEYS would have to be in a slot of the Cluster node). Without this test only a lock would
 /// show it: without DEL, all works until a release leaves the key. An error that the user may not touch

@@ -9,7 +9,7 @@ use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
 use super::scripts::{
-    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
 };
 use super::wire::{Digits, Value, pack};
 
@@ -66,6 +66,7 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
             eval(REMEMBER, operation.keys(), &[&record, ttl.as_bytes()])
         }
         Want::Recall => eval(RECALL, operation.keys(), &[]),
+        Want::Peek => eval(PEEK, operation.keys(), &[]),
         _ => script_call(operation, encoding, false),
     }
 }
@@ -119,9 +120,11 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         // Only the release comes here: `encode` has commands of their own for the others.
-        Want::Release { .. } | Want::Inspect | Want::Remember { .. } | Want::Recall => {
-            (&*RELEASE, Vec::new())
-        }
+        Want::Release { .. }
+        | Want::Inspect
+        | Want::Remember { .. }
+        | Want::Recall
+        | Want::Peek => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
     let marker = encoding.marker.as_deref();
@@ -213,14 +216,14 @@ pub(in crate::redis) fn interpret(
             Dialect::NamesHolder => granted(None),
             Dialect::Plain => Answer::Held(Holding::default()),
         },
-        (Want::Inspect, Value::Int(-2)) | (Want::Recall, Value::Nil) => Answer::Absent,
+        (Want::Inspect, Value::Int(-2)) | (Want::Recall | Want::Peek, Value::Nil) => Answer::Absent,
         (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
         (Want::Inspect, Value::Int(left)) => {
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
-        (Want::Recall, Value::Bulk(text)) => recalled(text).unwrap_or_else(nonsense),
-        (Want::Acquire { .. } | Want::Recall, _) => nonsense(),
+        (Want::Recall | Want::Peek, Value::Bulk(text)) => seen(text).unwrap_or_else(nonsense),
+        (Want::Acquire { .. } | Want::Recall | Want::Peek, _) => nonsense(),
         // The other operations are scripts, with the same replies.
         (_, Value::Int(1)) => granted(None),
         (_, Value::Int(0)) => Answer::Held(Holding::default()),
@@ -229,12 +232,15 @@ pub(in crate::redis) fn interpret(
     }
 }
 
-/// Reads a run record: its remaining ms, a space, and the record.
-fn recalled(text: &[u8]) -> Option<Answer> {
+/// Reads what a script tells of a key: its remaining ms, a space, and its value.
+fn seen(text: &[u8]) -> Option<Answer> {
     let space = text.iter().position(|byte| *byte == b' ')?;
-    let left = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
+    let left: i64 = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
     let mut holding = Holding::by(&text[space + 1..]);
-    holding.remaining = Remaining::Expires(Duration::from_millis(left));
+    holding.remaining = match u64::try_from(left) {
+        Ok(left) => Remaining::Expires(Duration::from_millis(left)),
+        Err(_) => Remaining::Never,
+    };
     Some(Answer::Held(holding))
 }
 

@@ -187,3 +187,30 @@ fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
         assert!(matches!(said(&recall, nonsense), Answer::Failed(_)));
     }
 }
+
+#[test]
+fn a_look_answers_the_first_key_that_exists() {
+    let keys = Resource::all(["a", "b"]);
+    let peek = Operation::new(keys, fresh_token(), Want::Peek);
+    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    assert_eq!(
+        words(encoded(&peek, &encoding)),
+        ["EVAL", PEEK, "2", "a", "b"]
+    );
+
+    let said = |value| interpret(&peek, Dialect::NamesHolder, 0, &value);
+    let held = |value: &str, remaining| {
+        let mut holding = Holding::by(value);
+        holding.remaining = remaining;
+        Answer::Held(holding)
+    };
+    assert_eq!(said(Value::Nil), Answer::Absent);
+    let soon = Remaining::Expires(Duration::from_millis(7));
+    assert_eq!(said(Value::Bulk(b"7 by hand")), held("by hand", soon));
+    assert_eq!(said(Value::Bulk(b"-1 ")), held("", Remaining::Never));
+    let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
+    assert_eq!(said(Value::Error(b"WRONGTYPE Operation against")), no_lock);
+    for nonsense in [Value::Bulk(b"soon"), Value::Int(1), Value::Error(b"NOPERM")] {
+        assert!(matches!(said(nonsense), Answer::Failed(_)));
+    }
+}

@@ -1,0 +1,189 @@
+//! Looks at locks that the caller does not want.
+
+use std::time::Duration;
+
+use redlock_core::node::Remaining;
+use redlock_core::peek::{Holder, LockStatus, Undecided};
+use redlock_core::{Client, NodeSet, Request, Resource};
+use redlock_tests::{RedisNode, drop_after};
+
+use crate::core::fixture::{SOON, client, impatient, once, settle, start, until_voting};
+
+const TTL: Duration = Duration::from_secs(60);
+
+async fn look(set: &NodeSet, resource: impl Into<Resource>) -> LockStatus {
+    let resource = resource.into();
+    client().peek(set, &resource).await.expect("a valid name")
+}
+
+async fn undecided(set: &NodeSet, resource: impl Into<Resource>) -> Undecided {
+    match look(set, resource).await {
+        LockStatus::Undecided(undecided) => undecided,
+        other => panic!("{other}"),
+    }
+}
+
+/// How often a server was written to.
+fn writes(node: &RedisNode) -> String {
+    node.info("rdb_changes_since_last_save")
+        .expect("a figure of every server")
+}
+
+#[tokio::test]
+async fn a_look_tells_a_held_lock_from_a_free_one_and_changes_nothing() {
+    let (nodes, set) = start(3).await;
+    let holder = client();
+    assert!(look(&set, "r").await.is_free());
+    let lease = holder.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    settle(&set).await;
+
+    let before: Vec<_> = nodes.iter().map(writes).collect();
+    let status = look(&set, "r").await;
+    let seen = status.holder().expect("held");
+    assert_eq!(seen.owner(), Some(holder.owner()));
+    assert!(seen.votes() >= 2 && seen.nodes() == 3, "{status}");
+    let Remaining::Expires(left) = seen.remaining() else {
+        panic!("{status}");
+    };
+    assert!(left <= TTL && left > TTL / 2, "{status}");
+    assert_eq!(nodes.iter().map(writes).collect::<Vec<_>>(), before);
+
+    lease.release().await;
+    settle(&set).await;
+    assert!(look(&set, "r").await.is_free());
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_down_does_not_hide_a_lock_and_is_no_vote() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    settle(&set).await;
+    nodes[0].kill();
+    until_voting(&set[0], false).await;
+    let status = look(&set, "r").await;
+    assert_eq!(status.holder().map(Holder::votes), Some(2), "{status}");
+    assert!(look(&set, "s").await.is_free());
+
+    nodes[1].kill();
+    until_voting(&set[1], false).await;
+    let seen = undecided(&set, "r").await;
+    assert_eq!((seen.free, seen.held, seen.needed), (0, 1, 2));
+    let failed: Vec<_> = seen.failed.iter().map(|node| &*node.name).collect();
+    assert_eq!(failed, ["a", "b"]);
+    assert_eq!(undecided(&set, "s").await.free, 1);
+
+    nodes[2].kill();
+    until_voting(&set[2], false).await;
+    assert_eq!(undecided(&set, "r").await.failed.len(), 3);
+    drop(lease);
+}
+
+#[tokio::test]
+async fn a_node_that_hangs_costs_a_look_the_node_timeout_at_most() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set("r", "by hand", Some(TTL));
+    }
+    nodes[0].freeze();
+    nodes[1].freeze();
+    let status = impatient().peek(&set, &"r".into()).await.unwrap();
+    let LockStatus::Undecided(seen) = &status else {
+        panic!("{status}");
+    };
+    assert_eq!((seen.held, seen.failed.len()), (1, 2), "{status}");
+    nodes[0].thaw();
+    nodes[1].thaw();
+}
+
+#[tokio::test]
+async fn votes_that_name_several_holders_are_undecided() {
+    let (nodes, set) = start(3).await;
+    for (node, value) in nodes.iter().zip(["one", "two", "three"]) {
+        node.set("r", value, Some(TTL));
+    }
+    let seen = undecided(&set, "r").await;
+    assert_eq!((seen.free, seen.held, seen.failed.len()), (0, 3, 0));
+    nodes[0].del("r");
+    assert_eq!(undecided(&set, "r").await.free, 1);
+    nodes[1].del("r");
+    // The rest of a failed attempt keeps nobody out.
+    assert!(look(&set, "r").await.is_free());
+}
+
+#[tokio::test]
+async fn keys_that_are_no_locks_are_held_by_nobody_in_particular() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set("forever", "by hand", None);
+        node.set("foreign", "f81d4fae-7dec-11d0", Some(TTL));
+        node.command(["LPUSH", "list", "1"]);
+    }
+    let seen = |status: &LockStatus| {
+        let holder = status.holder().expect("held");
+        (holder.owner().map(str::to_owned), holder.remaining())
+    };
+    let forever = look(&set, "forever").await;
+    assert_eq!(seen(&forever), (None, Remaining::Never));
+    let list = look(&set, "list").await;
+    assert_eq!(seen(&list), (None, Remaining::NotALock));
+    let foreign = look(&set, "foreign").await;
+    let (owner, left) = seen(&foreign);
+    assert!(owner.is_none() && matches!(left, Remaining::Expires(left) if left <= TTL));
+}
+
+#[tokio::test]
+async fn of_several_names_one_that_is_locked_is_enough() {
+    let (_nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("b").ttl(TTL)).await.unwrap();
+    settle(&set).await;
+    assert!(look(&set, ["a", "b"]).await.holder().is_some());
+    assert!(look(&set, ["a", "c"]).await.is_free());
+    drop(lease);
+}
+
+#[tokio::test]
+async fn names_and_sets_that_no_lock_can_have_are_refused_before_anything_is_sent() {
+    let (_nodes, set) = start(1).await;
+    let refusal = async |set: &NodeSet, resource: &str| {
+        let outcome = client().peek(set, &resource.into()).await;
+        outcome.expect_err("invalid").to_string()
+    };
+    assert!(refusal(&set, "").await.contains("empty"));
+    assert!(refusal(&set, "redlock:marker").await.contains("reserved"));
+    assert!(
+        refusal(&NodeSet::from([]), "r")
+            .await
+            .contains("over 0 nodes")
+    );
+}
+
+#[tokio::test]
+async fn a_look_finds_what_this_client_sent_before_it() {
+    let (_nodes, set) = start(3).await;
+    let client = client();
+    for _ in 0..50 {
+        let lease = client
+            .acquire(&set, &Request::new("r").ttl(TTL))
+            .await
+            .unwrap();
+        let holds = async |client: &Client| client.peek(&set, &"r".into()).await.unwrap();
+        assert!(holds(&client).await.holder().is_some());
+        drop(lease);
+        assert!(holds(&client).await.is_free());
+    }
+}
+
+#[tokio::test]
+async fn a_look_may_be_dropped_at_any_await() {
+    let (nodes, set) = start(3).await;
+    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
+    settle(&set).await;
+    let client = client();
+    for polls in 0..4 {
+        let _ = drop_after(polls, client.peek(&set, &"r".into())).await;
+    }
+    assert!(look(&set, "r").await.holder().is_some());
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
