@@ -224,7 +224,7 @@ impl ClientShared {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Begun, AcquireError> {
         let environment = &self.context.environment;
-        turn.refused(refused.began(), refused.so_far());
+        turn.refused(&refused.refusal);
         let next = match budget.next_attempt(environment) {
             None if budget.retries_splits() && refused.is_split().await => {
                 budget.next_behind_a_split(environment)
@@ -301,36 +301,22 @@ impl ClientShared {
                     waiters: 0,
                 })
             }
-            Some(LastKnown::Refused(error)) => match AcquireError::clone(&error) {
-                AcquireError::Contended(known) => AcquireError::Contended(Contended {
-                    attempts,
-                    waited,
-                    ..known
-                }),
-                AcquireError::Unavailable(known) => AcquireError::Unavailable(Unavailable {
-                    attempts,
-                    waited,
-                    ..known
-                }),
-                other => other,
-            },
-            // The caller with the turn is still waiting for the votes of its attempt.
-            None => {
-                let names = nodes.iter().map(|node| node.name());
-                AcquireError::Unavailable(Unavailable {
-                    granted: 0,
-                    needed: majority(nodes.len()),
-                    nodes: NodeReport::of_round(
-                        names,
-                        vec![None; nodes.len()],
-                        waited,
-                        self.context.node_timeout,
-                    ),
-                    too_late: None,
-                    attempts,
-                    waited,
-                })
-            }
+            Some(LastKnown::Refused(refusal)) => refusal.for_waiter(now, waited),
+            // No attempt of the callers ahead was decided since this caller came.
+            None => AcquireError::Unavailable(Unavailable {
+                granted: 0,
+                needed: majority(nodes.len()),
+                // No node is at fault: this caller asked none.
+                nodes: NodeReport::of_round(
+                    nodes.iter().map(|node| node.name()),
+                    vec![None; nodes.len()],
+                    Duration::ZERO,
+                    Duration::MAX,
+                ),
+                too_late: None,
+                attempts,
+                waited,
+            }),
         }
     }
 }

@@ -7,18 +7,19 @@ use std::time::Duration;
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
+use crate::error::{AcquireError, TooLate};
 use crate::lease::events::third_left;
 use crate::model::request::{Request, drift};
 use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, Holding, NodeSet, Remaining, Reply};
+use crate::node::{Answer, Holding, NodeSet, Reply};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, Hint, TokenChoice, counter_keys};
+use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
-use crate::quorum::{Tally, majority};
 use crate::waiting::budget::{RetryBudget, attempt_time};
+use crate::waiting::refusal::{Answers, Refusal};
 use crate::waiting::wakeup::QuorumWatch;
 
 pub(crate) enum AttemptOutcome {
@@ -30,17 +31,10 @@ pub(crate) enum AttemptOutcome {
 pub(crate) struct Refused {
     context: Arc<Context>,
     claim: Arc<Claim>,
-    acquisition: Arc<Round>,
     release: Option<Arc<Round>>,
-    started: Moment,
-    /// A majority granted, but left only this validity.
-    too_late: Option<TooLate>,
-    /// A majority granted, but did not agree on one fencing token.
-    disagreement: Option<Answers>,
-    timeout: Duration,
+    /// The votes, which the callers in line share.
+    pub(super) refusal: Arc<Refusal>,
 }
-
-type Answers = Vec<Option<Answer>>;
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
@@ -108,12 +102,15 @@ pub(crate) async fn attempt(
     AttemptOutcome::Refused(Box::new(Refused {
         context: Arc::clone(context),
         claim,
-        acquisition,
         release,
-        started,
-        too_late: is_won.then_some(TooLate::Validity(left)),
-        disagreement: agreement.disagreement,
-        timeout,
+        refusal: Arc::new(Refusal {
+            nodes: Arc::clone(nodes),
+            acquisition,
+            began: started,
+            timeout,
+            too_late: is_won.then_some(TooLate::Validity(left)),
+            disagreement: agreement.disagreement,
+        }),
     }))
 }
 
@@ -165,53 +162,47 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
 }
 
 impl Refused {
-    /// The moment at which the attempt began.
-    pub(crate) fn began(&self) -> Moment {
-        self.started
+    fn acquisition(&self) -> &Arc<Round> {
+        &self.refusal.acquisition
+    }
+
+    /// The moment until which votes are waited for.
+    fn ends(&self) -> Moment {
+        let Refusal { began, timeout, .. } = &*self.refusal;
+        began.saturating_add(*timeout)
     }
 
     /// True if the votes name different holders and no holder is known to have a majority. If all votes
     /// name one holder, the lock is held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
-        let most = most_of_one_holder(&self.acquisition.answers());
-        let voted = seats_in(self.acquisition.voted_seats());
+        let most = most_of_one_holder(&self.acquisition().answers());
+        let voted = seats_in(self.acquisition().voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
     }
 
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
     /// nodes whose votes are missing: if one of them fails later, the others suffice.
     pub(crate) fn watch(&self) -> Option<QuorumWatch> {
-        let tally = self.acquisition.tally();
+        let tally = self.acquisition().tally();
         let may_vote = tally.configured - tally.failed;
         let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
             let Claim { nodes, keys, .. } = &*self.claim;
             let clock = &self.context.environment.clock;
-            QuorumWatch::behind(clock, nodes, keys, &self.acquisition)
+            QuorumWatch::behind(clock, nodes, keys, self.acquisition())
         })
-    }
-
-    /// The votes so far, as an error for other callers.
-    pub(crate) fn so_far(&self) -> AcquireError {
-        let waited = self.context.now().saturating_since(self.started);
-        let votes = match &self.disagreement {
-            Some(votes) => votes.clone(),
-            None => self.acquisition.answers_now(&self.claim.nodes),
-        };
-        self.error(votes, None, waited, (1, waited))
     }
 
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for
     /// the votes that this needs, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
-        let acquisition = &self.acquisition;
+        let acquisition = self.acquisition();
         let needed = majority(self.claim.nodes.len());
         if most_of_one_holder(&acquisition.answers()) >= needed {
             return false;
         }
         acquisition.set_goal(Goal::All);
-        let until = self.started.saturating_add(self.timeout);
-        before(self.context.clock(), until, acquisition.decided()).await;
+        before(self.context.clock(), self.ends(), acquisition.decided()).await;
         // A node that did not answer may have granted the lock to any client.
         let tally = acquisition.tally();
         let unknown = tally.pending() + tally.failed;
@@ -228,16 +219,14 @@ impl Refused {
         let attempts = budget.attempts;
         let environment = &self.context.environment;
         let clock = &*environment.clock;
-        let bounded = |from: Moment| {
-            let until = from.saturating_add(self.timeout);
-            budget.end.map_or(until, |end| until.min(end))
-        };
+        let bounded = |until: Moment| budget.end.map_or(until, |end| until.min(end));
 
         // An attempt is decided once it is lost. The reason may need another vote.
-        let acquisition = &self.acquisition;
+        let acquisition = self.acquisition();
         acquisition.set_goal(Goal::Contention);
-        before(clock, bounded(self.started), acquisition.decided()).await;
-        let elapsed = environment.now().saturating_since(self.started);
+        before(clock, bounded(self.ends()), acquisition.decided()).await;
+        let now = environment.now();
+        let elapsed = now.saturating_since(self.refusal.began);
         let inspection = self.inspect();
         let undone = pin!(async {
             if let Some(round) = &self.release {
@@ -249,62 +238,19 @@ impl Refused {
                 round.decided().await;
             }
         });
-        before(clock, bounded(environment.now()), undone).await;
+        let until = now.saturating_add(self.refusal.timeout);
+        before(clock, bounded(until), undone).await;
 
         let waited = environment.now().saturating_since(budget.began);
-        let votes = match self.disagreement.clone() {
-            Some(votes) => votes,
-            None => self.acquisition.answers_now(&self.claim.nodes),
-        };
         let inspected = inspection.and_then(|round| first_answer(&round));
-        self.error(votes, inspected, elapsed, (attempts, waited))
-    }
-
-    /// The error that follows from `votes` and from the answer of the node that was asked for the
-    /// holder's time, after `attempts` attempts in the time `waited`.
-    fn error(
-        &self,
-        votes: Answers,
-        inspected: Option<Answer>,
-        elapsed: Duration,
-        (attempts, waited): (u32, Duration),
-    ) -> AcquireError {
-        let is_disputed = self.disagreement.is_some();
-        let tally = Tally::of(&votes);
-        if self.too_late.is_none() && !is_disputed && tally.is_contended() {
-            let mut holding = self.first_holding().unwrap_or_default();
-            // It is known already that the key is no string, which says more.
-            if holding.remaining == Remaining::Unknown
-                && let Some(Answer::Held(inspected)) = inspected
-            {
-                holding.remaining = inspected.remaining;
-            }
-            return AcquireError::Contended(Contended {
-                holding,
-                attempts,
-                waited,
-                waiters: 0,
-            });
-        }
-        let names = self.claim.nodes.iter().map(|node| node.name());
-        AcquireError::Unavailable(Unavailable {
-            granted: tally.granted,
-            needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, votes, elapsed, self.timeout),
-            // The votes of a majority may have arrived after the attempt's end.
-            too_late: self
-                .too_late
-                .or_else(|| tally.is_won().then_some(TooLate::Timeout(self.timeout))),
-            attempts,
-            waited,
-        })
+        self.refusal.error(inspected, elapsed, (attempts, waited))
     }
 
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
     /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
         let seat = self
-            .acquisition
+            .acquisition()
             .answers()
             .iter()
             .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
@@ -318,15 +264,12 @@ impl Refused {
         submit(&*self.claim.nodes[seat], Arc::new(operation), reply);
         Some(round)
     }
+}
 
-    fn first_holding(&self) -> Option<Holding> {
-        self.acquisition
-            .answers()
-            .into_iter()
-            .find_map(|answer| match answer {
-                Some(Answer::Held(holding)) => Some(holding),
-                _ => None,
-            })
+impl Drop for Refused {
+    fn drop(&mut self) {
+        // Callers in line may keep the votes. This caller waits for them no longer.
+        self.acquisition().forget_caller();
     }
 }
 

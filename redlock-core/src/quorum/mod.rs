@@ -94,6 +94,11 @@ impl Tally {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
+    /// Even if all missing votes were for or against us, no majority would have voted.
+    pub(crate) const fn is_unanswered(&self) -> bool {
+        self.granted + self.held + self.pending() < majority(self.configured)
+    }
+
     /// A majority answered, and too few of it granted: another client holds the lock, or several
     /// clients split the votes.
     pub(crate) const fn is_contended(&self) -> bool {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::env::Moment;
-use crate::error::AcquireError;
 use crate::model::token::OwnerToken;
 
 use super::fairness::Fairness;
+use super::refusal::Refusal;
 use super::{LinePoll, TurnHandoff};
 
 /// Every held lock has a `Line`, so it is small while no caller waits.
@@ -46,8 +46,9 @@ pub(super) struct Waiters {
     by_ticket: BTreeMap<u64, Option<Waker>>,
     /// The handoff for the caller with the turn, until that caller takes it.
     handoff: Option<TurnHandoff>,
-    /// The nodes' last answers, if they refused.
-    refusal: Option<Refusal>,
+    /// The last two attempts that the nodes refused, the newer one first. The older one may be the only
+    /// one whose votes are complete: callers that come all the time have the nodes asked all the time.
+    refusals: [Option<Arc<Refusal>>; 2],
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
     /// True if the caller with the turn should ask the nodes now, without a pause.
@@ -56,14 +57,17 @@ pub(super) struct Waiters {
     head: Option<Waker>,
 }
 
-/// Shared with the callers that receive it: nothing is copied under the mutex of the lines.
-pub(super) struct Refusal {
-    began: Moment,
-    error: Arc<AcquireError>,
-}
-
 /// A caller in line wants the nodes' answer.
 pub(super) struct IsWanted;
+
+/// The answer that a caller in line wants, whose budget is used up.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// The attempt began no sooner than this.
+    pub(super) since: Moment,
+    /// The caller gives up at this moment. It takes the votes that are there by then.
+    pub(super) until: Moment,
+}
 
 /// The times of one poll of a caller in line.
 #[derive(Clone, Copy)]
@@ -79,8 +83,8 @@ pub(super) struct PollTimes {
 pub(crate) enum LastKnown {
     /// Another caller of this process has the lock, and for how long it is valid.
     Held(OwnerToken, Moment),
-    /// What the nodes said to an attempt of another caller.
-    Refused(Arc<AcquireError>),
+    /// The nodes refused an attempt of another caller.
+    Refused(Arc<Refusal>),
 }
 
 /// Keeps `own`, unless the kept waker wakes the same task. The caller drops what is left in `own`.
@@ -133,7 +137,7 @@ impl Line {
         &mut self,
         ticket: u64,
         [own, left]: [&mut Option<Waker>; 2],
-        wants: Option<Moment>,
+        wants: Option<Wanted>,
         times: PollTimes,
     ) -> (LinePoll, [Option<Waker>; 2]) {
         if self.turn == ticket {
@@ -167,17 +171,21 @@ impl Line {
         }
         let (mut retry_waker, mut next_waker) = (None, None);
         let waiters = self.waiters.get_or_insert_default();
-        if let Some(since) = wants {
-            match (&mut self.status, &waiters.refusal) {
+        if let Some(wanted) = wants {
+            match (&mut self.status, waiters.refusal(wanted, now)) {
                 (TurnStatus::Holding { until, token }, _) if *until > now => {
                     let last_known = LastKnown::Held(token.clone(), *until);
                     return (LinePoll::LastKnown(last_known), [retry_waker, next_waker]);
                 }
-                (_, Some(refusal)) if refusal.began >= since => {
-                    let last_known = LastKnown::Refused(Arc::clone(&refusal.error));
+                (_, Some(Ok(refusal))) => {
+                    let last_known = LastKnown::Refused(refusal);
                     return (LinePoll::LastKnown(last_known), [retry_waker, next_waker]);
                 }
-                (status, _) => {
+                (_, Some(Err(ends))) => {
+                    waiters.is_answer_wanted = true;
+                    over_at = over_at.min(ends);
+                }
+                (status, None) => {
                     waiters.is_answer_wanted = true;
                     if !std::mem::replace(&mut waiters.is_retry_wanted, true)
                         && let Some(head) = waiters.head.take()
@@ -231,14 +239,11 @@ impl Line {
     }
 
     /// The nodes refused the caller with the turn. Returns the wakers of the callers that wait for that
-    /// news, and the refusal before.
-    pub(super) fn refused(
-        &mut self,
-        began: Moment,
-        error: Arc<AcquireError>,
-    ) -> (Vec<Waker>, Option<Refusal>) {
-        let before = self.waiters().refusal.replace(Refusal { began, error });
-        (self.answer_wakers(), before)
+    /// news, and the refusal that is forgotten for it, for the caller to drop.
+    pub(super) fn refused(&mut self, refusal: Arc<Refusal>) -> (Vec<Waker>, Option<Arc<Refusal>>) {
+        let [newer, older] = &mut self.waiters().refusals;
+        let forgotten = std::mem::replace(older, newer.replace(refusal));
+        (self.answer_wakers(), forgotten)
     }
 
     fn answer_wakers(&mut self) -> Vec<Waker> {
@@ -267,14 +272,47 @@ impl Line {
     }
 
     /// The caller with the turn pauses, unless it should ask now. The caller drops what is left in
-    /// `own`, its waker.
-    pub(super) fn pause(&mut self, due: Moment, own: &mut Option<Waker>) -> Result<(), IsWanted> {
+    /// `own`, its waker. Returns the wakers of the callers that wait for the votes that were missing when
+    /// the last attempt was decided, if these votes have come.
+    pub(super) fn pause(
+        &mut self,
+        due: Moment,
+        now: Moment,
+        own: &mut Option<Waker>,
+    ) -> Result<Vec<Waker>, IsWanted> {
         self.status = TurnStatus::Trying { due };
         let waiters = self.waiters();
         if waiters.is_retry_wanted {
             return Err(IsWanted);
         }
         keep(&mut waiters.head, own);
-        Ok(())
+        let [newer, _] = &waiters.refusals;
+        if newer.as_ref().is_some_and(|newer| newer.is_settled(now)) {
+            return Ok(self.answer_wakers());
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Waiters {
+    /// The refusal that answers a caller which wants one, or the moment until which the caller waits for
+    /// votes. `None` if there was no attempt since the caller came.
+    fn refusal(&self, wanted: Wanted, now: Moment) -> Option<Result<Arc<Refusal>, Moment>> {
+        let is_new = |refusal: &&Arc<Refusal>| refusal.began >= wanted.since;
+        let [newer, older] = self
+            .refusals
+            .each_ref()
+            .map(|it| it.as_ref().filter(is_new));
+        let newer = newer?;
+        let answer = if newer.is_settled(now) {
+            newer
+        } else if let Some(older) = older.filter(|older| older.is_held()) {
+            older
+        } else if wanted.until <= now {
+            newer
+        } else {
+            return Some(Err(newer.ends()));
+        };
+        Some(Ok(Arc::clone(answer)))
     }
 }

@@ -25,6 +25,7 @@ mod fairness;
 pub(crate) mod handover;
 mod line;
 mod queued;
+pub(crate) mod refusal;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -61,7 +62,7 @@ use crate::model::resource::Resource;
 use crate::node::{NodeSet, identity, seat_of};
 use fairness::Fairness;
 use handover::LeftClaim;
-use line::{Idle, Line, PollTimes, TurnStatus};
+use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 
 /// How many idle lines are remembered at most.
 const MOST_IDLE: usize = 1024;
@@ -228,13 +229,13 @@ impl Lines {
     }
 
     /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it
-    /// `wants` a verdict, it gets the nodes' answer to an attempt that began no sooner than that.
+    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller.
     fn look(
         &self,
         line_key: &LineKey,
         ticket: u64,
         waker: &Waker,
-        wants: Option<Moment>,
+        wants: Option<Wanted>,
         times: PollTimes,
     ) -> LinePoll {
         // No waker is cloned or dropped under the lock: that is foreign code.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use crate::env::{Moment, Sleep};
 
 use super::budget::RetryBudget;
-use super::line::PollTimes;
+use super::line::{PollTimes, Wanted};
 use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
 
 /// A caller's place in a line. Dropping it leaves at once.
@@ -74,7 +74,8 @@ impl Queued {
                         now.saturating_add(self.lines.context.node_timeout.saturating_mul(3));
                     gives_up = Some(budget.end.map_or(last_known, |end| end.min(last_known)));
                 }
-                let wants = gives_up.map(|_| self.arrived);
+                let since = self.arrived;
+                let wants = gives_up.map(|until| Wanted { since, until });
                 match self.look(context, wants, now) {
                     LinePoll::Turn(handoff) => {
                         return Poll::Ready(WaitEnd::Turn(self.turn(&handoff), handoff));
@@ -100,7 +101,7 @@ impl Queued {
         .await
     }
 
-    fn look(&self, context: &Context<'_>, wants: Option<Moment>, now: Moment) -> LinePoll {
+    fn look(&self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
         let lines = &self.lines;
         let times = PollTimes {
             now,

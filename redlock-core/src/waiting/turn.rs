@@ -9,13 +9,13 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
-use crate::error::AcquireError;
 use crate::model::token::OwnerToken;
 use crate::quorum::terms::Terms;
 
 use super::fairness::{Fairness, mark};
 use super::handover::LeftClaim;
 use super::line::{Idle, IsWanted, Line};
+use super::refusal::Refusal;
 use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
@@ -79,14 +79,14 @@ impl Turn {
         self.change(|line| line.gives_way(due));
     }
 
-    /// Records the nodes' answer to an attempt, for the callers that want it.
-    pub(crate) fn refused(&mut self, began: Moment, error: AcquireError) {
-        if let AcquireError::Contended(contended) = &error {
-            let who = contended.holding.owner().map(mark);
+    /// Records that the nodes refused an attempt, for the callers that want their answer.
+    pub(crate) fn refused(&mut self, refusal: &Arc<Refusal>) {
+        if let Some(holding) = refusal.held_by() {
+            let who = holding.owner().map(mark);
             self.line_ticket.fairness.met_rivals(who);
         }
-        let error = Arc::new(error);
-        if let Some((concerned, _before)) = self.change(|line| line.refused(began, error)) {
+        let refusal = Arc::clone(refusal);
+        if let Some((concerned, _forgotten)) = self.change(|line| line.refused(refusal)) {
             concerned.into_iter().for_each(wake);
         }
     }
@@ -123,10 +123,14 @@ impl Turn {
                 return Poll::Ready(true);
             }
             let mut own = Some(context.waker().clone());
-            match self.change(|line| line.pause(due, &mut own)) {
+            let now = self.lines.context.now();
+            match self.change(|line| line.pause(due, now, &mut own)) {
                 // Or another caller has the turn by now.
                 None | Some(Err(IsWanted)) => Poll::Ready(false),
-                Some(Ok(())) => Poll::Pending,
+                Some(Ok(concerned)) => {
+                    concerned.into_iter().for_each(wake);
+                    Poll::Pending
+                }
             }
         });
         let clock = self.lines.context.clock();

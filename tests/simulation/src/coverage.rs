@@ -38,6 +38,8 @@ counts! {
     born_over,
     /// Acquisitions that ended because someone else held the resource.
     contended,
+    /// … while they stood in line, and a majority had said so only after the attempt was decided.
+    held_late,
     /// Acquisitions that found no majority.
     unavailable,
     /// Acquisitions whose future was dropped.

@@ -76,8 +76,9 @@ const USUAL: [&str; 22] = [
 ];
 
 /// What goes wrong in all of them but the calm one.
-const FAULTY: [&str; 20] = [
+const FAULTY: [&str; 21] = [
     "unavailable",
+    "held_late",
     "born_over",
     "extension_failed",
     "confirmed",

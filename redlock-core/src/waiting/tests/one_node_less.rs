@@ -6,17 +6,17 @@ use super::*;
 
 /// How the third node does not vote.
 #[derive(Clone, Copy, Debug)]
-enum Absence {
+pub(super) enum Absence {
     Dead,
     Failing,
     Quarantined,
 }
 
-const ABSENCES: [Absence; 3] = [Absence::Dead, Absence::Failing, Absence::Quarantined];
+pub(super) const ABSENCES: [Absence; 3] = [Absence::Dead, Absence::Failing, Absence::Quarantined];
 
 /// Two of the nodes are held by someone, and answer when they are told to; the third one votes no at
 /// once.
-fn without_the_third(scene: &Scene, absence: Absence) -> (Vec<Arc<Slow>>, NodeSet) {
+pub(super) fn without_the_third(scene: &Scene, absence: Absence) -> (Vec<Arc<Slow>>, NodeSet) {
     scene.hold_elsewhere();
     let slow: Vec<_> = scene.nodes.iter().map(Slow::over).collect();
     for node in &slow[..2] {

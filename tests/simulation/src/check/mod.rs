@@ -6,6 +6,7 @@ mod handover;
 mod line;
 mod served;
 mod store;
+mod told;
 mod woken;
 
 use std::sync::Arc;

@@ -150,8 +150,8 @@ impl SimulatedClient {
             Some(Ok(lease)) => self.history.acquired(call, lease, &self.epochs()),
             _ => usize::MAX,
         };
-        if let Some(Err(_)) = &acquired {
-            self.history.gave_up(call);
+        if let Some(Err(error)) = &acquired {
+            self.history.gave_up(call, error);
         }
         self.history.settled(call);
         let bound = Self::bound(&request) + grown(self.history.stalled_for(call));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::error::AcquireError;
 use redlock_core::node::{KeyReport, Remaining};
 use redlock_core::quorum::majority;
 use redlock_core::{Request, Resource};
@@ -117,9 +118,18 @@ impl History {
         let mut inner = self.lock();
         inner.next += 1;
         let place = inner.next;
-        let call = &mut inner.calls[call];
+        let Inner {
+            calls, attempts, ..
+        } = &mut *inner;
+        let call = &mut calls[call];
         call.entered.get_or_insert(place);
         call.is_prompt = began == now;
+        for attempt in call.attempts.iter().rev() {
+            let attempt = &mut attempts[*attempt];
+            if std::mem::replace(&mut attempt.is_told, attempt.released_at.is_some()) {
+                break;
+            }
+        }
     }
 
     /// `call` is not polled until `until`, even if it is woken.
@@ -154,13 +164,14 @@ impl History {
         self.lock().calls[call].stalled
     }
 
-    /// `call` had enough. It was in line until now.
-    pub(crate) fn gave_up(&self, call: CallId) {
+    /// `call` had enough, and was told `error`. It was in line until now.
+    pub(crate) fn gave_up(&self, call: CallId, error: &AcquireError) {
         let mut broken = Vec::new();
         {
-            let inner = self.lock();
+            let mut inner = self.lock();
             self.check_idle(&inner, call, &mut broken);
             self.check_woken(&inner, call, &mut broken);
+            self.check_told(&mut inner, call, error, &mut broken);
         }
         self.violated_all(broken);
     }

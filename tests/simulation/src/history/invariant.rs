@@ -51,6 +51,8 @@ pub enum Invariant {
     Storm,
     /// A caller went on pausing though it was told that the lock was free.
     Unwoken,
+    /// A caller was told that no majority answered, though a majority had said that the lock is held.
+    ReadAsDown,
     /// A release that was confirmed left a majority with the key.
     FalselyConfirmed,
     /// A key stayed behind although its lock was released.

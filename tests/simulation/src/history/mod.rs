@@ -69,6 +69,12 @@ pub(crate) struct Attempt {
     pub(crate) voted: u64,
     /// When it was first refused.
     pub(crate) held_at: Option<Duration>,
+    /// Those that refused because another holder has a key.
+    knows_held: u64,
+    /// When they were a majority.
+    pub(crate) majority_held_at: Option<Duration>,
+    /// It was refused, and so its line was told.
+    pub(crate) is_told: bool,
     /// Those that granted.
     knows_granted: u64,
     /// For how long its process had stood still when it heard that a copy of it has its token.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::node::{Answer, NodeErrorKind, Operation, Want};
+use redlock_core::quorum::majority;
 
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
@@ -44,6 +45,9 @@ impl Attempt {
             seats: vec![Seat::default(); nodes],
             voted: 0,
             held_at: None,
+            knows_held: 0,
+            majority_held_at: None,
+            is_told: false,
             knows_granted: 0,
             doubled: None,
             votes: Vec::new(),
@@ -161,6 +165,12 @@ impl History {
             attempt.voted |= 1 << seat;
             if matches!(answer, Answer::Held(_)) {
                 attempt.held_at.get_or_insert(now);
+                attempt.knows_held |= 1 << seat;
+                let needed = majority(attempt.seats.len());
+                if usize::try_from(attempt.knows_held.count_ones()).is_ok_and(|held| held >= needed)
+                {
+                    attempt.majority_held_at.get_or_insert(now);
+                }
             }
             if is_granted(answer) {
                 attempt.knows_granted |= 1 << seat;

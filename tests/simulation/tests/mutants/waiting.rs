@@ -230,18 +230,18 @@ pub(crate) const WAITING: &[Mutant] = &[
 ",
                 replace: "impl Refused {
     pub(crate) fn trusted(self: Box<Self>, request: &Request) -> (Arc<Claim>, Terms) {
-        let deadline = self
-            .started
+        let started = self.refusal.began;
+        let deadline = started
             .saturating_add(request.ttl)
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
         let terms = Terms {
-            acquired_at: self.started,
-            granted_at: self.started,
+            acquired_at: started,
+            granted_at: started,
             deadline,
             expiring: deadline,
             fencing_token: None,
         };
-        (self.claim, terms)
+        (Arc::clone(&self.claim), terms)
     }
 
 ",
@@ -254,7 +254,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "woken-for-nodes-that-cannot-vote",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "QuorumWatch::behind(clock, nodes, keys, &self.acquisition)",
+            find: "QuorumWatch::behind(clock, nodes, keys, self.acquisition())",
             replace: "QuorumWatch::begin(clock, nodes, keys, u64::MAX)",
         }],
         profile: "forgetful",
@@ -273,6 +273,33 @@ pub(crate) const WAITING: &[Mutant] = &[
         }],
         profile: "faulty",
         breaks: Invariant::Unwoken,
+    },
+    Mutant {
+        name: "told-by-the-votes-that-decided",
+        patches: &[Patch {
+            file: TURN,
+            find: "        let refusal = Arc::clone(refusal);
+",
+            replace: "        let votes = refusal.acquisition.answers();
+        let goal = crate::quorum::round::Goal::All;
+        let acquisition = crate::quorum::round::Round::new(votes.len(), goal);
+        for (seat, vote) in votes.into_iter().enumerate() {
+            if let Some(vote) = vote {
+                acquisition.vote(seat, vote);
+            }
+        }
+        let refusal = Arc::new(Refusal {
+            nodes: Arc::clone(&refusal.nodes),
+            acquisition,
+            began: refusal.began,
+            timeout: refusal.timeout,
+            too_late: refusal.too_late,
+            disagreement: refusal.disagreement.clone(),
+        });
+",
+        }],
+        profile: "faulty",
+        breaks: Invariant::ReadAsDown,
     },
     Mutant {
         name: "woken-by-a-minority",

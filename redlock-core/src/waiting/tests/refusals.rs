@@ -1,0 +1,219 @@
+//! What callers in line are told if they give up while one node of three does not vote. An attempt is
+//! decided then by the first vote "held"; a majority has said "held" with the second one.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::one_node_less::{ABSENCES, Absence, without_the_third};
+use super::slow_nodes::{Slow, serve};
+use super::*;
+use crate::error::{Contended, NodeOutcome, Unavailable};
+
+/// Notes that it was woken.
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl std::task::Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+fn contended(error: AcquireError) -> Contended {
+    match error {
+        AcquireError::Contended(contended) => contended,
+        other => panic!("it is held, and the caller was told: {other}"),
+    }
+}
+
+fn unavailable(error: AcquireError) -> Unavailable {
+    match error {
+        AcquireError::Unavailable(unavailable) => unavailable,
+        other => panic!("no majority has answered, and the caller was told: {other}"),
+    }
+}
+
+/// Waits `limit`, and never tries again by itself before that.
+fn short(limit: Duration) -> Request {
+    let mut request = waiting();
+    request.retry.limit = RetryLimit::Wait(limit);
+    request.retry.delay = SECOND * 60;
+    request
+}
+
+/// The first caller, which asks the nodes, and the nodes.
+struct Asked {
+    scene: Scene,
+    slow: Vec<Arc<Slow>>,
+    set: NodeSet,
+    head: Acquiring,
+}
+
+impl Asked {
+    /// The first caller was refused by one vote, and waits for the lock.
+    fn new(absence: Absence) -> Self {
+        let scene = Scene::new();
+        let (slow, set) = without_the_third(&scene, absence);
+        let mut patient = waiting();
+        patient.retry.delay = SECOND * 60;
+        let mut head = scene.acquire_on(&set, &patient);
+        assert!(is_waiting(&mut head));
+        serve(&slow[..1]);
+        assert!(is_waiting(&mut head));
+        Self {
+            scene,
+            slow,
+            set,
+            head,
+        }
+    }
+
+    /// A caller that stands in line.
+    fn in_line(&self, request: &Request) -> Acquiring {
+        let mut waits = self.scene.acquire_on(&self.set, request);
+        assert!(is_waiting(&mut waits));
+        waits
+    }
+
+    /// The first caller asks the nodes again, as a caller in line wants it, and is refused by the first
+    /// vote.
+    fn ask_again(&mut self) {
+        assert!(is_waiting(&mut self.head));
+        serve(&self.slow[..1]);
+        assert!(is_waiting(&mut self.head));
+    }
+}
+
+#[test]
+fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
+    for absence in ABSENCES {
+        let mut asked = Asked::new(absence);
+        asked.scene.clock.advance(MS);
+        let mut tries = asked.in_line(&once());
+        asked.ask_again();
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(Arc::clone(&flag));
+        let is_waiting_still = tries.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(is_waiting_still.is_pending(), "{absence:?}");
+        serve(&asked.slow[1..2]);
+        assert!(!flag.0.load(Relaxed));
+        assert!(is_waiting(&mut asked.head));
+        assert!(flag.0.load(Relaxed), "{absence:?}: it was not woken");
+        let told = contended(refused(&mut tries));
+        assert_eq!(told.holding.value.as_deref(), Some(&b"someone"[..]));
+        assert_eq!(told.attempts, 0);
+    }
+}
+
+/// The first caller is not polled any more.
+#[test]
+fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
+    for is_voted in [true, false] {
+        for absence in ABSENCES {
+            let mut asked = Asked::new(absence);
+            asked.scene.clock.advance(MS);
+            let mut waits = asked.in_line(&short(MS * 80));
+            let mut tries = asked.in_line(&once());
+            asked.ask_again();
+            // The last attempt of a caller that waits 80 ms would begin after 60 ms. The nodes have
+            // until 51 ms to answer.
+            asked.scene.clock.advance(MS * 49);
+            assert!(is_waiting(&mut waits) && is_waiting(&mut tries));
+            if is_voted {
+                serve(&asked.slow[1..2]);
+            }
+            asked.scene.clock.advance(MS * 11);
+            for caller in [&mut tries, &mut waits] {
+                if is_voted {
+                    assert_eq!(contended(refused(caller)).attempts, 0);
+                    continue;
+                }
+                let told = unavailable(refused(caller));
+                let outcomes: Vec<_> = told.nodes.iter().map(|node| &node.outcome).collect();
+                assert!(
+                    matches!(
+                        outcomes[..],
+                        [
+                            NodeOutcome::Held,
+                            NodeOutcome::NoAnswer(_),
+                            NodeOutcome::Failed(_)
+                        ]
+                    ),
+                    "{told}"
+                );
+            }
+        }
+    }
+}
+
+/// Others come all the time, so the nodes are asked again before a caller that was woken is polled.
+#[test]
+fn a_newer_attempt_that_is_not_voted_on_yet_does_not_hide_the_one_before() {
+    for absence in ABSENCES {
+        let mut asked = Asked::new(absence);
+        asked.scene.clock.advance(MS);
+        let mut tries = asked.in_line(&once());
+        asked.ask_again();
+        assert!(is_waiting(&mut tries));
+        asked.scene.clock.advance(MS);
+        let mut newcomer = asked.in_line(&once());
+        // The second node answers the attempt before, and is asked again.
+        serve(&asked.slow[1..2]);
+        asked.ask_again();
+        contended(refused(&mut tries));
+        assert!(is_waiting(&mut newcomer), "it came behind that attempt");
+        serve(&asked.slow[1..2]);
+        contended(refused(&mut newcomer));
+    }
+}
+
+#[test]
+fn a_caller_is_told_at_once_if_the_missing_vote_makes_no_difference() {
+    let mut asked = Asked::new(Absence::Dead);
+    asked.scene.clock.advance(MS);
+    let mut tries = asked.in_line(&once());
+    asked.scene.nodes[0].cut();
+    asked.ask_again();
+    let told = unavailable(refused(&mut tries));
+    assert!(
+        matches!(told.nodes[1].outcome, NodeOutcome::NotAwaited),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
+    for limit in [MS * 20, MS * 80] {
+        let mut asked = Asked::new(Absence::Dead);
+        asked.scene.clock.advance(MS);
+        let mut waits = asked.in_line(&short(limit));
+        // The nodes are asked, and none of them answers.
+        asked.scene.clock.advance(limit / 4 * 3);
+        assert!(is_waiting(&mut waits) && is_waiting(&mut asked.head));
+        asked.scene.clock.advance(limit / 4);
+        let told = unavailable(refused(&mut waits));
+        assert_eq!((told.granted, told.needed, told.attempts), (0, 2, 0));
+        assert_eq!(told.nodes.len(), 3);
+        let is_blamed = |outcome: &NodeOutcome| !matches!(outcome, NodeOutcome::NotAwaited);
+        assert!(!told.nodes.iter().any(|node| is_blamed(&node.outcome)));
+        let waited = limit.as_millis();
+        let text = format!(
+            "gave up after {waited} ms behind other callers of this process, before the nodes answered those"
+        );
+        assert_eq!(told.to_string(), text);
+    }
+}
+
+#[test]
+fn a_caller_that_is_dropped_while_it_waits_for_the_second_vote_leaves_nothing() {
+    let mut asked = Asked::new(Absence::Dead);
+    asked.scene.clock.advance(MS);
+    let mut tries = asked.in_line(&once());
+    asked.ask_again();
+    assert!(is_waiting(&mut tries));
+    drop(tries);
+    let lines = &asked.scene.client.shared.lines;
+    assert_eq!(lines.waiting(), 0);
+    drop(asked.head);
+    assert_eq!(lines.known(), 0);
+}
