@@ -1,11 +1,14 @@
 //! A client of real nodes.
 
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use redlock_core::error::AcquireError;
 use redlock_core::node::NodeStatus;
 use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request, Resource};
+use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
@@ -83,6 +86,17 @@ pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
 /// One attempt, so that a refusal is an answer and not a wait.
 pub(crate) fn once(resource: impl Into<Resource>) -> Request {
     Request::new(resource).retries(0)
+}
+
+pub(crate) type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send>>;
+
+/// Has a caller stand in line.
+pub(crate) fn stand_in_line(client: &Client, set: &NodeSet, request: &Request) -> Acquiring {
+    let (client, set, request) = (client.clone(), set.clone(), request.clone());
+    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&set, &request).await });
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(acquiring.as_mut().poll(&mut context).is_pending());
+    acquiring
 }
 
 /// Waits until every node has served all that was sent to it so far. An acquisition returns at a

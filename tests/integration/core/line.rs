@@ -1,19 +1,16 @@
 //! Callers of one process in line, and callers of others beside them, on real servers.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Waker};
 use std::time::Duration;
 
-use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::request::RetryLimit;
-use redlock_core::{Client, Lease, NodeSet, Request, Settings};
+use redlock_core::{Client, Request, Settings};
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
-use crate::core::fixture::{IO, SOON, client, start};
+use crate::core::fixture::{IO, SOON, client, stand_in_line, start};
 
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -34,17 +31,6 @@ fn waiting(fencing: bool) -> Request {
     request.retry.delay = AN_HOUR;
     request.fencing = fencing;
     request
-}
-
-type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send>>;
-
-/// Has a caller stand in line.
-fn stand_in_line(client: &Client, set: &NodeSet, request: &Request) -> Acquiring {
-    let (client, set, request) = (client.clone(), set.clone(), request.clone());
-    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&set, &request).await });
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(acquiring.as_mut().poll(&mut context).is_pending());
-    acquiring
 }
 
 async fn soon<F: Future>(future: F) -> F::Output {

@@ -5,16 +5,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::error::AcquireError;
 use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::request::RetryLimit;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{NodeSet, Request};
+use redlock_core::{Lease, NodeSet, Request};
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, Proxy, eventually};
 
-use crate::core::fixture::{SOON, client, connect_each, once, patient, until_voting};
+use crate::core::fixture::{
+    SOON, client, connect_each, once, patient, stand_in_line, until_voting,
+};
 
 const ROUNDS: usize = 10;
+/// Of each kind, in one line.
+const CALLERS: usize = 10;
 
 fn waiting() -> Request {
     let mut request = once("r");
@@ -161,4 +166,66 @@ async fn a_frozen_node_costs_those_who_wait_nothing() {
 #[tokio::test]
 async fn a_quarantined_node_costs_those_who_wait_nothing() {
     hand_overs_wake_up(Absence::Quarantined).await;
+}
+
+/// Each of them gives up for a reason of its own: it tries once, or its time is up.
+async fn waiters_are_told_that_it_is_held(absence: Absence) {
+    let scene = Scene::new(absence).await;
+    let theirs = scene.process(scene.nodes[1].url()).await;
+    let ours = scene.process(scene.second.url()).await;
+    scene.lose_the_third(&[&theirs, &ours]).await;
+    let held = client().acquire(&theirs, &once("r")).await.unwrap();
+    let (released, waiter) = (scene.asked("evalsha"), client());
+    scene.second.hold_to_client();
+    let first = tokio::spawn({
+        let (waiter, ours) = (waiter.clone(), ours.clone());
+        async move { waiter.acquire(&ours, &waiting()).await }
+    });
+    scene.until_asked("evalsha", released).await;
+
+    let mut short = once("r");
+    short.retry.limit = RetryLimit::Wait(Duration::from_millis(100));
+    // Half of them are not polled until the others have been told.
+    let late: Vec<_> = (0..CALLERS)
+        .map(|_| stand_in_line(&waiter, &ours, &short))
+        .collect();
+    let released = scene.asked("evalsha");
+    let tries: Vec<_> = (0..CALLERS)
+        .map(|_| stand_in_line(&waiter, &ours, &once("r")))
+        .map(tokio::spawn)
+        .collect();
+    // The first caller has asked again for them, and the first node has refused it.
+    scene.until_asked("evalsha", released).await;
+    scene.second.restore().await;
+    for caller in tries {
+        is_told_that_it_is_held(caller.await.unwrap(), absence);
+    }
+    for caller in late {
+        is_told_that_it_is_held(caller.await, absence);
+    }
+    held.release().await;
+    first.await.unwrap().unwrap().release().await;
+}
+
+fn is_told_that_it_is_held(result: Result<Lease, AcquireError>, absence: Absence) {
+    let error = result.expect_err("another process has it");
+    assert!(
+        matches!(error, AcquireError::Contended(_)),
+        "{absence:?}: {error}"
+    );
+}
+
+#[tokio::test]
+async fn those_who_wait_are_told_of_the_holder_behind_a_dead_node() {
+    waiters_are_told_that_it_is_held(Absence::Dead).await;
+}
+
+#[tokio::test]
+async fn those_who_wait_are_told_of_the_holder_behind_a_frozen_node() {
+    waiters_are_told_that_it_is_held(Absence::Frozen).await;
+}
+
+#[tokio::test]
+async fn those_who_wait_are_told_of_the_holder_behind_a_quarantined_node() {
+    waiters_are_told_that_it_is_held(Absence::Quarantined).await;
 }

@@ -194,6 +194,26 @@ async fn a_call_whose_lock_is_held_is_skipped_without_waiting() {
     assert_eq!(waiting.await.unwrap(), Some(7));
 }
 
+/// In each attempt the dead node votes no at once, so that the first of the two other votes decides.
+#[tokio::test]
+async fn a_lock_that_is_held_reads_as_held_while_a_node_is_down() {
+    let (nodes, theirs) = start(3).await;
+    let ours = Redlock::start(config(&nodes)).await.unwrap();
+    let lease = registry(&theirs).scope(lock("r").acquire()).await.unwrap();
+    nodes[2].kill();
+    let mut first = spawn_on(&ours, waits_forever());
+    for _ in 0..10 {
+        let calls: Vec<_> = (0..10).map(|_| spawn_on(&ours, tries_once())).collect();
+        for call in calls {
+            let refused = call.await.unwrap().unwrap_err();
+            assert_eq!(refused.http_status(), 423, "{refused}");
+        }
+    }
+    assert!(drop_after(1, &mut first).await.is_none());
+    lease.release().await;
+    assert_eq!(first.await.unwrap().unwrap(), "ran");
+}
+
 #[tokio::test]
 async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip_in_silence() {
     let (nodes, redlock) = start(3).await;

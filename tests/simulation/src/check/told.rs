@@ -47,17 +47,14 @@ impl History {
 }
 
 impl Inner {
-    /// The newest attempt of another caller in the line of `call` that was refused, if it began since
-    /// `call` came. `None` if a newer one is released, and nothing shows yet whether it was refused.
+    /// The newest attempt of another caller in the line of `call`, if it began since `call` came and was
+    /// refused. `None` if nothing shows that it was refused: it may be under way, or have reached no node,
+    /// so that there was nothing to release.
     fn last_refused(&self, call: CallId) -> Option<usize> {
         let this = &self.calls[call];
         let others = self.calls.iter().filter(|other| other.line == this.line);
-        let attempts = others.flat_map(|other| &other.attempts).copied();
-        let is_over = |number: &usize| {
-            let attempt = &self.attempts[*number];
-            attempt.staked_at >= this.came_at && attempt.released_at.is_some()
-        };
-        let last = attempts.filter(is_over).max()?;
-        self.attempts[last].is_told.then_some(last)
+        let last = others.flat_map(|other| &other.attempts).copied().max()?;
+        let attempt = &self.attempts[last];
+        (attempt.staked_at >= this.came_at && attempt.is_told).then_some(last)
     }
 }
