@@ -103,6 +103,7 @@ pub mod request {
     //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
     //! what a ttl and the names of a [`Resource`](crate::Resource) may be.
 
+    pub use crate::model::name::Name;
     pub use crate::model::request::{
         MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };

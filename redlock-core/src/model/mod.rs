@@ -4,6 +4,7 @@
 pub(crate) mod brief;
 pub(crate) mod invalid;
 pub(crate) mod last_run;
+pub(crate) mod name;
 mod part;
 pub(crate) mod request;
 pub(crate) mod resource;

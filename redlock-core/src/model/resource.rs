@@ -27,12 +27,19 @@ pub(crate) const RUNS: &[u8] = b"once:";
 /// Several names are kept in one canonical order without duplicates, so that two callers that name the
 /// same resources in different orders ask the nodes the same question.
 ///
+/// A [name](crate::request::Name) becomes a resource by `From`, and so does an array, a slice or a `Vec` of names. An
+/// iterator does by [`Resource::all`].
+///
 /// # Example: a text, bytes, several
 /// ```
 /// use redlock_core::Resource;
 ///
 /// assert_eq!(Resource::from("order:42"), Resource::from(b"order:42".as_slice()));
 /// assert_eq!(Resource::from(["a", "b"]), Resource::from(["b", "a", "b"]));
+///
+/// let ids = [7, 8];
+/// let items = Resource::all(ids.iter().map(|id| format!("item:{id}")));
+/// assert_eq!(items, Resource::from(vec!["item:8", "item:7"]));
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource(Names);
@@ -58,6 +65,11 @@ impl Resource {
             return Self(Names::One(Arc::clone(only)));
         }
         Self(Names::Several(names.into()))
+    }
+
+    /// The one name `name`.
+    pub(super) fn one(name: &[u8]) -> Self {
+        Self(Names::One(name.into()))
     }
 
     /// The names, in canonical order.
@@ -173,66 +185,6 @@ impl fmt::Display for Resource {
 impl fmt::Debug for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Resource({self})")
-    }
-}
-
-impl From<&[u8]> for Resource {
-    fn from(name: &[u8]) -> Self {
-        Self(Names::One(name.into()))
-    }
-}
-
-impl<const N: usize> From<&[u8; N]> for Resource {
-    fn from(name: &[u8; N]) -> Self {
-        name.as_slice().into()
-    }
-}
-
-impl From<&str> for Resource {
-    fn from(name: &str) -> Self {
-        name.as_bytes().into()
-    }
-}
-
-impl From<&String> for Resource {
-    fn from(name: &String) -> Self {
-        name.as_bytes().into()
-    }
-}
-
-impl From<String> for Resource {
-    fn from(name: String) -> Self {
-        name.into_bytes().into()
-    }
-}
-
-impl From<Vec<u8>> for Resource {
-    fn from(name: Vec<u8>) -> Self {
-        Self(Names::One(name.into()))
-    }
-}
-
-impl From<&Resource> for Resource {
-    fn from(resource: &Resource) -> Self {
-        resource.clone()
-    }
-}
-
-impl<const N: usize> From<[&str; N]> for Resource {
-    fn from(names: [&str; N]) -> Self {
-        Self::all(names)
-    }
-}
-
-impl<const N: usize> From<[String; N]> for Resource {
-    fn from(names: [String; N]) -> Self {
-        Self::all(names)
-    }
-}
-
-impl From<Vec<String>> for Resource {
-    fn from(names: Vec<String>) -> Self {
-        Self::all(names)
     }
 }
 

@@ -1,0 +1,168 @@
+//! What a resource can be made of.
+
+use std::borrow::Cow;
+
+use crate::model::resource::Resource;
+
+/// One name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
+/// `Vec<u8>` can be one name and `Vec<String>` several.
+///
+/// ```
+/// use redlock_core::Resource;
+///
+/// let (from, to) = (format!("account:{}", 1), format!("account:{}", 2));
+/// let borrowed = Resource::from([&from, &to]);
+/// assert_eq!(borrowed, Resource::from(vec![to, from]));
+/// assert_eq!(borrowed, Resource::from([b"account:1".as_slice(), b"account:2"]));
+/// ```
+pub trait Name: sealed::Sealed {
+    /// The bytes of the name.
+    fn as_name(&self) -> &[u8];
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! names {
+    ($([$($generic:tt)*] $name:ty;)*) => {
+        $(
+            impl<$($generic)*> sealed::Sealed for $name {}
+
+            impl<$($generic)*> Name for $name {
+                fn as_name(&self) -> &[u8] {
+                    self.as_ref()
+                }
+            }
+        )*
+    };
+}
+
+names! {
+    [] str;
+    [] String;
+    [] [u8];
+    [] Vec<u8>;
+    [const N: usize] [u8; N];
+}
+
+impl<T: Name + ?Sized> sealed::Sealed for &T {}
+
+impl<T: Name + ?Sized> Name for &T {
+    fn as_name(&self) -> &[u8] {
+        (**self).as_name()
+    }
+}
+
+impl sealed::Sealed for Cow<'_, str> {}
+
+impl Name for Cow<'_, str> {
+    fn as_name(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+fn all<N: Name>(names: &[N]) -> Resource {
+    Resource::all(names.iter().map(Name::as_name))
+}
+
+macro_rules! from_one {
+    ($([$($generic:tt)*] $name:ty;)*) => {
+        $(
+            impl<$($generic)*> From<$name> for Resource {
+                fn from(name: $name) -> Self {
+                    Self::one(name.as_name())
+                }
+            }
+        )*
+    };
+}
+
+from_one! {
+    [] &[u8];
+    [const N: usize] &[u8; N];
+    [] &str;
+    [] &String;
+    [] String;
+    [] Vec<u8>;
+}
+
+impl From<&Resource> for Resource {
+    fn from(resource: &Resource) -> Self {
+        resource.clone()
+    }
+}
+
+impl<N: Name, const COUNT: usize> From<[N; COUNT]> for Resource {
+    fn from(names: [N; COUNT]) -> Self {
+        all(&names)
+    }
+}
+
+impl<N: Name, const COUNT: usize> From<&[N; COUNT]> for Resource {
+    fn from(names: &[N; COUNT]) -> Self {
+        all(names)
+    }
+}
+
+impl<N: Name> From<&[N]> for Resource {
+    fn from(names: &[N]) -> Self {
+        all(names)
+    }
+}
+
+impl<N: Name> From<Vec<N>> for Resource {
+    fn from(names: Vec<N>) -> Self {
+        all(&names)
+    }
+}
+
+impl<N: Name> From<&Vec<N>> for Resource {
+    fn from(names: &Vec<N>) -> Self {
+        all(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_names_is_several_and_bytes_are_one() {
+        let both = Resource::all(["a", "b"]);
+        let owned = vec!["b".to_owned(), "a".to_owned()];
+        let part: Cow<'_, str> = Cow::Borrowed("a");
+        for several in [
+            Resource::from(["a", "b"]),
+            Resource::from(&["a", "b"]),
+            Resource::from(["a".to_owned(), "b".to_owned()]),
+            Resource::from([&owned[0], &owned[1]]),
+            Resource::from(&owned),
+            Resource::from(&owned[..]),
+            Resource::from(vec!["a", "b"]),
+            Resource::from([b"a", b"b"]),
+            Resource::from(vec![b"a".to_vec(), b"b".to_vec()]),
+            Resource::from([part, Cow::Owned("b".to_owned())]),
+            Resource::from(owned),
+        ] {
+            assert_eq!(several, both);
+        }
+        let one = Resource::all(["ab"]);
+        for bytes in [
+            Resource::from(b"ab"),
+            Resource::from(&b"ab"[..]),
+            Resource::from(b"ab".to_vec()),
+            Resource::from(vec![b'a', b'b']),
+            Resource::from(["ab"]),
+        ] {
+            assert_eq!(bytes, one);
+        }
+    }
+
+    #[test]
+    fn an_empty_list_is_refused_and_not_free() {
+        let nothing = Resource::from(Vec::<String>::new());
+        let refused = nothing.check().unwrap_err().to_string();
+        assert!(refused.contains("an empty list"), "{refused}");
+    }
+}
