@@ -10,6 +10,7 @@ pub use crate::model::brief::Brief;
 use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
+use crate::model::resource::Resource;
 use crate::node::{Answer, Holding, NodeError};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
@@ -138,6 +139,8 @@ impl fmt::Display for Blamed<'_> {
 pub struct Contended {
     /// The key of the other holder, if a node told it.
     pub holding: Holding,
+    /// Of several names, the first one that is held, if a node told it.
+    pub name: Option<Resource>,
     /// The number of attempts; zero for a caller that stood in line behind another caller of its
     /// process.
     pub attempts: u32,
@@ -156,7 +159,7 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        self.holding.fmt(f)?;
+        self.holding.fmt_with_name(self.name.as_ref(), f)?;
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
 }
@@ -327,16 +330,21 @@ mod tests {
         let mut holding = Holding::by(token.into_bytes());
         holding.remaining = Remaining::Expires(Duration::from_millis(12_345));
         let waited = Duration::from_millis(410);
-        let error = AcquireError::Contended(Contended {
+        let error = Contended {
             holding,
+            name: None,
             attempts: 3,
             waited,
             waiters: 0,
-        });
+        };
         assert_eq!(
             error.to_string(),
             "held by web-7/3121 for 12 s more; gave up after 3 attempts in 410 ms",
         );
+        let name = Some(Resource::from("b"));
+        let of_several = Contended { name, ..error }.to_string();
+        let begin = "held by web-7/3121 (`b`) for 12 s more; ";
+        assert!(of_several.starts_with(begin), "{of_several}");
     }
 
     #[test]
@@ -362,6 +370,7 @@ mod tests {
     fn a_key_that_is_no_lock_is_said_to_be_so() {
         let error = Contended {
             holding: Holding::unknown(Remaining::Never),
+            name: None,
             attempts: 1,
             waited: Duration::ZERO,
             waiters: 0,

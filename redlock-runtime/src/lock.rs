@@ -16,6 +16,9 @@ use crate::site::Site;
 /// Begins a lock on `resource`, for code to which no attribute can be added. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
 ///
+/// A name is text or bytes. An array, a slice or a `Vec` of names is several, all or none; so is
+/// [`Resource::all`] of an iterator.
+///
 /// # Example: a critical section
 /// ```
 /// # use redlock_runtime::{Config, LockError, Redlock};
@@ -30,6 +33,19 @@ use crate::site::Site;
 /// # redlock.registry().clone().scope(example()).await?;
 /// # Ok(())
 /// # }
+/// ```
+///
+/// # Example: several names
+/// ```
+/// # use redlock_runtime::{Config, LockError, Redlock};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// # let _entered = redlock.registry().enter();
+/// let both = redlock_runtime::lock(["account:1", "account:2"]).acquire().await?;
+/// let error = redlock_runtime::lock(["account:2", "account:3"]).retry_count(0).acquire().await;
+/// assert!(error.unwrap_err().to_string().contains("(`account:2`)"));
+/// # both.release().await;
+/// # Ok(()) }
 /// ```
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     Lock {

@@ -269,7 +269,7 @@ fn are_alike_holdings(one: &Holding, two: &Holding) -> bool {
         (one, two) => one == two,
     };
     let is_same_owner = two.owner().is_none() || one.owner() == two.owner();
-    is_same_time && is_same_owner
+    is_same_time && is_same_owner && one.place() == two.place()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -296,6 +296,7 @@ impl ClientShared {
                 holding.remaining = Remaining::Expires(until.saturating_since(now));
                 AcquireError::Contended(Contended {
                     holding,
+                    name: None,
                     attempts,
                     waited,
                     waiters: 0,
@@ -334,6 +335,7 @@ pub(super) fn check_number(nodes: &NodeSet) -> Result<(), Invalid> {
 fn full(standing: usize) -> AcquireError {
     AcquireError::Contended(Contended {
         holding: Holding::default(),
+        name: None,
         attempts: 0,
         waited: Duration::ZERO,
         waiters: standing,

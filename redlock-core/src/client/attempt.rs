@@ -105,6 +105,7 @@ pub(crate) async fn attempt(
         release,
         refusal: Arc::new(Refusal {
             nodes: Arc::clone(nodes),
+            resource: request.resource.clone(),
             acquisition,
             began: started,
             timeout,

@@ -28,11 +28,11 @@ pub(super) struct StoredKey {
 }
 
 impl StoredKey {
-    /// The answer to a question for its value and its remaining time.
-    fn seen(&self, now: Moment) -> Answer {
+    /// The value and the remaining time, for another client.
+    fn seen(&self, now: Moment) -> Holding {
         let mut holding = Holding::by(&self.value);
         holding.remaining = Remaining::Expires(self.expires.saturating_since(now));
-        Answer::Held(holding)
+        holding
     }
 }
 
@@ -230,12 +230,12 @@ impl Store {
     }
 
     fn inspect(&self, keys: &Resource, now: Moment) -> Answer {
-        match keys.names().next().and_then(|key| self.entries.get(key)) {
-            None => Answer::Absent,
-            Some(entry) => {
-                let left = entry.expires.saturating_since(now);
-                Answer::Held(Holding::unknown(Remaining::Expires(left)))
+        match self.peek(keys, now) {
+            // Of one key only the time is asked for.
+            Answer::Held(holding) if keys.names().len() == 1 => {
+                Answer::Held(Holding::unknown(holding.remaining))
             }
+            answer => answer,
         }
     }
 
@@ -250,12 +250,17 @@ impl Store {
     fn recall(&self, keys: &Resource, now: Moment) -> Answer {
         let entries: Option<Vec<_>> = keys.names().map(|key| self.entries.get(key)).collect();
         let first = entries.and_then(|entries| entries.into_iter().min_by_key(|it| it.expires));
-        first.map_or(Answer::Absent, |entry| entry.seen(now))
+        first.map_or(Answer::Absent, |entry| Answer::Held(entry.seen(now)))
     }
 
     fn peek(&self, keys: &Resource, now: Moment) -> Answer {
-        let first = keys.names().find_map(|key| self.entries.get(key));
-        first.map_or(Answer::Absent, |entry| entry.seen(now))
+        let mut entries = keys.names().map(|key| self.entries.get(key)).enumerate();
+        let Some((place, entry)) = entries.find_map(|(place, entry)| Some((place, entry?))) else {
+            return Answer::Absent;
+        };
+        let mut holding = entry.seen(now);
+        holding.place = Some(place);
+        Answer::Held(holding)
     }
 
     /// The report to a caller that waits for `keys`.

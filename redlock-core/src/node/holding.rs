@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::brief::Brief;
+use crate::model::resource::Resource;
 use crate::model::token;
 
 /// The key of another holder, by what is known of it.
@@ -16,6 +17,8 @@ pub struct Holding {
     pub(crate) value: Option<Arc<[u8]>>,
     /// The key's remaining time.
     pub(crate) remaining: Remaining,
+    /// The place of the key among several keys, if the node told which one it is.
+    pub(crate) place: Option<usize>,
 }
 
 /// The remaining time of a key.
@@ -42,6 +45,7 @@ impl Holding {
         Self {
             value: Some(value[..kept].into()),
             remaining: Remaining::Unknown,
+            place: None,
         }
     }
 
@@ -50,6 +54,7 @@ impl Holding {
         Self {
             value: None,
             remaining,
+            place: None,
         }
     }
 
@@ -64,6 +69,11 @@ impl Holding {
     /// The holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
+    }
+
+    /// The place of the key among several keys, from 0, if the node told which one it is.
+    pub fn place(&self) -> Option<usize> {
+        self.place
     }
 
     /// The remaining time, if the node told it.
@@ -85,9 +95,23 @@ impl fmt::Debug for Holding {
 /// `held by web-7/3121 for 12 s more`.
 impl fmt::Display for Holding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_with_name(None, f)
+    }
+}
+
+impl Holding {
+    /// The same with the name of the key, for one of several.
+    pub(crate) fn fmt_with_name(
+        &self,
+        name: Option<&Resource>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
         match self.owner() {
             Some(owner) => write!(f, "held by {owner}")?,
             None => f.write_str("held by another client")?,
+        }
+        if let Some(name) = name {
+            write!(f, " (`{name}`)")?;
         }
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),

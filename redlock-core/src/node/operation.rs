@@ -90,7 +90,8 @@ pub enum Want {
         /// and a release that could not be delivered is dropped.
         ttl: Duration,
     },
-    /// Answer the remaining time of the first key, for any holder.
+    /// Answer the remaining time of the key, for any holder. Of several keys, answer which is the first
+    /// that exists, who has it, and its remaining time.
     Inspect,
     /// Set all keys to the [run record](Operation::run_record) for `ttl`, whatever they hold. The keys
     /// are those of runs, never those of locks.

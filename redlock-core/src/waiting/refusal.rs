@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
+use crate::model::resource::Resource;
 use crate::node::{Answer, Holding, NodeSet, Remaining};
 use crate::quorum::round::Round;
 use crate::quorum::{Tally, majority};
@@ -19,6 +20,8 @@ pub(crate) type Answers = Vec<Option<Answer>>;
 /// that are there when a caller gives up, and not of those that decided the attempt.
 pub(crate) struct Refusal {
     pub(crate) nodes: NodeSet,
+    /// The names that were wanted.
+    pub(crate) resource: Resource,
     pub(crate) acquisition: Arc<Round>,
     /// The moment at which the attempt began.
     pub(crate) began: Moment,
@@ -94,9 +97,16 @@ impl Refusal {
             if holding.remaining == Remaining::Unknown
                 && let Some(Answer::Held(inspected)) = inspected
             {
-                holding.remaining = inspected.remaining;
+                if inspected.value.is_some() {
+                    holding = inspected;
+                } else {
+                    holding.remaining = inspected.remaining;
+                }
             }
+            let place = holding.place;
+            let name = place.and_then(|place| self.resource.names().nth(place));
             return AcquireError::Contended(Contended {
+                name: name.map(Resource::from),
                 holding,
                 attempts,
                 waited,

@@ -54,6 +54,35 @@ async fn a_hold_refuses_others_by_name_until_it_is_released() {
     locks.assert_all_free();
 }
 
+#[redlock(resource = ["from:{from}", "to:{to}"], retry_count = 0)]
+async fn transfer(from: u64, to: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hold_of_one_of_several_names_refuses_all_of_them_and_leaves_the_others_free() {
+    let locks = TestLocks::new();
+    let other = locks.someone_else().named("billing-7/3121");
+    let hold = other.hold("to:2");
+    let error = transfer(1, 2).await.unwrap_err();
+    assert!(error.is_contended(), "{error}");
+    let text = "`from:1 + to:2` is held by billing-7/3121 (`to:2`) for ";
+    assert!(error.to_string().starts_with(text), "{error}");
+    locks.assert_free("from:1");
+    transfer(1, 3).await.unwrap();
+    hold.release();
+    transfer(1, 2).await.unwrap();
+
+    // A hold of several names: each of them is refused, also by a name on its own.
+    let hold = other.hold(["from:1", "from:2"]);
+    assert!(transfer(2, 3).await.unwrap_err().is_contended());
+    let one = lock("from:1").retry_count(0).acquire().await.unwrap_err();
+    assert!(one.is_contended(), "{one}");
+    hold.release();
+    transfer(2, 3).await.unwrap();
+    locks.assert_all_free();
+}
+
 #[tokio::test]
 async fn a_call_that_may_be_skipped_is() {
     let locks = TestLocks::new();

@@ -182,13 +182,16 @@ pub(super) const RECALL: &str = "local least, record \
      end \
      return string.format('%.0f ', least) .. record";
 
-/// The remaining ms of the first key that exists (-1: it never expires), a space, and its value; nil: no
-/// key exists. The error `WRONGTYPE` of a key that is not a string is the answer. Sent with its text each
-/// time, as `RECALL`: a client that only locks has no part in it.
+/// Of several keys the first one that exists: its place from 0, its remaining ms (-1: it never expires) and
+/// its value, with a space between; nil: no key exists. The error `WRONGTYPE` of a key that is not a string
+/// is the answer. Sent with its text each time, as `RECALL`: a client that only locks one name has no part
+/// in it.
 pub(super) const PEEK: &str = "for i = 1, #KEYS do \
        local value = redis.pcall('GET', KEYS[i]) \
        if type(value) == 'table' then return value end \
-       if value then return string.format('%.0f ', redis.call('PTTL', KEYS[i])) .. value end \
+       if value then \
+         return string.format('%.0f %.0f ', i - 1, redis.call('PTTL', KEYS[i])) .. value \
+       end \
      end \
      return false";
 
@@ -252,12 +255,13 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
 
 /// The names and texts of the scripts, for a simulated server.
 #[cfg(feature = "simulation")]
-pub fn all() -> [(&'static str, &'static str); 7] {
+pub fn all() -> [(&'static str, &'static str); 8] {
     [
         ("acquire-all", ACQUIRE_ALL.text),
         ("acquire-fenced", ACQUIRE_FENCED.text),
         ("confirm", CONFIRM.text),
         ("extend", EXTEND.text),
+        ("peek", PEEK),
         ("restore", RESTORE.text),
         ("shorten", SHORTEN.text),
         ("release", RELEASE.text),

@@ -3,6 +3,7 @@
 use parking_lot::Mutex;
 
 use super::*;
+use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
 use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
@@ -75,9 +76,13 @@ impl Node for Told {
     }
 }
 
-/// One who waits, behind a series of hand-overs that has just ended, knowing `a` and `b`; `a` has come
-/// meanwhile.
 fn behind_a_run_of_hand_overs() -> (Scene, Arc<Shared>, Acquiring) {
+    behind_a_run_of_hand_overs_of("r")
+}
+
+/// One who waits for `resource`, `r` among it, behind a series of hand-overs that has just ended, knowing
+/// `a` and `b`, who want `r`; `a` has come meanwhile.
+fn behind_a_run_of_hand_overs_of(resource: impl Into<Resource>) -> (Scene, Arc<Shared>, Acquiring) {
     let scene = Scene::new();
     let shared = Arc::new(Shared {
         nodes: scene.nodes.clone(),
@@ -88,7 +93,10 @@ fn behind_a_run_of_hand_overs() -> (Scene, Arc<Shared>, Acquiring) {
         Arc::new(Told { node, seat, shared }) as Arc<dyn Node>
     });
     let set: NodeSet = told.collect();
-    let request = waiting();
+    let request = Request {
+        resource: resource.into(),
+        ..waiting()
+    };
     let mut first = scene.acquire_on(&set, &request);
     for who in ["a/1", "b/1"] {
         shared.hold(who);
@@ -119,6 +127,13 @@ fn one_that_had_it_longer_ago_comes_first_and_then_nobody_is_asked_for() {
     shared.free();
     drop(acquired(&mut next));
     assert_eq!(shared.asked(), ["SET", "release"]);
+}
+
+#[test]
+fn one_that_has_any_of_several_names_has_come() {
+    let (_scene, shared, mut next) = behind_a_run_of_hand_overs_of(["a", "r", "s"]);
+    shared.free();
+    drop(acquired(&mut next));
 }
 
 #[test]

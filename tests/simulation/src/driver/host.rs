@@ -154,6 +154,7 @@ impl Town {
             "extend" => Kind::Extend,
             "restore" => Kind::Restore,
             "shorten" => Kind::Shorten,
+            "peek" => Kind::Inspect,
             _ => Kind::Release,
         };
         let is_counting = matches!(name, "acquire-fenced" | "confirm");
@@ -238,6 +239,7 @@ impl Town {
             Some(error) => Did::Error(error),
             None => this.keys.serve(kind, (locks, counters), &terms, now),
         };
+        let first = this.keys.first(locks);
         let (is_succeeded, version) = (this.successor.is_some(), this.version);
         let asked = &self.connections[&connection];
         let (is_late, is_tracking) = (asked.pipe.is_left(), asked.is_tracking);
@@ -274,7 +276,10 @@ impl Town {
             (Kind::Acquire, Did::Held(Some(by))) => Reply::Bulk(by),
             (_, Did::Held(_)) => Reply::Int(0),
             (_, Did::Absent) => Reply::Int(-1),
-            (_, Did::Left(left)) => Reply::Int(left),
+            (_, Did::Left(left)) if locks.len() == 1 => Reply::Int(left),
+            (_, Did::Left(left)) => first.map_or(Reply::Nil, |(place, value)| {
+                Reply::Bulk([format!("{place} {left} ").as_bytes(), &value].concat())
+            }),
         }
     }
 

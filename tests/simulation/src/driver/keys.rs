@@ -80,6 +80,12 @@ impl Keys {
         }
     }
 
+    /// The first of `locks` that exists: its place and its value.
+    pub(super) fn first(&self, locks: &[Vec<u8>]) -> Option<(usize, Vec<u8>)> {
+        let mut values = locks.iter().map(|key| self.get(key)).enumerate();
+        values.find_map(|(place, value)| Some((place, value?.to_vec())))
+    }
+
     /// Serves `kind` on `locks`, with as many `counters` where a fencing token is wanted.
     pub(super) fn serve(
         &mut self,
@@ -139,7 +145,10 @@ impl Keys {
                 }
                 did
             }
-            Kind::Inspect => Did::Left(self.left(&locks[0], now)),
+            Kind::Inspect => {
+                let place = self.first(locks).map_or(0, |(place, _)| place);
+                Did::Left(self.left(&locks[place], now))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command or script for an operation, and the meaning of its reply.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
             };
             pack(words.into_iter().take(count))
         }
+        Want::Inspect if keys.len() > 1 => eval(PEEK, operation.keys(), &[]),
         Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
         Want::Remember { ttl, .. } => {
             let (record, ttl) = (operation.run_record(), millis(ttl));
@@ -216,13 +218,15 @@ pub(in crate::redis) fn interpret(
             Dialect::NamesHolder => granted(None),
             Dialect::Plain => Answer::Held(Holding::default()),
         },
-        (Want::Inspect, Value::Int(-2)) | (Want::Recall | Want::Peek, Value::Nil) => Answer::Absent,
+        (Want::Inspect, Value::Int(-2))
+        | (Want::Inspect | Want::Recall | Want::Peek, Value::Nil) => Answer::Absent,
         (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),
         (Want::Inspect, Value::Int(left)) => {
             let left = Duration::from_millis(left.unsigned_abs());
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
-        (Want::Recall | Want::Peek, Value::Bulk(text)) => seen(text).unwrap_or_else(nonsense),
+        (Want::Inspect | Want::Peek, Value::Bulk(text)) => seen(text).unwrap_or_else(nonsense),
+        (Want::Recall, Value::Bulk(text)) => recalled(text).unwrap_or_else(nonsense),
         (Want::Acquire { .. } | Want::Recall | Want::Peek, _) => nonsense(),
         // The other operations are scripts, with the same replies.
         (_, Value::Int(1)) => granted(None),
@@ -232,16 +236,32 @@ pub(in crate::redis) fn interpret(
     }
 }
 
-/// Reads what a script tells of a key: its remaining ms, a space, and its value.
+/// Reads a run record: its remaining ms, a space, and the record.
+fn recalled(text: &[u8]) -> Option<Answer> {
+    let (left, record) = number(text)?;
+    let mut holding = Holding::by(record);
+    holding.remaining = Remaining::Expires(Duration::from_millis(left));
+    Some(Answer::Held(holding))
+}
+
+/// Reads which of several keys exists: its place, its remaining ms and its value.
 fn seen(text: &[u8]) -> Option<Answer> {
-    let space = text.iter().position(|byte| *byte == b' ')?;
-    let left: i64 = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
-    let mut holding = Holding::by(&text[space + 1..]);
-    holding.remaining = match u64::try_from(left) {
-        Ok(left) => Remaining::Expires(Duration::from_millis(left)),
-        Err(_) => Remaining::Never,
+    let (place, rest) = number(text)?;
+    let (left, value) = number::<i64>(rest)?;
+    let mut holding = Holding::by(value);
+    holding.place = Some(place);
+    holding.remaining = match left {
+        -1 => Remaining::Never,
+        left => Remaining::Expires(Duration::from_millis(left.try_into().unwrap_or(0))),
     };
     Some(Answer::Held(holding))
+}
+
+/// The number before the first space, and what comes after the space.
+fn number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
+    let space = text.iter().position(|byte| *byte == b' ')?;
+    let number = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
+    Some((number, &text[space + 1..]))
 }
 
 /// True if the error's first word says that the server did not run the command: `OOM`, `NOPERM`,

@@ -201,16 +201,51 @@ fn a_look_answers_the_first_key_that_exists() {
     let said = |value| interpret(&peek, Dialect::NamesHolder, 0, &value);
     let held = |value: &str, remaining| {
         let mut holding = Holding::by(value);
-        holding.remaining = remaining;
+        (holding.place, holding.remaining) = (Some(1), remaining);
         Answer::Held(holding)
     };
     assert_eq!(said(Value::Nil), Answer::Absent);
     let soon = Remaining::Expires(Duration::from_millis(7));
-    assert_eq!(said(Value::Bulk(b"7 by hand")), held("by hand", soon));
-    assert_eq!(said(Value::Bulk(b"-1 ")), held("", Remaining::Never));
+    assert_eq!(said(Value::Bulk(b"1 7 by hand")), held("by hand", soon));
+    assert_eq!(said(Value::Bulk(b"1 -1 ")), held("", Remaining::Never));
     let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(said(Value::Error(b"WRONGTYPE Operation against")), no_lock);
     for nonsense in [Value::Bulk(b"soon"), Value::Int(1), Value::Error(b"NOPERM")] {
         assert!(matches!(said(nonsense), Answer::Failed(_)));
+    }
+}
+
+#[test]
+fn of_one_key_the_time_is_asked_for_and_of_several_which_one_exists() {
+    let token = fresh_token();
+    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let inspect = |keys| Operation::new(keys, token.clone(), Want::Inspect);
+    let said = |operation: &Operation, value: Value<'_>| {
+        interpret(operation, Dialect::NamesHolder, 0, &value)
+    };
+
+    let one = inspect("r".into());
+    assert_eq!(words(encoded(&one, &encoding)), ["PTTL", "r"]);
+    assert_eq!(said(&one, Value::Int(-2)), Answer::Absent);
+
+    let several = inspect(Resource::all(["b", "a"]));
+    let call = ["EVAL", PEEK, "2", "a", "b"];
+    assert_eq!(words(encoded(&several, &encoding)), call);
+    assert_eq!(said(&several, Value::Nil), Answer::Absent);
+    for (left, remaining) in [
+        ("1500", Remaining::Expires(Duration::from_millis(1500))),
+        ("-1", Remaining::Never),
+    ] {
+        let text = format!("1 {left} {}", text(&token));
+        let mut holding = Holding::by(token.as_bytes());
+        (holding.place, holding.remaining) = (Some(1), remaining);
+        let answer = said(&several, Value::Bulk(text.as_bytes()));
+        assert_eq!(answer, Answer::Held(holding));
+    }
+    let no_string = said(&several, Value::Error(b"WRONGTYPE"));
+    let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
+    assert_eq!(no_string, no_lock);
+    for nonsense in [Value::Bulk(b"1"), Value::Bulk(b"1 x y")] {
+        assert!(matches!(said(&several, nonsense), Answer::Failed(_)));
     }
 }
