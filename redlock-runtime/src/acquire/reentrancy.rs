@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use redlock_core::error::Invalid;
 use redlock_core::node::seat_of;
-use redlock_core::{Node, NodeSet, Request};
+use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::Link;
 use crate::registry::pools::names_of;
@@ -15,7 +15,7 @@ use crate::site::Site;
 /// The caller of a lock, as errors about two callers name it.
 pub(crate) struct Caller<'a> {
     pub(crate) site: Option<&'static Site>,
-    pub(crate) resource: &'a redlock_core::Resource,
+    pub(crate) resource: &'a Resource,
 }
 
 impl fmt::Display for Caller<'_> {
@@ -64,7 +64,10 @@ pub(crate) fn holder_above(
         } else {
             return Ok(Some(Arc::clone(link)));
         };
-        in_the_way.get_or_insert((link, mismatch));
+        // Of several that hold a part, the outermost one: the others share its lease once it has all.
+        if in_the_way.is_none() || matches!(mismatch, Mismatch::Names) {
+            in_the_way = Some((link, mismatch));
+        }
     }
     match in_the_way {
         Some((link, mismatch)) => Err(mismatch.explain(link, site, request, nodes)),
@@ -107,10 +110,16 @@ impl Mismatch {
                 quoted(nodes),
                 quoted(link.lease.nodes()),
             ),
-            Self::Names => format!(
-                "{inner} runs below {outer}, which holds a part of it, `{held}`, and would wait for \
-                 itself; lock all of it in {outer}"
-            ),
+            Self::Names => {
+                let is_held = |name: &&[u8]| held.names().any(|other| other == *name);
+                let names = || request.resource.names();
+                let has = Resource::all(names().filter(is_held));
+                let lacks = Resource::all(names().filter(|name| !is_held(name)));
+                format!(
+                    "{inner} runs below {outer}, which holds `{has}` of it and not `{lacks}`, and would \
+                     wait for itself; lock `{lacks}` in {outer} too"
+                )
+            }
         })
     }
 }

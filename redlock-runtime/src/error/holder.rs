@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::Resource;
 use redlock_core::error::Brief;
 
 use super::{LockError, LockErrorKind};
@@ -14,6 +15,8 @@ use crate::site::Site;
 pub(crate) struct HolderHere {
     /// The annotated function; `None` for the object style.
     pub(crate) site: Option<&'static Site>,
+    /// The names that it has, if they are not those that the refused call wanted.
+    pub(crate) others: Option<Resource>,
     pub(crate) how: Holds,
 }
 
@@ -63,17 +66,23 @@ impl fmt::Display for HolderHere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
         match self.how {
-            Holds::For(held) => write!(
-                f,
-                "; the holder is {name}, for {} now; if it spawned this call, the call waits for its own \
-                 parent",
-                Brief(held),
-            ),
-            Holds::Kept(parameter) => {
+            Holds::For(held) => {
+                write!(f, "; the holder is {name}, ")?;
+                if let Some(others) = &self.others {
+                    write!(f, "which has `{others}`, ")?;
+                }
+                let held = Brief(held);
                 write!(
                     f,
-                    "; a finished call of {name} left the keys on purpose (`{parameter}`)"
+                    "for {held} now; if it spawned this call, the call waits for its own parent"
                 )
+            }
+            Holds::Kept(parameter) => {
+                write!(f, "; a finished call of {name} left the keys ")?;
+                if let Some(others) = &self.others {
+                    write!(f, "of `{others}` ")?;
+                }
+                write!(f, "on purpose (`{parameter}`)")
             }
         }
     }

@@ -202,6 +202,7 @@ impl HeldTable {
         });
         same.next().map(|entry| HolderHere {
             site: entry.site,
+            others: others(&entry.lease, resource),
             how: Holds::For(entry.lease.held_for()),
         })
     }
@@ -233,6 +234,12 @@ pub(super) fn is_same_lock(lease: &LeaseHandle, resource: &Resource, nodes: &Nod
     let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
     let is_asked = |node| seat_of(nodes, node).is_some();
     lease.resource().names().any(is_wanted) && lease.nodes().iter().any(is_asked)
+}
+
+/// The names of the lease, unless they are those of `resource`.
+pub(super) fn others(lease: &LeaseHandle, resource: &Resource) -> Option<Resource> {
+    let held = lease.resource();
+    (held != resource).then(|| held.clone())
 }
 
 impl HeldEntry {

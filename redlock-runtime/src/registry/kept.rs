@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use redlock_core::{LeaseHandle, NodeSet, Resource};
 
-use super::held::is_same_lock;
+use super::held::{is_same_lock, others};
 use crate::error::{HolderHere, Holds};
 use crate::site::Site;
 
@@ -88,6 +88,7 @@ impl KeptTable {
             .filter(|(kept, _)| is_same_lock(&kept.lease, resource, nodes));
         same.next().map(|(kept, _)| HolderHere {
             site: kept.site,
+            others: others(&kept.lease, resource),
             how: Holds::Kept(kept.parameter),
         })
     }

@@ -22,5 +22,6 @@ mod peek;
 mod put_back;
 mod renewal;
 mod servers;
+mod sets;
 pub(crate) mod still_clock;
 mod wakeups;

@@ -14,5 +14,6 @@ mod outlived;
 mod parameters;
 mod places;
 mod reentrancy;
+mod sets;
 mod shutdown;
 mod waiting;
