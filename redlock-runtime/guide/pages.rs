@@ -37,7 +37,7 @@ macro_rules! pages {
 
 pages! {
     /// From nothing to a lock in a handler.
-    start { choosing first_lock }
+    start { choosing kinds first_lock }
     /// A page a task.
     tasks {
         resources parameters waiting skipping several_keys object_style errors losing long_work
