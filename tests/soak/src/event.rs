@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::claimed::Claimed;
 use crate::clock::Moment;
 
 /// The worker, and a number that it gives out once.
@@ -42,7 +43,7 @@ pub(crate) enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Enter {
     pub(crate) lease: LeaseId,
-    pub(crate) resource: String,
+    pub(crate) claimed: Claimed,
     /// The winning attempt began then or later.
     pub(crate) began: Moment,
     /// The acquisition had returned by then.
@@ -138,13 +139,13 @@ impl fmt::Display for Event {
         match self {
             Self::Enter(Enter {
                 lease,
-                resource,
+                claimed,
                 began,
                 entered,
                 until,
                 token,
             }) => {
-                write!(f, "enter {lease} {resource} {began} {entered} {until} ")?;
+                write!(f, "enter {lease} {claimed} {began} {entered} {until} ")?;
                 match token {
                     Some(token) => token.fmt(f),
                     None => f.write_str("-"),
@@ -172,7 +173,7 @@ impl FromStr for Event {
         Ok(match verb {
             "enter" => Self::Enter(Enter {
                 lease: next(words)?,
-                resource: next(words)?,
+                claimed: next(words)?,
                 began: next(words)?,
                 entered: next(words)?,
                 until: next(words)?,
@@ -214,7 +215,7 @@ mod tests {
         };
         let enter = Enter {
             lease,
-            resource: "soak:0".to_owned(),
+            claimed: "soak:0+soak:3".parse().unwrap(),
             began: 1,
             entered: 2,
             until: 3,

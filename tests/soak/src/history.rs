@@ -40,8 +40,10 @@ impl History {
         };
         match event {
             Event::Enter(enter) => {
-                let last = self.last_entered.entry(enter.resource.clone()).or_default();
-                *last = enter.entered.max(*last);
+                for name in &enter.claimed.names {
+                    let last = self.last_entered.entry(name.clone()).or_default();
+                    *last = enter.entered.max(*last);
+                }
                 let held = Held {
                     until: enter.until,
                     how: None,

@@ -107,7 +107,7 @@ impl Holder {
 
     fn lock(&self) -> Lock {
         let plan = &*self.plan;
-        let mut lock = lock(plan.resource.as_str())
+        let mut lock = lock(&plan.claimed.names)
             .ttl(plan.ttl)
             .fencing(plan.is_fenced)
             .min_validity(plan.min_validity)
@@ -125,21 +125,21 @@ impl Holder {
     }
 
     async fn annotated(&self) -> Result<(), LockError> {
-        let (resource, ttl) = (self.plan.resource.as_str(), self.plan.ttl);
+        let (names, ttl) = (&self.plan.claimed.names[..], self.plan.ttl);
         let retries = match self.plan.patience {
             Patience::Retries(count) => count,
             Patience::Wait(_) => 1,
         };
         match self.plan.max_hold {
-            None => fenced(self, resource, ttl, retries).await,
-            Some(held) => renewed(self, resource, ttl, held).await,
+            None => fenced(self, names, ttl, retries).await,
+            Some(held) => renewed(self, names, ttl, held).await,
         }
     }
 
     /// The body. Whatever cuts it off, it is dropped before the lease is released.
     async fn work(&self, grip: Grip) {
         let plan = &*self.plan;
-        let mut visit = Visit::enter(&self.place.journal, &plan.resource, grip.clone());
+        let mut visit = Visit::enter(&self.place.journal, &plan.claimed, grip.clone());
         self.has_entered.store(true, Ordering::Relaxed);
         // What a store does for a holder that reads first: the token is known before the work.
         self.write(&visit, &grip).await;
@@ -184,10 +184,12 @@ impl Holder {
 
     async fn write(&self, visit: &Visit, grip: &Grip) {
         let Some(token) = grip.token() else { return };
-        match store::write(&self.place.store, &self.plan.resource, token).await {
-            Ok(Ok(())) => {}
-            Ok(Err(highest)) => visit.was_refused(highest),
-            Err(error) => self.broken(format!("the store cannot be reached: {error}")),
+        for name in &self.plan.claimed.names {
+            match store::write(&self.place.store, name, token).await {
+                Ok(Ok(())) => {}
+                Ok(Err(highest)) => visit.was_refused(highest),
+                Err(error) => self.broken(format!("the store cannot be reached: {error}")),
+            }
         }
     }
 
@@ -223,7 +225,7 @@ async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
 }
 
 #[redlock(
-    resource = "{resource}",
+    resource = names,
     ttl = ttl,
     retry_count = retries,
     retry_delay = 20,
@@ -232,7 +234,7 @@ async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
 )]
 async fn fenced(
     holder: &Holder,
-    resource: &str,
+    names: &[String],
     ttl: Duration,
     retries: u32,
 ) -> Result<(), LockError> {
@@ -241,7 +243,7 @@ async fn fenced(
 }
 
 #[redlock(
-    resource = "{resource}",
+    resource = names,
     ttl = ttl,
     max_hold = held,
     fencing = true,
@@ -250,7 +252,7 @@ async fn fenced(
 )]
 async fn renewed(
     holder: &Holder,
-    resource: &str,
+    names: &[String],
     ttl: Duration,
     held: Duration,
 ) -> Result<(), LockError> {

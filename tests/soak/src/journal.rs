@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use redlock_runtime::LeaseHandle;
 use redlock_runtime::lease::LeaseEnd;
 
+use crate::claimed::Claimed;
 use crate::clock::{Moment, nanos, now};
 use crate::event::{Enter, Event, How, LeaseId, Longer};
 
@@ -130,7 +131,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     /// The first thing that a holder does.
-    pub(crate) fn enter(journal: &Arc<Journal>, resource: &str, grip: Grip) -> Self {
+    pub(crate) fn enter(journal: &Arc<Journal>, claimed: &Claimed, grip: Grip) -> Self {
         // In this order: the clock first, and then what counts from it. See `check`.
         let entered = now();
         let began = entered.saturating_sub(nanos(grip.held_for()));
@@ -138,7 +139,7 @@ impl Visit {
         let lease = journal.fresh_id();
         journal.write(&Event::Enter(Enter {
             lease,
-            resource: resource.to_owned(),
+            claimed: claimed.clone(),
             began,
             entered,
             until,

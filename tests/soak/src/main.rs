@@ -10,6 +10,7 @@
 //! and network are real.
 
 mod check;
+mod claimed;
 mod clock;
 mod cluster;
 mod errors;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::claimed::Locks;
+
 pub(crate) const USAGE: &str = "\
 usage: redlock-soak [options]
   --minutes N, --seconds N   how long faults are injected (1 minute)
@@ -9,6 +11,7 @@ usage: redlock-soak [options]
   --tasks N                  concurrent tasks in each (4)
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
+  --locks sets               each lock has one to three of the resources, instead of one (plain)
   --seed N                   of the random choices (1); timing is real and does not repeat
   --throttle any             instead of all other faults: processes and servers stand still for 5 to
                              80 ms now and then, in control groups where that is possible (cgroup),
@@ -79,6 +82,7 @@ pub(crate) struct Options {
     pub(crate) tasks: u32,
     pub(crate) resources: u32,
     pub(crate) nodes: u32,
+    pub(crate) locks: Locks,
     pub(crate) seed: u64,
     /// Rows of the table, and how far they have to get.
     pub(crate) least: Vec<(String, u64)>,
@@ -94,6 +98,7 @@ impl Default for Options {
             tasks: 4,
             resources: 4,
             nodes: 5,
+            locks: Locks::Plain,
             seed: 1,
             least: Vec::new(),
             sabotage: None,
@@ -127,6 +132,7 @@ impl Options {
                 "--tasks" => options.tasks = few()?,
                 "--resources" => options.resources = few()?,
                 "--nodes" => options.nodes = few()?,
+                "--locks" => options.locks = Locks::parse(&value)?,
                 "--seed" => options.seed = number()?,
                 "--least" => options.least.push(row(&value)?),
                 "--throttle" => options.throttle = Some(Throttle::parse(&value)?),
@@ -171,6 +177,7 @@ mod tests {
         let options = parse("--least overlaps=1 --least acquisitions=50").unwrap();
         let least = [("overlaps".to_owned(), 1), ("acquisitions".to_owned(), 50)];
         assert_eq!(options.least, least);
+        assert_eq!(parse("--locks sets").unwrap().locks, Locks::Sets);
         assert_eq!(parse("").unwrap(), Options::default());
     }
 
@@ -182,6 +189,7 @@ mod tests {
             "--nodes many",
             "--nodes 101",
             "--sabotage coffee",
+            "--locks none",
             "--speed 1",
             "--throttle thumb",
             "--least overlaps",

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use redlock_runtime::parameters::{OnCancel, OnLost};
 
-use crate::options::resource_name;
+use crate::claimed::{Claimed, Locks};
 
 pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
@@ -60,7 +60,7 @@ pub(crate) enum Patience {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(crate) resource: String,
+    pub(crate) claimed: Claimed,
     pub(crate) style: Style,
     pub(crate) ttl: Duration,
     pub(crate) is_fenced: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn draw(rng: &mut StdRng, resources: u32) -> Self {
+    pub(crate) fn draw(rng: &mut StdRng, locks: Locks, resources: u32) -> Self {
         // Short ones are more frequent, so that the resources stay hot.
         let ttl = LONGEST_TTL.mul_f64(0.1_f64.powf(rng.random_range(0.0..1.0)));
         let ttl = whole(ttl.clamp(SHORTEST_TTL, LONGEST_TTL));
@@ -108,7 +108,7 @@ impl Plan {
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
         Self {
-            resource: resource_name(rng.random_range(0..resources)),
+            claimed: locks.draw(rng, resources),
             style: match rng.random_range(0..3) {
                 0 => Style::Bare,
                 1 => Style::Run,
@@ -156,8 +156,8 @@ impl Plan {
 
 impl Plan {
     /// A plan for callers that hardly wait, and that leave no key behind on purpose in the end.
-    pub(crate) fn draw_throttled(rng: &mut StdRng, resources: u32) -> Self {
-        let mut plan = Self::draw(rng, resources);
+    pub(crate) fn draw_throttled(rng: &mut StdRng, locks: Locks, resources: u32) -> Self {
+        let mut plan = Self::draw(rng, locks, resources);
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
         plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
         plan.on_cancel = OnCancel::Release;
@@ -187,7 +187,9 @@ mod tests {
     fn one_seed_draws_the_same_plans_and_every_kind_is_among_them() {
         let plans = |seed| -> Vec<Plan> {
             let mut rng = StdRng::seed_from_u64(seed);
-            (0..1000).map(|_| Plan::draw(&mut rng, 3)).collect()
+            (0..1000)
+                .map(|_| Plan::draw(&mut rng, Locks::Sets, 3))
+                .collect()
         };
         let (one, other) = (plans(7), plans(7));
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
@@ -200,7 +202,7 @@ mod tests {
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {
-            let plan = Plan::draw_throttled(&mut rng, 3);
+            let plan = Plan::draw_throttled(&mut rng, Locks::Plain, 3);
             let Patience::Wait(wait) = plan.patience else {
                 panic!("{plan:?}");
             };

@@ -62,11 +62,14 @@ pub(crate) fn counts(
     let accepted = accepted.count() as u64;
     let fenced = history.leases.values();
     let fenced = fenced.filter(|held| held.enter.token.is_some());
+    let several = history.leases.values();
+    let several = several.filter(|held| held.enter.claimed.names.len() > 1);
     let mut rows = Vec::new();
     let mut row = |name: &str, value: u64| rows.push((name.to_owned(), value));
 
     row("acquisitions", history.leases.len() as u64);
     row("  with a fencing token", fenced.count() as u64);
+    row("  of several names", several.count() as u64);
     row("refused: contended", history.count(Kind::Contended));
     row("refused: unavailable", history.count(Kind::Unavailable));
     row("extensions", longer(Longer::Extended));

@@ -58,6 +58,7 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         seed: options.seed,
         tasks: options.tasks,
         resources: options.resources,
+        locks: options.locks,
         sabotage: options.sabotage,
         is_throttled: options.throttle.is_some(),
         journal: workdir.path().join("worker"),

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
+use crate::claimed::Locks;
 use crate::cluster::is_trusted;
 use crate::faults::stop;
 use crate::holder::{Holder, Place, Planned};
@@ -33,6 +34,7 @@ pub(crate) struct Orders {
     pub(crate) seed: u64,
     pub(crate) tasks: u32,
     pub(crate) resources: u32,
+    pub(crate) locks: Locks,
     pub(crate) sabotage: Option<Sabotage>,
     /// Nothing else goes wrong than that it is throttled.
     pub(crate) is_throttled: bool,
@@ -49,6 +51,7 @@ impl Orders {
             self.seed.to_string(),
             self.tasks.to_string(),
             self.resources.to_string(),
+            self.locks.name().to_owned(),
             self.sabotage.map_or("-", Sabotage::name).to_owned(),
             self.is_throttled.to_string(),
             self.journal.display().to_string(),
@@ -65,6 +68,7 @@ impl Orders {
             seed,
             tasks,
             resources,
+            locks,
             sabotage,
             is_throttled,
             journal,
@@ -79,6 +83,7 @@ impl Orders {
             seed: seed.parse().ok()?,
             tasks: tasks.parse().ok()?,
             resources: resources.parse().ok()?,
+            locks: Locks::parse(locks).ok()?,
             sabotage: Sabotage::parse(sabotage).ok(),
             is_throttled: is_throttled.parse().ok()?,
             journal: journal.into(),
@@ -110,8 +115,8 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
         } else {
             Plan::draw
         };
-        let (mut rng, resources) = (rng, orders.resources);
-        let plans = std::iter::repeat_with(move || draw(&mut rng, resources));
+        let (mut rng, locks, resources) = (rng, orders.locks, orders.resources);
+        let plans = std::iter::repeat_with(move || draw(&mut rng, locks, resources));
         let run = run_lane(Arc::clone(&place), plans, stopped.clone());
         lanes.spawn(run);
     }

@@ -14,8 +14,10 @@
 //!   journal. Without one, the last deadline in the journal counts: until then no other holder may
 //!   get the lock.
 //!
-//! So where the intervals of two leases on one resource meet, there was a moment at which both were
-//! valid. That a holder is stopped between any two of these steps makes an interval shorter or
+//! A lease on several names counts as one on each of them.
+//!
+//! So where the intervals of two leases on one name meet, there was a moment at which both were
+//! valid. That is an overlap if the later one does not [fit](Share::fits_beside) beside the others. That a holder is stopped between any two of these steps makes an interval shorter or
 //! later written, never longer. The reverse does not hold: an overlap shorter than it takes to
 //! write `entered`, or one whose holder was killed before it could write, is not found.
 //!
@@ -27,9 +29,11 @@
 //! **Store.** It takes tokens in order, which is checked in its own log. A holder whose token is
 //! refused and whose lease is still valid afterwards has found someone who was let in too early.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+#[cfg(doc)]
+use crate::claimed::Share;
 use crate::event::{How, LeaseId};
 use crate::history::{Held, History};
 use crate::store::Write;
@@ -137,8 +141,9 @@ fn violations_among(
 ) -> Vec<Violation> {
     let mut by_resource: HashMap<&str, Vec<&Held>> = HashMap::new();
     for held in history.leases.values().filter(|held| is_counted(held)) {
-        let resource = held.enter.resource.as_str();
-        by_resource.entry(resource).or_default().push(held);
+        for name in &held.enter.claimed.names {
+            by_resource.entry(name).or_default().push(held);
+        }
     }
     let mut found = Vec::new();
     for mut leases in by_resource.into_values() {
@@ -148,6 +153,9 @@ fn violations_among(
         find_disorder(&leases, &mut found);
         find_disorder_of_attempts(&leases, &mut found);
     }
+    // Two leases that have several names in common are found once for each.
+    let mut known = HashSet::new();
+    found.retain(|violation| known.insert(violation.to_string()));
     for (lease, highest) in &history.unfit {
         found.push(Violation::Unfit(*lease, *highest));
     }
@@ -164,16 +172,18 @@ fn is_empty(held: &Held) -> bool {
 
 /// `leases` are in the order of `entered`.
 fn find_overlaps(leases: &[&Held], found: &mut Vec<Violation>) {
-    let mut longest: Option<&Held> = None;
+    let mut there: Vec<&Held> = Vec::new();
     for held in leases.iter().filter(|held| !is_empty(held)) {
-        if let Some(before) = longest.filter(|before| held.enter.entered < before.until) {
+        there.retain(|before| held.enter.entered < before.until);
+        let shares = there.iter().map(|before| before.enter.claimed.share);
+        let fits = held.enter.claimed.share.fits_beside(shares);
+        let longest = there.iter().max_by_key(|before| before.until);
+        if let Some(before) = longest.filter(|_| !fits) {
             let both = before.until.min(held.until) - held.enter.entered;
             let (one, other) = (before.enter.lease, held.enter.lease);
             found.push(Violation::Overlap(one, other, both));
         }
-        if longest.is_none_or(|before| before.until < held.until) {
-            longest = Some(held);
-        }
+        there.push(held);
     }
 }
 

@@ -44,6 +44,26 @@ fn overlap_is_found() {
 }
 
 #[test]
+fn leases_on_several_names_overlap_on_each_name_and_are_found_once() {
+    let found = check(
+        "enter 1.1 a+b 100 110 400 7
+         leave 1.1 200 valid
+         enter 2.1 c+d 100 120 400 8
+         leave 2.1 300 valid
+         enter 3.1 b+c+d 200 210 500 9
+         leave 3.1 400 valid",
+    );
+    assert_eq!(found, [Violation::Overlap(id(2, 1), id(3, 1), 90)]);
+    let found = check(
+        "enter 1.1 a+b 100 110 400 9
+         leave 1.1 200 valid
+         enter 2.1 b+c 300 310 500 8
+         leave 2.1 400 valid",
+    );
+    assert_eq!(found, [Violation::TokenOrder(id(1, 1), id(2, 1))]);
+}
+
+#[test]
 fn what_is_found_so_far_is_of_leases_that_have_ended() {
     let found_so_far = |lines: &str| {
         let mut history = History::default();
