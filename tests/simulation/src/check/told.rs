@@ -55,6 +55,7 @@ impl Inner {
         let others = self.calls.iter().filter(|other| other.line == this.line);
         let last = others.flat_map(|other| &other.attempts).copied().max()?;
         let attempt = &self.attempts[last];
-        (attempt.staked_at >= this.came_at && attempt.is_told).then_some(last)
+        // A process that stood still may have begun the attempt before the call came, and sent it after.
+        (attempt.staked_at > this.came_at && attempt.is_told).then_some(last)
     }
 }
