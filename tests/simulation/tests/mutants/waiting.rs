@@ -290,6 +290,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         }
         let refusal = Arc::new(Refusal {
             nodes: Arc::clone(&refusal.nodes),
+            resource: refusal.resource.clone(),
             acquisition,
             began: refusal.began,
             timeout: refusal.timeout,
