@@ -189,7 +189,7 @@ impl Args {
 
 /// The parameter with another name for the same thing.
 fn meant(typed: &str) -> Option<&'static str> {
-    const MEANT: [(&str, Key); 8] = [
+    const MEANT: [(&str, Key); 9] = [
         ("key", Key::Resource),
         ("keys", Key::Resource),
         ("lock", Key::Resource),
@@ -197,6 +197,7 @@ fn meant(typed: &str) -> Option<&'static str> {
         ("expires", Key::Ttl),
         ("timeout", Key::Wait),
         ("retries", Key::RetryCount),
+        ("lease", Key::Guard),
         ("nodes", Key::Pools),
     ];
     let found = MEANT.iter().find(|(name, _)| *name == typed);
@@ -320,6 +321,10 @@ mod tests {
                     "`resource` needs a value; write `resource = \"order:{id}\"`",
                     "`ttl` needs a value; write `ttl = 60_000`",
                 ],
+            ),
+            (
+                "lease = x",
+                &["unknown parameter `lease`; did you mean `guard`?"],
             ),
             (
                 "ttl = , tll = 5",

@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
+use crate::names::Names;
 use crate::output::response;
 use crate::parameters::Key;
 use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
@@ -18,7 +19,14 @@ use crate::times::check_times;
 use crate::value::{bare, lower, word};
 
 /// Turns the parsed attribute into a plan. `None` only if an error was reported.
-pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Errors) -> Option<Plan> {
+///
+/// `are_guesses` is true for a block, which has no parameters.
+pub(crate) fn check(
+    args: &Args,
+    function: Option<&Function>,
+    are_guesses: bool,
+    errors: &mut Errors,
+) -> Option<Plan> {
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     if !args.attempted(Key::Resource) {
         let example = Key::Resource.example();
@@ -31,9 +39,10 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         // Without a function its parameters are unknown, and the function's error was reported
         // already.
         let locals = function?.shape.locals();
-        let names = resource::Names {
+        let names = Names {
             parameters: parameters.clone(),
             locals,
+            are_guesses,
         };
         resource::check(value, &names, errors)
     });

@@ -46,8 +46,10 @@ use crate::transaction;
 //         let value = call.run_with( // `call.run(…)` without `held` if there is no guard
 //             held,
 //             body,
-//             <Result<Receipt, AppError> as FromLockError>::from_lock_error,
-//             <Result<Receipt, AppError> as FromLockError>::is_success,
+//             &Answers {
+//                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
+//                 is_success: <Result<Receipt, AppError> as FromLockError>::is_success,
+//             },
 //         );
 //         return value.await;
 //     }
@@ -61,7 +63,8 @@ use crate::transaction;
 // body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
-// is a function that the future calls, and no `match` around the `await`.
+// is a function that the future calls, and no `match` around the `await`. The future has one pointer to the
+// functions, which rustc keeps in a constant.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
 // around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
@@ -78,14 +81,16 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let output = Output::of(function);
 
     let warnings = transaction::warnings(function, &private);
-    let call = call(plan, function, &private);
+    let name = function.signature.ident.to_string();
+    let name = Literal::string(name.trim_start_matches("r#"));
+    let call = call(plan, &name.into_token_stream(), &private);
     let body = body(plan, function, &output, &private);
-    let (from_lock_error, is_success) = output.trait_calls(plan.if_locked, &private);
+    let answers = output.answers(plan.if_locked, &private);
     let (held, run) = match &plan.guard {
         None => (
             None,
             quote_spanned! {Span::mixed_site()=>
-                #private::Call::run(__call, __body, #from_lock_error, #is_success)
+                #private::Call::run(__call, __body, #answers)
             },
         ),
         Some(guard) => {
@@ -93,7 +98,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
             (
                 Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
                 quote_spanned! {Span::mixed_site()=>
-                    #private::Call::run_with(__call, __held, __body, #from_lock_error, #is_success)
+                    #private::Call::run_with(__call, __held, __body, #answers)
                 },
             )
         }
@@ -128,19 +133,25 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     item
 }
 
-/// The request: the site, the resource, and the values that are known only at the call.
-pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
-    let site = site(plan, function, private);
+/// The request: the site, the resource, and the values that are known only at the call. `name` is a
+/// constant, the function's name.
+pub(crate) fn call(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
+    let site = site(plan, name, private);
     let resource = match &plan.resource {
         Resource::Template(template) => {
             let format = format(template, private);
-            quote_spanned! {Span::mixed_site()=>
+            let resource = quote_spanned! {Span::mixed_site()=>
                 #private::resource(::core::format_args!(#format))
-            }
+            };
+            with_decoys(template, resource)
         }
         Resource::All(templates) => {
-            let formats = templates.iter().map(|template| format(template, private));
-            quote_spanned!(Span::mixed_site()=> [#(#private::format!(#formats)),*])
+            let names = templates.iter().map(|template| {
+                let format = format(template, private);
+                let name = quote_spanned!(Span::mixed_site()=> #private::format!(#format));
+                with_decoys(template, name)
+            });
+            quote_spanned!(Span::mixed_site()=> [#(#names),*])
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
@@ -149,6 +160,32 @@ pub(crate) fn call(plan: &Plan, function: &Function, private: &TokenStream) -> T
     quote_spanned! {Span::mixed_site()=>
         let __call = #private::Call::new(#site, #resource);
         #(#at_call)*
+    }
+}
+
+/// An expression in a scope with the decoys of its template.
+fn with_decoys(template: &Template, expression: TokenStream) -> TokenStream {
+    if template.decoys.is_empty() {
+        return expression;
+    }
+    let (items, uses): (Vec<_>, Vec<_>) = template.decoys.iter().map(decoy).unzip();
+    quote_spanned!(Span::mixed_site()=> { #(#items)* #(#uses)* #expression })
+}
+
+/// An item of that name, and a statement that uses it. As the lints want it: what is in lower case is a
+/// function.
+fn decoy(name: &Ident) -> (TokenStream, TokenStream) {
+    let here = name.span();
+    if name.to_string().contains(char::is_lowercase) {
+        (
+            quote_spanned!(here=> fn #name() {}),
+            quote_spanned!(here=> #name();),
+        )
+    } else {
+        (
+            quote_spanned!(here=> const #name: () = ();),
+            quote_spanned!(here=> let () = #name;),
+        )
     }
 }
 
@@ -170,9 +207,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream {
-    let name_of_function = function.signature.ident.to_string();
-    let name_of_function = name_of_function.trim_start_matches("r#");
+fn site(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
         Resource::Template(template) => template.written.value(),
         Resource::All(templates) => {
@@ -198,7 +233,7 @@ fn site(plan: &Plan, function: &Function, private: &TokenStream) -> TokenStream 
             static __SITE: #private::Site = #private::Site::new(
                 || (),
                 ::core::module_path!(),
-                #name_of_function,
+                #name,
                 ::core::file!(),
                 ::core::line!(),
                 ::core::column!(),

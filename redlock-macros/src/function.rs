@@ -11,6 +11,7 @@ use syn::{Attribute, FnArg, Ident, Pat, Signature, Token, Type, Visibility};
 use crate::errors::Errors;
 use crate::output::future_output;
 use crate::shape::{Shape, future_at_the_end};
+use crate::unsuited::{entry_point, keyword_of_other_item, not_async};
 
 /// A function that can run under a lock.
 pub(crate) struct Function {
@@ -53,8 +54,8 @@ impl Function {
                 return None;
             }
         };
-        if let Some(test) = attributes.iter().find(|attribute| is_test(attribute)) {
-            errors.under(test.path(), NO_TEST);
+        if let Some((path, message)) = entry_point(&attributes) {
+            errors.under(path, message);
             return None;
         }
         let fn_span = signature.fn_token.span;
@@ -108,7 +109,7 @@ impl Function {
                 output,
             });
         }
-        errors.at(fn_span, not_async(&body, &signature));
+        errors.at(fn_span, not_async(body.stream(), &signature));
         None
     }
 
@@ -132,55 +133,6 @@ pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute
     let signature = input.parse()?;
     input.parse::<Option<Token![;]>>()?;
     Ok((attributes, signature))
-}
-
-/// Keywords after the visibility that begin an item other than a function.
-const ITEMS: [&str; 13] = [
-    "struct",
-    "enum",
-    "union",
-    "trait",
-    "impl",
-    "mod",
-    "type",
-    "static",
-    "const",
-    "use",
-    "extern",
-    "macro_rules",
-    "let",
-];
-
-/// The qualifiers that may precede `fn`.
-const QUALIFIERS: [&str; 7] = [
-    "pub", "default", "const", "async", "unsafe", "safe", "extern",
-];
-
-/// True if `fn` is the first word after the qualifiers. `const F: fn() = …` has a `fn` too.
-pub(crate) fn is_function(header: &[TokenTree]) -> bool {
-    let mut words = header.iter().filter_map(|token| match token {
-        TokenTree::Ident(word) => Some(word),
-        _ => None,
-    });
-    words
-        .find(|word| !QUALIFIERS.iter().any(|qualifier| word == qualifier))
-        .is_some_and(|word| word == "fn")
-}
-
-/// The keyword of an item that is no function, or `None` for a function.
-fn keyword_of_other_item(header: &[TokenTree]) -> Option<Span> {
-    if is_function(header) {
-        return None;
-    }
-    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
-    let keyword = header
-        .iter()
-        .find(|token| ITEMS.iter().any(|word| is(token, word)));
-    Some(
-        keyword
-            .or(header.first())
-            .map_or_else(Span::call_site, TokenTree::span),
-    )
 }
 
 /// The brace group of a token, also inside the invisible group of a `macro_rules!` fragment.
@@ -228,9 +180,10 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     (tokens[..count * 3].iter().cloned().collect(), rest)
 }
 
-/// Splits `.boxed()` or `.boxed_local()` of `FutureExt` off the end of a body.
+/// Splits `.boxed()` or `.boxed_local()` of `FutureExt` off the end of a body. The `;` of a `return` stays
+/// with the body.
 fn split_boxed(body: &Group) -> (Group, TokenStream) {
-    let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let mut tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let is_boxed = |end: &[TokenTree]| match end {
         [
             TokenTree::Punct(dot),
@@ -244,49 +197,18 @@ fn split_boxed(body: &Group) -> (Group, TokenStream) {
         }
         _ => false,
     };
+    let is_semicolon =
+        |token: &mut TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
+    let end = tokens.pop_if(is_semicolon);
     let at = tokens.len().saturating_sub(3);
     if !is_boxed(&tokens[at..]) {
         return (body.clone(), TokenStream::new());
     }
-    let mut rest = Group::new(Delimiter::Brace, tokens[..at].iter().cloned().collect());
+    let boxed = tokens.split_off(at);
+    tokens.extend(end);
+    let mut rest = Group::new(Delimiter::Brace, tokens.into_iter().collect());
     rest.set_span(body.span());
-    (rest, tokens[at..].iter().cloned().collect())
-}
-
-/// The error for a function that is a test.
-const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made its registry; \
-                       annotate a function that the test calls";
-
-/// True for `#[test]`, `#[tokio::test]`, `#[rstest]` and their like. Such an attribute above
-/// `#[redlock]` was expanded before, and has left a `#[test]` behind.
-fn is_test(attribute: &Attribute) -> bool {
-    let last = attribute.path().segments.last();
-    last.is_some_and(|last| last.ident == "test" || last.ident == "rstest")
-}
-
-/// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above
-/// `#[redlock]` have already replaced the `async fn` by a function that blocks on it.
-fn not_async(body: &Group, signature: &Signature) -> String {
-    if mentions(body.stream(), "block_on") {
-        return "the attribute above has already made this function synchronous; \
-                place `#[redlock]` above `#[tokio::main]` and its like"
-            .to_owned();
-    }
-    if !matches!(future_output(&signature.output), Type::Infer(_)) {
-        return "`#[redlock]` locks the future that a function ends in; \
-                write it there as `Box::pin(async move { … })` or `async move { … }`"
-            .to_owned();
-    }
-    let name = &signature.ident;
-    format!("`#[redlock]` needs an `async` function; write `async fn {name}`")
-}
-
-fn mentions(tokens: TokenStream, word: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == word,
-        TokenTree::Group(group) => mentions(group.stream(), word),
-        _ => false,
-    })
+    (rest, boxed.into_iter().collect())
 }
 
 /// A name that a parameter binds.
@@ -358,41 +280,5 @@ impl Function {
         self.output
             .as_ref()
             .map_or_else(|| self.signature.ident.span(), Type::span)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Function, NO_TEST};
-    use crate::errors::Errors;
-
-    #[test]
-    fn a_test_is_told_by_the_last_name_of_its_attribute() {
-        let table = [
-            ("#[test]", true),
-            ("#[tokio::test]", true),
-            ("#[tokio::test(start_paused = true)]", true),
-            ("#[actix_web::test]", true),
-            ("#[test_log::test(tokio::test)]", true),
-            ("#[::core::prelude::v1::test]", true),
-            ("#[rstest] #[case(1)]", true),
-            ("#[instrument] #[rstest::rstest]", true),
-            ("#[cfg(test)]", false),
-            ("#[doc = \"test\"]", false),
-            ("#[test::instrument]", false),
-            ("#[tokio::main]", false),
-        ];
-        for (attributes, expected) in table {
-            let mut errors = Errors::default();
-            let item = format!("{attributes} async fn f() {{}}");
-            let function = Function::parse(item.parse().expect(&item), &mut errors);
-            let messages = errors.messages();
-            assert_eq!(function.is_none(), expected, "{attributes}");
-            assert_eq!(
-                messages == [NO_TEST],
-                expected,
-                "{attributes}: {messages:?}"
-            );
-        }
     }
 }

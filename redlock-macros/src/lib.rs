@@ -26,6 +26,7 @@ mod errors;
 mod expand;
 mod function;
 mod lifetimes;
+mod names;
 mod output;
 mod own_words;
 mod parameters;
@@ -41,6 +42,7 @@ mod tests;
 mod times;
 mod transaction;
 mod unreplaced;
+mod unsuited;
 mod value;
 
 use proc_macro2::TokenStream;
@@ -74,7 +76,7 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);
     let function = Function::parse(item.clone(), &mut errors);
-    let plan = check::check(&args, function.as_ref(), &mut errors);
+    let plan = check::check(&args, function.as_ref(), false, &mut errors);
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
         (complaints, _, function) => {

@@ -6,10 +6,9 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::FnArg;
 use syn::parse::Parser as _;
 
-use crate::function::{
-    Binding, bindings, block, is_function, parse_header, split_inner_attributes,
-};
+use crate::function::{Binding, bindings, block, parse_header, split_inner_attributes};
 use crate::own_words::find_own;
+use crate::unsuited::is_function;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
 //

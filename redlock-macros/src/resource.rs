@@ -5,24 +5,17 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
 use crate::errors::Errors;
+use crate::names::{Names, identifier};
 use crate::parameters::Key;
 use crate::plan::{Argument, Resource, Template};
-use crate::suggest::listed;
 use crate::template::{Placeholder, Scanned, scan};
-use crate::unreplaced::{Unreplaced, plain, strings_in, unreplaced};
+use crate::unreplaced::{Unreplaced, strings_in, unreplaced};
 use crate::value::{bare, literal};
 
 /// The longest key, in bytes. The runtime refuses a longer key too.
 const MAX_BYTES: usize = 1024;
 /// The largest number of names. The runtime refuses more names too.
 const MAX_NAMES: usize = 128;
-
-/// The names with which a dotted placeholder can begin.
-pub(crate) struct Names {
-    pub parameters: Vec<Ident>,
-    /// The words in the statements before a returned future. The variables are among them.
-    pub locals: Vec<Ident>,
-}
 
 /// Checks the resource.
 pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
@@ -146,6 +139,7 @@ fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Temp
             written,
             format,
             arguments: Vec::new(),
+            decoys: Vec::new(),
         });
     }
     renamed(written, &text, &scanned, names, errors)
@@ -189,24 +183,28 @@ fn renamed(
     let mut arguments: Vec<Argument> = Vec::new();
     let mut paths: Vec<(&[&str], bool)> = Vec::new();
     let mut copied = 0;
-    for placeholder in scanned
-        .placeholders
-        .iter()
-        .filter(|placeholder| placeholder.is_renamed())
-    {
+    let mut is_known = true;
+    for placeholder in &scanned.placeholders {
+        if !placeholder.is_renamed() {
+            if let Err(unknown) = names.check_plain(placeholder.path[0], span) {
+                errors.at(span, unknown);
+                is_known = false;
+            }
+            continue;
+        }
         let path = (&*placeholder.path, placeholder.is_part);
         let index = paths
             .iter()
             .position(|known| *known == path)
             .unwrap_or_else(|| {
-                arguments.extend(argument(
-                    paths.len(),
-                    placeholder,
-                    span,
-                    text,
-                    names,
-                    errors,
-                ));
+                let name = Ident::new(&argument_name(paths.len(), text), span);
+                match argument(name, placeholder, names) {
+                    Ok(argument) => arguments.extend(argument),
+                    Err(unknown) => {
+                        errors.at(span, unknown);
+                        is_known = false;
+                    }
+                }
                 paths.push(path);
                 paths.len() - 1
             });
@@ -216,11 +214,16 @@ fn renamed(
     }
     format.push_str(&text[copied..]);
 
-    // There are fewer arguments than paths if a root was unknown; its error was reported already.
-    (arguments.len() == paths.len()).then(|| Template {
+    let roots = scanned
+        .placeholders
+        .iter()
+        .map(|placeholder| placeholder.path[0]);
+    let roots: Vec<&str> = roots.collect();
+    is_known.then(|| Template {
         written: written.clone(),
         format: LitStr::new(&format, span),
         arguments,
+        decoys: names.decoys(text, &roots, span),
     })
 }
 
@@ -233,24 +236,22 @@ fn argument_name(index: usize, text: &str) -> String {
     name
 }
 
+/// The value of a placeholder.
+///
+/// # Errors
+/// If it begins with a name that is unknown.
 fn argument(
-    index: usize,
+    name: Ident,
     placeholder: &Placeholder<'_>,
-    span: Span,
-    text: &str,
     names: &Names,
-    errors: &mut Errors,
-) -> Option<Argument> {
-    let (root, fields) = placeholder.path.split_first()?;
-    let name = Ident::new(&argument_name(index, text), span);
-    let is_part = placeholder.is_part;
-    // A name that is no parameter is a constant, or a mistake that rustc explains.
-    let item = || fields.is_empty().then(|| identifier(root, span)).flatten();
-    let Some(root) = variable(root, span, names).or_else(item) else {
-        errors.at(span, unknown_parameter(root, &names.parameters));
-        return None;
+) -> Result<Option<Argument>, String> {
+    let span = name.span();
+    let Some((root, fields)) = placeholder.path.split_first() else {
+        return Ok(None);
     };
-    let mut path = root.into_token_stream();
+    let mut path = names
+        .resolve(root, !fields.is_empty(), span)?
+        .into_token_stream();
     // The span has the place of the literal and the hygiene of the macro. Without the hygiene, rustc
     // would offer to replace the whole literal by the name of a similar field.
     let here = Span::mixed_site().located_at(span);
@@ -259,81 +260,35 @@ fn argument(
             Ok(index) => Index { index, span: here }.into_token_stream(),
             // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
             // same name.
-            Err(_) => identifier(field, here)?.into_token_stream(),
+            Err(_) => identifier(field, here).into_token_stream(),
         };
         path = quote_spanned!(here=> #path.#field);
     }
-    Some(Argument {
+    Ok(Some(Argument {
         name,
         value: path,
-        is_part,
-    })
-}
-
-/// The variable, constant or static with which a dotted placeholder begins.
-fn variable(root: &str, span: Span, names: &Names) -> Option<Ident> {
-    let is_root = |name: &&Ident| plain(name) == root;
-    let mut named_so = names.parameters.iter().filter(is_root);
-    let parameter = named_so.next();
-    let Some(known) = parameter.or_else(|| names.locals.iter().find(is_root)) else {
-        // A constant or a static by its spelling. rustc knows whether it exists. With the macro's
-        // hygiene the name means an item only.
-        let is_constant = root != "Self" && root.starts_with(char::is_uppercase);
-        let is_constant = is_constant && !root.contains(char::is_lowercase);
-        let here = Span::mixed_site().located_at(span);
-        return is_constant.then(|| identifier(root, here)).flatten();
-    };
-    let mut known = known.clone();
-    known.set_span(if named_so.next().is_some() {
-        // A `macro_rules!` macro and its caller use the same name. The literal's own span finds the
-        // variable that the template's writer sees.
-        span
-    } else {
-        // The parameter's own token resolves as the parameter does. Its span is the literal.
-        // `self` is a keyword with hygiene, and stays exactly the receiver's token.
-        span.resolved_at(known.span())
-    });
-    Some(known)
-}
-
-/// A name as an identifier, also if it is a keyword.
-fn identifier(name: &str, span: Span) -> Option<Ident> {
-    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
-    let mut identifier = syn::parse_str::<Ident>(name).or_else(|_| raw()).ok()?;
-    identifier.set_span(span);
-    Some(identifier)
-}
-
-fn unknown_parameter(root: &str, parameters: &[Ident]) -> String {
-    let names: Vec<String> = parameters
-        .iter()
-        .map(plain)
-        .filter(|name| !name.starts_with("__"))
-        .collect();
-    if names.is_empty() {
-        return format!("unknown parameter `{root}`; the function has none");
-    }
-    format!(
-        "unknown parameter `{root}`; available: {}",
-        listed(names.iter().map(String::as_str))
-    )
+        is_part: placeholder.is_part,
+    }))
 }
 
 #[cfg(test)]
 mod tests {
-    use quote::format_ident;
     use syn::parse_quote;
 
     use super::template;
     use crate::errors::Errors;
+    use crate::names::Names;
 
     #[test]
     fn a_part_becomes_an_argument_of_its_own() {
         let written =
             parse_quote!("{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}");
-        let names = super::Names {
-            parameters: vec![format_ident!("a"), format_ident!("b")],
+        let names = Names {
+            parameters: ["a", "b", "r#type"]
+                .map(|name| syn::parse_str(name).expect(name))
+                .into(),
             locals: Vec::new(),
+            are_guesses: false,
         };
         let mut errors = Errors::default();
         let template = template(&written, &names, &mut errors);

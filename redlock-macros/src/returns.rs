@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Ident;
+use syn::{GenericArgument, Generics, Ident, PathArguments, Type, TypePath};
 
 use crate::function::Function;
 use crate::lifetimes::erase_lifetimes;
@@ -19,6 +19,7 @@ pub(crate) struct Output {
     could_skip: bool,
     /// The module of the runtime with the traits for `impl IntoResponse` or `impl Responder`.
     response: Option<&'static str>,
+    generic: Option<GenericResult>,
 }
 
 impl Output {
@@ -37,6 +38,10 @@ impl Output {
             span,
             could_skip,
             response: function.output.as_ref().and_then(response),
+            generic: function
+                .output
+                .as_ref()
+                .and_then(|ty| GenericResult::of(ty, &function.signature.generics)),
         }
     }
 
@@ -54,37 +59,119 @@ impl Output {
         Some(quote_spanned! {Span::mixed_site()=>
             let __choice = {
                 use #private::#module::*;
-                (&&&#private::Probe::of(&__body)).choose()
+                (&&&#private::Probe::of(&__body)).__redlock_choose()
             };
             let __body = __choice.wrap(__body);
         })
     }
 
-    /// `<Ret as FromLockError>::from_lock_error` and `::is_success`, or their counterparts for calls
-    /// that may be skipped, with the span of the return type. If the type cannot carry a lock error,
-    /// the error appears at the return type.
-    pub(crate) fn trait_calls(
+    /// What the call returns without a lock, and whether a value is a success: the functions of
+    /// `<Ret as FromLockError>`, or their counterparts for calls that may be skipped, with the span of the
+    /// return type. If the type cannot carry a lock error, the error appears at the return type.
+    pub(crate) fn answers(
         &self,
         if_locked: Option<IfLocked>,
         private: &TokenStream,
-    ) -> (TokenStream, TokenStream) {
+    ) -> TokenStream {
         let Self { ty, span, .. } = self;
-        if if_locked == Some(IfLocked::Skip) {
-            return (
+        let skips = if_locked == Some(IfLocked::Skip);
+        let (refused, is_success) = if let Some(generic) = &self.generic {
+            generic.answers(skips, *span, private)
+        } else if skips {
+            (
                 quote_spanned!(*span=> <#ty as #private::FromSkip>::from_refusal),
                 quote_spanned!(*span=> <#ty as #private::FromSkip>::is_success),
-            );
-        }
-        let carries = if self.response.is_some() {
-            quote!(FromLockErrorOrAnswer)
-        } else if self.could_skip {
-            quote!(FromLockErrorOrSkips)
+            )
         } else {
-            quote!(FromLockError)
+            let carries = if self.response.is_some() {
+                quote!(FromLockErrorOrAnswer)
+            } else if self.could_skip {
+                quote!(FromLockErrorOrSkips)
+            } else {
+                quote!(FromLockError)
+            };
+            (
+                quote_spanned!(*span=> <#ty as #private::#carries>::from_lock_error),
+                quote_spanned!(*span=> <#ty as #private::#carries>::is_success),
+            )
+        };
+        quote_spanned! {Span::mixed_site()=>
+            &#private::Answers { refused: #refused, is_success: #is_success }
+        }
+    }
+}
+
+/// A `Result` whose error type is a type parameter, or belongs to one. Traits of ours would have rustc advise to
+/// restrict the parameter by them; so the expansion asks for `From<LockError>` itself.
+struct GenericResult {
+    value: TokenStream,
+    error: TokenStream,
+}
+
+impl GenericResult {
+    fn of(ty: &Type, generics: &Generics) -> Option<Self> {
+        let Type::Path(TypePath { path, .. }) = ty else {
+            return None;
+        };
+        let last = path.segments.last().filter(|last| last.ident == "Result")?;
+        let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+            return None;
+        };
+        let mut arguments = arguments.args.iter();
+        let (Some(GenericArgument::Type(value)), Some(GenericArgument::Type(error)), None) =
+            (arguments.next(), arguments.next(), arguments.next())
+        else {
+            return None;
+        };
+        let erased = |ty| {
+            let ty = erase_impl_trait(ty).into_token_stream();
+            erase_lifetimes(ty, generics)
+        };
+        is_generic(error, generics).then(|| Self {
+            value: erased(value),
+            error: erased(error),
+        })
+    }
+
+    fn answers(
+        &self,
+        skips: bool,
+        span: Span,
+        private: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let Self { value, error } = self;
+        let from =
+            quote_spanned!(span=> <#error as ::core::convert::From<#private::LockError>>::from);
+        let refused = if skips {
+            quote_spanned! {span=>
+                |__error| match <::core::result::Result<#value, #private::LockError>
+                    as #private::FromSkip>::from_refusal(__error)
+                {
+                    ::core::result::Result::Ok(__skipped) => ::core::result::Result::Ok(__skipped),
+                    ::core::result::Result::Err(__error) => ::core::result::Result::Err(#from(__error)),
+                }
+            }
+        } else {
+            quote_spanned!(span=> |__error| ::core::result::Result::Err(#from(__error)))
         };
         (
-            quote_spanned!(*span=> <#ty as #private::#carries>::from_lock_error),
-            quote_spanned!(*span=> <#ty as #private::#carries>::is_success),
+            refused,
+            quote_spanned!(span=> ::core::result::Result::is_ok),
         )
     }
+}
+
+/// True for a type parameter, `E::Error` of one, and `Self::Error`. The parameters of an `impl` are not
+/// seen here: a name of one letter is taken for one.
+fn is_generic(ty: &Type, generics: &Generics) -> bool {
+    let Type::Path(TypePath { qself, path, .. }) = ty else {
+        return false;
+    };
+    let (Some(first), length) = (path.segments.first(), path.segments.len()) else {
+        return false;
+    };
+    let name = first.ident.to_string();
+    let is_letter = name.len() == 1 && name.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_parameter = is_letter || generics.type_params().any(|it| it.ident == first.ident);
+    qself.is_some() || first.arguments.is_none() && (is_parameter || name == "Self" && length > 1)
 }

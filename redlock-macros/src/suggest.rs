@@ -10,7 +10,7 @@ pub(crate) fn nearest<'a>(
     candidates
         .into_iter()
         .map(|candidate| (strsim::levenshtein(typed, candidate), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, _)| *distance <= allowed && *distance < typed.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -33,5 +33,7 @@ mod tests {
         assert_eq!(nearest("retryCount", known), Some("retry_count"));
         assert_eq!(nearest("foo", known), None);
         assert_eq!(nearest("", known), None);
+        assert_eq!(nearest("a", ["b", "id"]), None);
+        assert_eq!(nearest("ix", ["b", "id"]), Some("id"));
     }
 }

@@ -190,6 +190,7 @@ pub mod __private {
     pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};
     pub use crate::attribute::name::resource;
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
+    pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
     pub use crate::attribute::time::Time;
     pub use crate::parameters::{MinValidity, OnCancel, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{check, check_block, check_in_full};
+use super::{check, check_in_full};
 
 #[test]
 fn every_literal_parameter() {
@@ -70,14 +70,16 @@ fn every_literal_parameter() {
                     __call,
                     __held,
                     __body,
-                    <Result<
-                        Receipt,
-                        AppError,
-                    > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
-                    <Result<
-                        Receipt,
-                        AppError,
-                    > as ::redlock_runtime::__private::FromLockError>::is_success,
+                    &::redlock_runtime::__private::Answers {
+                        refused: <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::from_lock_error,
+                        is_success: <Result<
+                            Receipt,
+                            AppError,
+                        > as ::redlock_runtime::__private::FromLockError>::is_success,
+                    },
                 );
                 return __value.await;
             }
@@ -122,8 +124,10 @@ fn only_what_is_given_is_written() {
                 let __value = Call::run(
                     __call,
                     __body,
-                    <() as FromLockErrorOrSkips>::from_lock_error,
-                    <() as FromLockErrorOrSkips>::is_success,
+                    &Answers {
+                        refused: <() as FromLockErrorOrSkips>::from_lock_error,
+                        is_success: <() as FromLockErrorOrSkips>::is_success,
+                    },
                 );
                 return __value.await;
             }
@@ -167,8 +171,10 @@ fn a_call_that_may_be_skipped() {
                 let __value = Call::run(
                     __call,
                     __body,
-                    <Option<u32> as FromSkip>::from_refusal,
-                    <Option<u32> as FromSkip>::is_success,
+                    &Answers {
+                        refused: <Option<u32> as FromSkip>::from_refusal,
+                        is_success: <Option<u32> as FromSkip>::is_success,
+                    },
                 );
                 return __value.await;
             }
@@ -217,8 +223,12 @@ fn expressions_are_evaluated_at_the_call() {
                 let __value = crate::locks::__private::Call::run(
                     __call,
                     __body,
-                    <Result<_, E> as crate::locks::__private::FromLockError>::from_lock_error,
-                    <Result<_, E> as crate::locks::__private::FromLockError>::is_success,
+                    &crate::locks::__private::Answers {
+                        refused: |__error| Err(
+                            <E as convert::From<crate::locks::__private::LockError>>::from(__error),
+                        ),
+                        is_success: is_ok,
+                    },
                 );
                 return __value.await;
             }
@@ -230,9 +240,9 @@ fn expressions_are_evaluated_at_the_call() {
 fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
     check(
         r#"resource = ["{self.id:08}/{order.lines.0}/{self.id}/{tenant}", "tenant:{tenant}"]"#,
-        "async fn f(&self, order: Order, tenant: u8) -> Result<(), E> { Ok(()) }",
+        "async fn f(&self, order: Order, tenant: u8) -> Result<(), AppError> { Ok(()) }",
         &expect![[r#"
-            async fn f(&self, order: Order, tenant: u8) -> Result<(), E> {
+            async fn f(&self, order: Order, tenant: u8) -> Result<(), AppError> {
                 let __call = Call::new(
                     {
                         static __SITE: Site = Site::new(
@@ -258,7 +268,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                 );
                 let __body = async move {
                     capture!(tenant order);
-                    if let Some(__ret) = None::<Result<(), E>> {
+                    if let Some(__ret) = None::<Result<(), AppError>> {
                         return __ret;
                     }
                     ({ Ok(()) })
@@ -266,8 +276,10 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                 let __value = Call::run(
                     __call,
                     __body,
-                    <Result<(), E> as FromLockError>::from_lock_error,
-                    <Result<(), E> as FromLockError>::is_success,
+                    &Answers {
+                        refused: <Result<(), AppError> as FromLockError>::from_lock_error,
+                        is_success: <Result<(), AppError> as FromLockError>::is_success,
+                    },
                 );
                 return __value.await;
             }
@@ -279,14 +291,14 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
 fn a_boxed_future_runs_locked_inside_its_block() {
     check(
         r#"resource = "job:{id}", guard = lease"#,
-        "fn run<'a>(&'a self, id: u64) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+        "fn run<'a>(&'a self, id: u64) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
              Box::pin(async move { let __self = self; Ok(1) })
          }",
         &expect![[r#"
             fn run<'a>(
                 &'a self,
                 id: u64,
-            ) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+            ) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
                 Box::pin(async move {
                     let __call = Call::new(
                         {
@@ -308,7 +320,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                     );
                     let __held = &Slot::new();
                     let __body = async move {
-                        if let Some(__ret) = None::<Result<u8, E>> {
+                        if let Some(__ret) = None::<Result<u8, AppError>> {
                             return __ret;
                         }
                         let lease: &Lease = Slot::lease(__held);
@@ -321,50 +333,13 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         __call,
                         __held,
                         __body,
-                        <Result<u8, E> as FromLockError>::from_lock_error,
-                        <Result<u8, E> as FromLockError>::is_success,
+                        &Answers {
+                            refused: <Result<u8, AppError> as FromLockError>::from_lock_error,
+                            is_success: <Result<u8, AppError> as FromLockError>::is_success,
+                        },
                     );
                     return __value.await;
                 })
-            }
-        "#]],
-    );
-}
-
-#[test]
-fn a_block_is_a_future_around_the_users_block() {
-    check_block(
-        r#"resource = "order:{order.id}", ttl = "10s", guard = lease, async move { send(lease).await }"#,
-        &expect![[r#"
-            fn example() {
-                async move {
-                    let __call = Call::new(
-                        {
-                            static __SITE: Site = Site::new(
-                                    || (),
-                                    module_path!(),
-                                    "line_42",
-                                    file!(),
-                                    line!(),
-                                    column!(),
-                                    "order:{order.id}",
-                                )
-                                .ttl(Duration::from_millis(10000));
-                            submit! {
-                                Registration(& __SITE)
-                            }
-                            &__SITE
-                        },
-                        resource(format_args!("order:{arg0}", arg0 = order.id)),
-                    );
-                    let __held = &Slot::new();
-                    let __body = async move {
-                        let lease: &Lease = Slot::lease(__held);
-                        send(lease).await
-                    };
-                    let __body = async move { Ok::<_, LockError>(__body.await) };
-                    Call::run_with(__call, __held, __body, Err, |_| true).await
-                }
             }
         "#]],
     );

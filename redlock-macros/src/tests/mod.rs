@@ -1,12 +1,13 @@
 //! Tests of the attribute as a whole, from tokens to tokens.
 
 mod anything;
+mod block;
 mod expansion;
 mod typing;
 
 use expect_test::Expect;
 
-use crate::{block, transform};
+use crate::transform;
 
 /// Compares the whole expansion.
 fn check_in_full(attribute: &str, item: &str, expected: &Expect) {
@@ -28,7 +29,7 @@ fn check(attribute: &str, item: &str, expected: &Expect) {
 
 /// Compares the expansion of `locked!` in a function.
 fn check_block(input: &str, expected: &Expect) {
-    let tokens = block::transform(input.parse().expect("input"), 42);
+    let tokens = crate::block::transform(input.parse().expect("input"), 42);
     let text = shortened(&tokens.to_string());
     compare(&format!("fn example() {{ {text} }}"), expected);
 }

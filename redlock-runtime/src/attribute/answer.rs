@@ -4,8 +4,8 @@
 //! handler returns an [`Answer`], which is a response if the body's value is one. A value that can
 //! carry a lock error itself is returned as it is: its author decides how the error looks.
 //!
-//! The choice is made for each handler when it is compiled. `(&&&probe).choose()` calls the method of
-//! the first of these traits that the probe has:
+//! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
+//! the first of these traits that the probe has. Its name is one that no trait of the user's has:
 //!
 //! | trait | implemented for | if the body's value is | the body |
 //! |---|---|---|---|
@@ -83,21 +83,21 @@ impl InAnAnswer {
 }
 
 pub trait CarriesItself {
-    fn choose(&self) -> AsItIs;
+    fn __redlock_choose(&self) -> AsItIs;
 }
 
 impl<F: Future<Output: FromLockError>> CarriesItself for &&Probe<F> {
-    fn choose(&self) -> AsItIs {
+    fn __redlock_choose(&self) -> AsItIs {
         AsItIs
     }
 }
 
 pub trait IsAnything {
-    fn choose(&self) -> AsItIs;
+    fn __redlock_choose(&self) -> AsItIs;
 }
 
 impl<F> IsAnything for Probe<F> {
-    fn choose(&self) -> AsItIs {
+    fn __redlock_choose(&self) -> AsItIs {
         AsItIs
     }
 }
@@ -108,7 +108,7 @@ pub mod into_response {
 
     /// Implemented in `http/axum.rs`.
     pub trait IsResponse {
-        fn choose(&self) -> super::InAnAnswer;
+        fn __redlock_choose(&self) -> super::InAnAnswer;
     }
 }
 
@@ -118,7 +118,7 @@ pub mod responder {
 
     /// Implemented in `http/actix.rs`.
     pub trait IsResponse {
-        fn choose(&self) -> super::InAnAnswer;
+        fn __redlock_choose(&self) -> super::InAnAnswer;
     }
 }
 

@@ -6,10 +6,9 @@ use std::sync::OnceLock;
 
 use redlock_core::Resource;
 
-use super::run::Run;
+use super::run::{Answers, KeepsValueUntilRelease};
 use super::way::{Begun, way};
 use crate::acquire::{PoolNames, Wanted};
-use crate::error::LockError;
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
@@ -47,30 +46,28 @@ impl Call {
 
     /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid,
     /// drops the body, releases the lock and waits until the next caller could win. If that fails,
-    /// the output is what `refused` makes of the error.
+    /// the output is what `answers` make of the error.
     ///
-    /// With `once_per`, the nodes remember the run if `is_success` says so of what the body returned.
+    /// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
     ///
     /// Dropping the future drops the body first, then sends the release.
     pub fn run<F: Future>(
         self,
         body: F,
-        refused: fn(LockError) -> F::Output,
-        is_success: fn(&F::Output) -> bool,
-    ) -> Run<'static, F> {
-        Run::new(self.begin(None), body, refused, is_success)
+        answers: &Answers<F::Output>,
+    ) -> KeepsValueUntilRelease<'_, F> {
+        KeepsValueUntilRelease::new(self.begin(None), body, answers)
     }
 
     /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
     /// to the caller and is dropped after the body.
-    pub fn run_with<F: Future>(
+    pub fn run_with<'a, F: Future>(
         self,
-        held: &Slot,
+        held: &'a Slot,
         body: F,
-        refused: fn(LockError) -> F::Output,
-        is_success: fn(&F::Output) -> bool,
-    ) -> Run<'_, F> {
-        Run::new(self.begin(Some(held)), body, refused, is_success)
+        answers: &'a Answers<F::Output>,
+    ) -> KeepsValueUntilRelease<'a, F> {
+        KeepsValueUntilRelease::new(self.begin(Some(held)), body, answers)
     }
 
     fn begin(self, held: Option<&Slot>) -> Begun<'_> {

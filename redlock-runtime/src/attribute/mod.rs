@@ -7,6 +7,6 @@ pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
 pub(crate) mod name;
 pub(crate) mod returned;
-mod run;
+pub(crate) mod run;
 pub(crate) mod time;
 mod way;

@@ -11,48 +11,58 @@ use super::way::Begun;
 use crate::error::LockError;
 
 pin_project! {
-    /// A call in progress.
+    /// A call in progress. rustc shows the name if the value that the body returns is not `Send`.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Run<'a, F: Future> {
+    pub struct KeepsValueUntilRelease<'a, F: Future> {
         // Before the way, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
         begun: Begun<'a>,
-        refused: fn(LockError) -> F::Output,
+        answers: &'a Answers<F::Output>,
     }
 
-    impl<F: Future> PinnedDrop for Run<'_, F> {
+    impl<F: Future> PinnedDrop for KeepsValueUntilRelease<'_, F> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.begun.cut_off(this.body);
+            let answers = *this.answers;
+            this.begun.cut_off(&mut Lent { body: this.body, answers });
         }
     }
 }
 
-impl<'a, F: Future> Run<'a, F> {
-    pub(super) fn new(
-        begun: Begun<'a>,
-        body: F,
-        refused: fn(LockError) -> F::Output,
-        is_success: fn(&F::Output) -> bool,
-    ) -> Self {
+/// What a call returns besides the value of its body, and what it makes of that value.
+pub struct Answers<T> {
+    /// The value to return if the lock was not acquired, or was lost under the body.
+    pub refused: fn(LockError) -> T,
+    /// Whether a body that returned this value did its work.
+    pub is_success: fn(&T) -> bool,
+}
+
+impl<'a, F: Future> KeepsValueUntilRelease<'a, F> {
+    pub(super) fn new(begun: Begun<'a>, body: F, answers: &'a Answers<F::Output>) -> Self {
+        let body = Body::Running { body };
         Self {
-            body: Body::Running { body, is_success },
+            body,
             begun,
-            refused,
+            answers,
         }
     }
 }
 
-impl<F: Future> Future for Run<'_, F> {
+impl<F: Future> Future for KeepsValueUntilRelease<'_, F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let mut this = self.project();
-        let ended = ready!(this.begun.poll(this.body.as_mut(), context));
+        let this = self.project();
+        let (mut body, answers) = (this.body, *this.answers);
+        let lent = &mut Lent {
+            body: body.as_mut(),
+            answers,
+        };
+        let ended = ready!(this.begun.poll(lent, context));
         Poll::Ready(match ended {
-            Ok(()) => this.body.output(),
-            Err(error) => (this.refused)(error),
+            Ok(()) => body.output(),
+            Err(error) => (answers.refused)(error),
         })
     }
 }
@@ -61,19 +71,19 @@ impl<F: Future> Future for Run<'_, F> {
 /// longer: a future that had it would have to decide whether every body is `Send`.
 pub(super) trait PollBody {
     /// Polls the body. Once it has returned, its output is kept and the body is dropped.
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()>;
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
 
     /// True if the body has returned, and did its work by what it returned.
     fn has_succeeded(&self) -> bool;
 
     /// Drops the body, unless it has returned.
-    fn stop(self: Pin<&mut Self>);
+    fn stop(&mut self);
 }
 
 pin_project! {
     #[project = BodyProjection]
     enum Body<F: Future> {
-        Running { #[pin] body: F, is_success: fn(&F::Output) -> bool },
+        Running { #[pin] body: F },
         Ended { output: Option<F::Output>, has_succeeded: bool },
     }
 }
@@ -88,12 +98,19 @@ impl<F: Future> Body<F> {
     }
 }
 
-impl<F: Future> PollBody for Body<F> {
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if let BodyProjection::Running { body, is_success } = self.as_mut().project() {
+/// The body for one poll. A future that contained it, as a type of its own around the body, would cost rustc
+/// one more type for each nested call.
+struct Lent<'a, 'b, F: Future> {
+    body: Pin<&'a mut Body<F>>,
+    answers: &'b Answers<F::Output>,
+}
+
+impl<F: Future> PollBody for Lent<'_, '_, F> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let BodyProjection::Running { body } = self.body.as_mut().project() {
             let output = ready!(body.poll(context));
-            let has_succeeded = is_success(&output);
-            self.set(Self::Ended {
+            let has_succeeded = (self.answers.is_success)(&output);
+            self.body.set(Body::Ended {
                 output: Some(output),
                 has_succeeded,
             });
@@ -103,17 +120,17 @@ impl<F: Future> PollBody for Body<F> {
 
     fn has_succeeded(&self) -> bool {
         matches!(
-            self,
-            Self::Ended {
+            *self.body,
+            Body::Ended {
                 has_succeeded: true,
                 ..
             }
         )
     }
 
-    fn stop(mut self: Pin<&mut Self>) {
-        if let BodyProjection::Running { .. } = self.as_mut().project() {
-            self.set(Self::Ended {
+    fn stop(&mut self) {
+        if let BodyProjection::Running { .. } = self.body.as_mut().project() {
+            self.body.set(Body::Ended {
                 output: None,
                 has_succeeded: false,
             });

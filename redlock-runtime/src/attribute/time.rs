@@ -8,7 +8,8 @@
     message = "`{Self}` is no `Duration`",
     label = "expected a `Duration`",
     note = "write `Duration::from_millis(…)` or `Duration::from_secs(…)`",
-    note = "only a literal is milliseconds (`60_000`) or text (`\"60s\"`)"
+    note = "only a literal is milliseconds (`60_000`) or text (`\"60s\"`)",
+    note = "a value of type `{P}` is taken as well, but no reference to one"
 )]
 pub trait Time<P> {
     /// The parameter's value.

@@ -29,7 +29,7 @@ impl Begun<'_> {
     /// If the lock was not acquired, or was lost under the body.
     pub(super) fn poll(
         &mut self,
-        body: Pin<&mut dyn PollBody>,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
         match self {
@@ -46,7 +46,7 @@ impl Begun<'_> {
     }
 
     /// Drops the body before its end, as a part of what runs under the lease.
-    pub(super) fn cut_off(&self, body: Pin<&mut dyn PollBody>) {
+    pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
         match self {
             Self::Way(way) => way.cut_off(body),
             Self::Refused(_) => body.stop(),
@@ -58,11 +58,11 @@ impl Begun<'_> {
 pub(super) trait Steps {
     fn poll(
         self: Pin<&mut Self>,
-        body: Pin<&mut dyn PollBody>,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>>;
 
-    fn cut_off(&self, body: Pin<&mut dyn PollBody>);
+    fn cut_off(&self, body: &mut dyn PollBody);
 }
 
 /// Prepares the way to the lock. The lease will be in `held`, if there is such a place.
@@ -135,15 +135,15 @@ where
 {
     fn poll(
         mut self: Pin<&mut Self>,
-        mut body: Pin<&mut dyn PollBody>,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
-        ready!(self.as_mut().poll_acquiring(body.as_mut(), context))?;
+        ready!(self.as_mut().poll_acquiring(body, context))?;
         ready!(self.as_mut().poll_holding(body, context));
         self.poll_releasing(context)
     }
 
-    fn cut_off(&self, body: Pin<&mut dyn PollBody>) {
+    fn cut_off(&self, body: &mut dyn PollBody) {
         let _entered = match &self.step {
             Step::Holding { under, .. } => Some(under.span.span().enter()),
             _ => None,
@@ -163,7 +163,7 @@ where
 {
     fn poll_acquiring(
         self: Pin<&mut Self>,
-        body: Pin<&mut dyn PollBody>,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
         let mut this = self.project();
@@ -203,14 +203,14 @@ where
 
     fn poll_holding(
         self: Pin<&mut Self>,
-        mut body: Pin<&mut dyn PollBody>,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<()> {
         let mut this = self.project();
         if let StepProjection::Holding { hold, under } = this.step.as_mut().project() {
             let ended = {
                 let _entered = under.span.span().enter();
-                let poll = &mut |context: &mut Context<'_>| body.as_mut().poll(context);
+                let poll = &mut |context: &mut Context<'_>| body.poll(context);
                 let lease = under.lease(*this.held);
                 let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
                 if ended.is_ok() && body.has_succeeded() {

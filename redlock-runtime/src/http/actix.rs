@@ -87,7 +87,7 @@ impl From<LockError> for InternalError<String> {
 // For handlers that return `impl Responder`.
 
 impl<F: Future<Output: Responder>> IsResponse for &Probe<F> {
-    fn choose(&self) -> InAnAnswer {
+    fn __redlock_choose(&self) -> InAnAnswer {
         InAnAnswer
     }
 }

@@ -107,7 +107,7 @@ fn status_of(problem: &Problem) -> StatusCode {
 // For handlers that return `impl IntoResponse`.
 
 impl<F: Future<Output: IntoResponse>> IsResponse for &Probe<F> {
-    fn choose(&self) -> InAnAnswer {
+    fn __redlock_choose(&self) -> InAnAnswer {
         InAnAnswer
     }
 }

@@ -39,6 +39,43 @@ async fn the_block_runs_under_its_resource_and_leaves_no_key() {
     assert!(redlock.registry().held().is_empty());
 }
 
+/// Two blocks in one macro.
+macro_rules! both {
+    () => {
+        async {
+            let sites = || {
+                let held = redlock_runtime::current().expect("a block runs under its lock");
+                held.site().expect("a block has a site")
+            };
+            let one = locked!(resource = "one", async { sites() }).await;
+            let other = locked!(resource = "other", async { sites() }).await;
+            [one.unwrap(), other.unwrap()]
+        }
+    };
+}
+
+#[tokio::test]
+async fn the_blocks_of_a_macro_have_names_of_their_own() {
+    let (nodes, redlock) = start(1).await;
+    let first = line!() + 1;
+    let sites = registry(&redlock).scope(both!()).await;
+    let more = registry(&redlock).scope(both!()).await;
+    let all: Vec<String> = sites
+        .into_iter()
+        .chain(more)
+        .map(|it| it.site_name().to_owned())
+        .collect();
+    let names: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(names.len(), 4, "{all:?}");
+    for (name, line) in all.iter().zip([first, first, first + 1, first + 1]) {
+        assert!(
+            name.contains(&format!("::line_{line}_")),
+            "{name}, line {line}"
+        );
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
 #[tokio::test]
 async fn a_dropped_block_leaves_no_key() {
     let (nodes, redlock) = start(3).await;

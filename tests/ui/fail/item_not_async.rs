@@ -16,7 +16,20 @@ impl Account {
     }
 }
 
+/// What a name stands for is unknown to the attribute.
+type Balance = std::pin::Pin<Box<dyn Future<Output = Result<u64, LockError>> + Send>>;
+
+fn read() -> Balance {
+    Box::pin(async { Ok(1) })
+}
+
+#[redlock(resource = "account")]
+fn of_an_alias() -> Balance {
+    read()
+}
+
 fn main() {
+    let _: Balance = of_an_alias();
     let _: Result<u64, LockError> = charge(1);
     let _ = Account.balance();
 }

@@ -16,6 +16,11 @@ async fn unknown() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", lease = lease)]
+async fn meant() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
-    let _ = (misspelled_resource(), misspelled(), unknown());
+    let _ = (meant(), misspelled_resource(), misspelled(), unknown());
 }

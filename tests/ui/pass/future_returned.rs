@@ -1,6 +1,6 @@
 //! Functions that return their future, as `#[async_trait]` makes them: the block runs locked.
 #![deny(warnings)]
-#![allow(dead_code, clippy::manual_async_fn)]
+#![allow(dead_code, clippy::manual_async_fn, clippy::needless_return)]
 
 use std::future::Future;
 use std::pin::Pin;
@@ -55,6 +55,17 @@ impl Service {
     fn boxed_at_the_end(&self) -> BoxFuture<'_, Result<u64, LockError>> {
         let twice = self.id * 2;
         async move { Ok(twice) }.boxed()
+    }
+
+    #[redlock(resource = "service:{self.id}")]
+    fn boxed_and_returned(&self) -> BoxFuture<'_, Result<u64, LockError>> {
+        let twice = self.id * 2;
+        return async move { Ok(twice) }.boxed();
+    }
+
+    #[redlock(resource = "service:{self.id}")]
+    fn only_boxed_and_returned(&self) -> BoxFuture<'_, Result<u64, LockError>> {
+        return async move { Ok(self.id) }.boxed();
     }
 
     #[redlock(resource = "service:{self.id}")]

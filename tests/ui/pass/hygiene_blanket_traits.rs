@@ -30,6 +30,11 @@ trait Everything: Sized {
     fn as_ref(&self) {}
     fn poll(self) {}
     fn from_lock_error(_: u8) {}
+    fn from_refusal(_: u8) {}
+    fn is_success(&self) -> u8 {
+        0
+    }
+    fn map_err(self, _: u8) {}
 }
 
 impl<T> Everything for T {}

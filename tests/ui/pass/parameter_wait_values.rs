@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use redlock_runtime::{LockError, redlock};
+use redlock_runtime::parameters::Wait;
+use redlock_runtime::{LockError, locked, redlock};
 
 #[redlock(resource = "a", wait = 5_000)]
 async fn milliseconds() -> Result<(), LockError> {
@@ -24,6 +25,20 @@ async fn forever() -> Result<(), LockError> {
 #[redlock(resource = "a", wait = budget.min(Duration::from_secs(5)))]
 async fn expression(budget: Duration) -> Result<(), LockError> {
     Ok(())
+}
+
+#[redlock(resource = "a", wait = wait)]
+async fn variable(wait: Wait) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", wait = *wait, if_locked = "skip")]
+async fn reference(wait: &Wait) -> Result<(), LockError> {
+    Ok(())
+}
+
+async fn block(wait: Wait) -> Result<(), LockError> {
+    locked!(resource = "a", wait = wait, async {}).await
 }
 
 fn main() {}

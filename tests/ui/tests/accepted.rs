@@ -52,8 +52,8 @@ fn below_the_attribute_of_actix_the_order_is_named() {
         .iter()
         .map(|found| (found.is_error, &*found.message))
         .collect();
-    let message = "the attribute above has already made this function synchronous; place \
-                   `#[redlock]` above `#[tokio::main]` and its like";
+    let message = "the attribute above has already made this function synchronous; annotate an \
+                   `async` function that this one calls";
     assert_eq!(messages, [(true, message)]);
     let places: Vec<_> = found[0].primary().map(|span| span.from).collect();
     assert_eq!(places, [(6, 7)]);

@@ -6,6 +6,11 @@ async fn milliseconds(seconds: u64) -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", wait = wait)]
+async fn reference(wait: &redlock_runtime::parameters::Wait) -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
-    let _ = milliseconds(1);
+    let _ = (milliseconds(1), reference(&redlock_runtime::parameters::Wait::Forever));
 }

@@ -3,8 +3,10 @@
 //! The parameters are parsed and checked as those of a function without arguments. It is named after
 //! the line of the macro, so that two blocks of one module have different names.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+mod split;
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::Lit;
 
 use crate::args::Args;
@@ -15,6 +17,7 @@ use crate::function::Function;
 use crate::parameters::Key;
 use crate::plan::{IfLocked, Plan};
 use crate::template::scan;
+use split::split;
 
 /// The `async` block, as the user wrote it.
 struct Block {
@@ -30,9 +33,12 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
     let (parameters, block) = split(input, &mut errors);
     let mut args = Args::parse(parameters.clone(), &mut errors);
     if !args.attempted(Key::Resource) {
-        let example = Key::Resource.example();
-        let message = format!("missing `resource`; write `locked!({example}, async {{ … }})`");
-        errors.at(Span::call_site(), message);
+        // The error for a missing block shows the resource too.
+        if block.is_some() {
+            let example = Key::Resource.example();
+            let message = format!("missing `resource`; write `locked!({example}, async {{ … }})`");
+            errors.at(Span::call_site(), message);
+        }
         // Any, so that the rest is checked. All errors of parsing were reported.
         let parameters = quote!(resource = "missing", #parameters);
         args = Args::parse(parameters, &mut Errors::default());
@@ -42,10 +48,10 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
                        returns a `Result`, or write `lock(…).once_per(…).try_run(…)`";
         errors.under(value, message);
     }
-    let function = stand_in(&args, line);
-    let plan = check(&args, function.as_ref(), &mut errors);
+    let function = stand_in(&args);
+    let plan = check(&args, function.as_ref(), true, &mut errors);
     match (errors.into_compile_errors(), plan, function, block) {
-        (None, Some(plan), Some(function), Some(block)) => expand(&plan, &function, &block),
+        (None, Some(plan), Some(_), Some(block)) => expand(&plan, line, &block),
         (complaints, _, function, block) => {
             let block = block.map(|block| {
                 let (guard, runtime) = check::of_a_refused(&args, function.as_ref());
@@ -75,16 +81,16 @@ pub(crate) fn transform(input: TokenStream, line: usize) -> TokenStream {
 //             send(id, lease).await
 //         };
 //         let body = async move { Ok::<_, LockError>(body.await) };
-//         call.run_with(held, body, Err::<_, LockError>, |_| true).await
+//         call.run_with(held, body, &Answers { refused: Err, is_success: |_| true }).await
 //     }
 //
 // Both blocks around the user's begin with the user's own `async` or `async move`: they capture what the
 // user's block captures, in the same way, and rustc's advice to add `move` changes all of them.
-fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
+fn expand(plan: &Plan, line: usize, block: &Block) -> TokenStream {
     let runtime = &plan.runtime;
     let here = Span::mixed_site();
     let private = quote_spanned!(here=> #runtime::__private);
-    let call = call(plan, function, &private);
+    let call = call(plan, &name(line), &private);
     let Block { opening, body } = block;
     let guard = plan.guard.as_ref().map(|guard| {
         let span = here.located_at(guard.span());
@@ -103,17 +109,20 @@ fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
             quote_spanned!(here=> ::core::result::Result::Err),
         ),
     };
+    let answers = quote_spanned! {here=>
+        &#private::Answers { refused: #refused, is_success: |_| true }
+    };
     let (held, run) = match &plan.guard {
         None => (
             None,
-            quote_spanned!(here=> #private::Call::run(__call, __body, #refused, |_| true)),
+            quote_spanned!(here=> #private::Call::run(__call, __body, #answers)),
         ),
         Some(guard) => {
             let span = here.located_at(guard.span());
             (
                 Some(quote_spanned!(span=> let __held = &#private::Slot::new();)),
                 quote_spanned! {here=>
-                    #private::Call::run_with(__call, __held, __body, #refused, |_| true)
+                    #private::Call::run_with(__call, __held, __body, #answers)
                 },
             )
         }
@@ -128,6 +137,20 @@ fn expand(plan: &Plan, function: &Function, block: &Block) -> TokenStream {
                 ::core::result::Result::Ok::<_, #private::LockError>(#value)
             };
             #run.await
+        }
+    }
+}
+
+/// The block's name, as a constant. In a macro, it has the line of the macro's call, which is known only
+/// after this expansion, and the line in the macro: neither two calls nor two blocks have one name.
+fn name(line: usize) -> TokenStream {
+    let number = Literal::u32_unsuffixed(u32::try_from(line).unwrap_or(u32::MAX));
+    let name = format!("line_{line}");
+    quote_spanned! {Span::mixed_site()=>
+        if ::core::line!() == #number {
+            #name
+        } else {
+            ::core::concat!("line_", ::core::line!(), "_", #number)
         }
     }
 }
@@ -164,64 +187,15 @@ fn refused(block: &Block, guard: Option<&Ident>, runtime: &TokenStream) -> Token
     }
 }
 
-/// Takes the block off the end.
-fn split(input: TokenStream, errors: &mut Errors) -> (TokenStream, Option<Block>) {
-    let mut tokens: Vec<TokenTree> = input.into_iter().collect();
-    // A fragment of a `macro_rules!` macro, `$block` or `$expr`, is in a group without delimiters.
-    while let Some(TokenTree::Group(fragment)) = tokens
-        .pop_if(|last| matches!(last, TokenTree::Group(g) if g.delimiter() == Delimiter::None))
-    {
-        tokens.extend(fragment.stream());
-    }
-    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
-    let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
-    tokens.pop_if(|last| is_punct(last, ','));
-    let example = Key::Resource.example();
-    let body = match tokens.pop() {
-        Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
-        last => {
-            let at = last.as_ref().map_or_else(Span::call_site, TokenTree::span);
-            let message = format!(
-                "`locked!` ends with the block to run; write `locked!({example}, async move {{ … }})`"
-            );
-            errors.at(at, message);
-            tokens.extend(last);
-            return (tokens.into_iter().collect(), None);
-        }
-    };
-    let mut opening = Vec::new();
-    opening.extend(tokens.pop_if(|last| is(last, "move")));
-    opening.extend(tokens.pop_if(|last| is(last, "async")));
-    opening.reverse();
-    if opening.first().is_none_or(|first| !is(first, "async")) {
-        errors.at(
-            body.span_open(),
-            "the block is an `async` block; write `async { … }`, or `async move { … }` \
-             if it outlives what it uses",
-        );
-        // What stands before the block, as `=>` or `|lease|`, is no parameter.
-        if tokens.last().is_some_and(|last| is_punct(last, '>')) {
-            tokens.truncate(tokens.len().saturating_sub(2));
-        } else {
-            let end = tokens.iter().rposition(|token| is_punct(token, ','));
-            tokens.truncate(end.unwrap_or(tokens.len()));
-        }
-        opening = vec![Ident::new("async", Span::mixed_site()).into()];
-    }
-    let opening = opening.into_iter().collect();
-    (tokens.into_iter().collect(), Some(Block { opening, body }))
-}
-
 /// A function as the checks of the attribute know it. Its parameters are the names with which the
 /// placeholders of all strings begin: in a block these are any variables.
-fn stand_in(args: &Args, line: usize) -> Option<Function> {
+fn stand_in(args: &Args) -> Option<Function> {
     let mut roots: Vec<Ident> = Vec::new();
     let resource = args.get(Key::Resource).map(ToTokens::to_token_stream);
     collect_roots(resource.unwrap_or_default(), &mut roots);
     let receiver = roots.iter().filter(|root| *root == "self");
     let others = roots.iter().filter(|root| *root != "self");
-    let name = format_ident!("line_{line}");
-    let item = quote!(async fn #name(#(&#receiver,)* #(#others: ()),*) {});
+    let item = quote!(async fn block(#(&#receiver,)* #(#others: ()),*) {});
     Function::parse(item, &mut Errors::default())
 }
 
@@ -297,6 +271,7 @@ mod tests {
     fn each_slip_is_named_once() {
         let ends = "`locked!` ends with the block to run; \
                     write `locked!(resource = \\\"order:{id}\\\", async move { … })`";
+        let last = "the block comes last; write `locked!(resource = \\\"order:{id}\\\", async move { … })`";
         let is_async = "the block is an `async` block; write `async { … }`, \
                         or `async move { … }` if it outlives what it uses";
         let table: &[(&str, &[&str])] = &[
@@ -305,6 +280,45 @@ mod tests {
             (r#"resource = "a" => { 1 }"#, &[is_async]),
             (r#"resource = "a", { 1 }"#, &[is_async]),
             (r#"resource = "a", |lease| { 1 }"#, &[is_async]),
+            (r#"resource = "a", || async { 1 }"#, &[is_async]),
+            (r#"resource = "a", async move || { 1 }"#, &[is_async]),
+            (
+                r#"resource = "a", move async { 1 }"#,
+                &["the words are in another order; write `async move { … }`"],
+            ),
+            ("", &[ends]),
+            ("ttl = 50", &[ends]),
+            (r#"resource = "a", charge(id)"#, &[ends]),
+            (r#"resource = "a", Box::pin(async move { 1 })"#, &[ends]),
+            (r#"async move { 1 }, resource = "a""#, &[last]),
+            (r#"ttl = 50, async { 1 }, resource = "a","#, &[last]),
+            (
+                "async {}, ttl = 50",
+                &[
+                    last,
+                    "missing `resource`; write `locked!(resource = \\\"order:{id}\\\", async { … })`",
+                ],
+            ),
+            (
+                r#"resource = "a", async { 1 }.await"#,
+                &["nothing can follow the block; call it on the future that `locked!(…)` returns"],
+            ),
+            (
+                r#"resource = "a" async { 1 }"#,
+                &["expected `,` before the block"],
+            ),
+            (
+                r#"resource = "a"; async { 1 }"#,
+                &["expected `,` between parameters"],
+            ),
+            (
+                r#"resource = "a" => async { 1 }"#,
+                &["expected `,` between parameters"],
+            ),
+            (
+                r#""a", async { 1 }"#,
+                &[r#"a value needs its key; write `resource = \"a\"`"#],
+            ),
             (
                 "ttl = 0, async {}",
                 &[
