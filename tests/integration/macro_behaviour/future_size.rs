@@ -11,8 +11,12 @@ use std::time::Duration;
 
 use redlock_runtime::{LockError, redlock};
 
-/// What the attribute may add.
-const MOST: usize = 256;
+/// What the attribute may add to a function: what it does add, rounded up to 8 bytes. One more pointer in the
+/// future of a call exceeds it.
+const MOST: usize = 40;
+
+/// The same with `guard`: the lease is in the future too.
+const MOST_WITH_GUARD: usize = 232;
 
 const LARGE: usize = 4096;
 
@@ -197,27 +201,28 @@ macro_rules! check_twins {
 #[test]
 fn a_body_with_a_large_local_is_stored_once() {
     let order = Order::new();
+    // An argument that the template borrows is stored once more, if only as an integer.
     check_twins! {
         without_arguments(), MOST;
-        with_moved_arguments(7, String::new()), MOST;
-        with_a_dotted_placeholder((1, 2), 3), MOST;
+        with_moved_arguments(7, String::new()), MOST + 56;
+        with_a_dotted_placeholder((1, 2), 3), MOST + 24;
         with_expressions(Duration::ZERO), MOST;
-        with_several_keys(1, 2), MOST;
+        with_several_keys(1, 2), MOST + 16;
         with_an_early_return(false), MOST;
-        with_a_large_result(), MOST;
+        with_a_large_result(), MOST + 8;
     }
     check("method", &order.method(), &order.bare_method(), MOST);
     check(
         "returned",
         &others::returned_future(7),
         &others::bare_returned_future(7),
-        MOST,
+        MOST + 8,
     );
     check(
         "guard",
         &others::with_a_guard(),
         &bare::without_arguments(),
-        MOST,
+        MOST_WITH_GUARD,
     );
 }
 
