@@ -6,7 +6,7 @@ use redlock_runtime::config::SiteConfig;
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::registry::SiteReport;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Config, LockError, Redlock, init, lock, redlock};
+use redlock_runtime::{Config, LockError, Redlock, init, lock, locked, redlock};
 
 const PAYMENT: &str = "payment";
 
@@ -26,6 +26,11 @@ async fn sweep() {}
 #[redlock(resource = "plain", guard = lease)]
 async fn plain() -> Result<bool, LockError> {
     Ok(lease.fencing_token().is_some())
+}
+
+#[rustfmt::skip]
+async fn two_blocks() -> Result<(), LockError> {
+    locked!(resource = "one", async {}).await?; locked!(resource = "two", async {}).await
 }
 
 const fn seconds(seconds: u64) -> Duration {
@@ -150,6 +155,32 @@ async fn an_unknown_preset_is_refused_with_what_was_meant() {
         "{refused}"
     );
     redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_override_of_two_blocks_on_one_line_is_refused_with_the_fix() {
+    let sites = redlock_runtime::registry::sites();
+    let names = sites.iter().map(|it| it.site_name());
+    let blocks: Vec<&str> = names.filter(|name| name.contains("::line_")).collect();
+    let [one, other] = *blocks else {
+        panic!("{blocks:?}");
+    };
+    assert_eq!(one, other);
+
+    let over = SiteConfig::new().ttl(seconds(7));
+    let config = config().preset("payment", payment()).site(one, over);
+    let refused = init(config).await.map(|_| ()).unwrap_err().to_string();
+    let told = [
+        "fits several functions",
+        "give them names of their own, with `name = \"…\"`",
+    ];
+    for told in told {
+        assert!(refused.contains(told), "{refused}");
+    }
+
+    let locks = TestLocks::new();
+    two_blocks().await.unwrap();
+    locks.assert_locked("two");
 }
 
 #[tokio::test]
