@@ -122,7 +122,8 @@ pin_project! {
 /// The span and the lease of a lock that was acquired. The lease is dropped last.
 struct Under {
     span: HoldSpan,
-    own: Slot,
+    /// The lease, unless the body has it in the slot. Not in a slot of its own: filling one takes time.
+    own: Option<Lease>,
 }
 
 impl<A, S, R, H, E> Steps for Way<'_, A, S, R, H, E>
@@ -177,15 +178,19 @@ where
                 return Poll::Ready(Err(error));
             }
         };
-        let under = Under {
+        let mut under = Under {
             span: lease.span(),
-            own: Slot::new(),
+            own: None,
         };
         let hold = {
-            let _entered = under.span.span().enter();
-            let lease = this.held.unwrap_or(&under.own).fill(lease);
+            let Under { span, own } = &mut under;
+            let _entered = span.span().enter();
+            let lease = match *this.held {
+                Some(slot) => slot.fill(lease),
+                None => own.insert(lease),
+            };
             let (core, on_lost) = lease.watched();
-            let hold = lease.begin_hold(&under.span, (this.begin_hold)(core, on_lost));
+            let hold = lease.begin_hold(span, (this.begin_hold)(core, on_lost));
             if hold.is_err() {
                 body.stop();
             }
@@ -263,7 +268,10 @@ impl<A, S, R> Step<A, S, R> {
 
 impl Under {
     fn lease<'a>(&'a self, held: Option<&'a Slot>) -> &'a Lease {
-        held.unwrap_or(&self.own).lease()
+        match held {
+            Some(slot) => slot.lease(),
+            None => self.own.as_ref().expect("the lock was acquired"),
+        }
     }
 
     /// Begins the release, if there is anything left to release.
