@@ -113,7 +113,7 @@ impl Names {
             let mut placeholders = text.split('{').filter_map(|it| it.split_once('}'));
             let is_free = !placeholders.any(|(inside, _)| inside.contains(&other))
                 && decoys.iter().all(|decoy| *decoy != other);
-            if !is_sure && is_free {
+            if !is_sure && is_free && *root != "self" {
                 let here = Span::mixed_site().located_at(span);
                 decoys.extend(syn::parse_str(&other).map(|mut decoy: Ident| {
                     decoy.set_span(here);
@@ -189,7 +189,7 @@ mod tests {
         let here = Span::call_site();
         let table: [(&str, bool, &[&str], &str); 7] = [
             ("{order.id}", false, &["order"], ""),
-            ("{order.id}", true, &["order"], "ORDER"),
+            ("{order.id}:{self.id}", true, &["order", "self"], "ORDER"),
             ("order:{ORDER.id}", false, &["ORDER"], "order"),
             ("{ORDER.id}:{order:part}", true, &["ORDER", "order"], ""),
             ("{a.b}:{a:part}", true, &["a", "a"], "A"),
