@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::model::brief::Brief;
-use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
@@ -101,7 +100,7 @@ impl fmt::Display for LeaseEnd {
         f.write_str(match self {
             Self::Expired => "its ttl is over, and it does not renew itself (`max_hold`)",
             Self::NotRenewed(error) => return write!(f, "not renewed: {}", Blamed(error)),
-            Self::MaxHold(held) => return write!(f, "`max_hold` of {} is over", Whole(*held)),
+            Self::MaxHold(held) => return write!(f, "`max_hold` of {} is over", Brief(*held)),
             Self::StoodStill => {
                 "its renewal was due and did not run before the end: this process or its host stood still, or was too busy"
             }

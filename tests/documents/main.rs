@@ -5,11 +5,12 @@ mod attributes;
 mod figures;
 mod guide;
 mod links;
+mod log_events;
 mod markdown;
 mod results;
 mod sizes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,21 @@ fn no_document_is_too_long() {
 fn the_changelog_of_what_is_not_released_has_additions_only() {
     let changelog = &pages()[Path::new("CHANGELOG.md")];
     assert_none(&sizes::changes_of_the_unreleased(changelog));
+}
+
+#[test]
+fn the_guide_has_every_event_that_is_logged() {
+    let mut emitted = BTreeSet::new();
+    for sources in ["redlock-core/src", "redlock-runtime/src"] {
+        log_events::emitted(&root().join(sources), &mut emitted);
+    }
+    // The texts of one call, which come from its callers.
+    for text in ["locked", "joined the lease of a caller"] {
+        emitted.insert((Some("debug".to_owned()), text.to_owned()));
+    }
+    let page = &pages()[Path::new("redlock-runtime/guide/reference/metrics.md")];
+    let documented = log_events::documented(page);
+    assert_none(&log_events::differences(&emitted, &documented));
 }
 
 #[test]

@@ -50,17 +50,25 @@ macro_rules! log {
 }
 pub(crate) use log;
 
-/// The same at most once a second: `log_throttled!(throttle.pass(now), warn, "text")`. The event says how
-/// many were held back; those are in the log at debug.
-macro_rules! log_throttled {
-    ($pass:expr, $level:ident, $($event:tt)+) => {
-        match $pass {
-            Some(held_back) => $crate::env::caught::log!($level, held_back, $($event)+),
-            None => $crate::env::caught::log!(debug, $($event)+),
+/// A warning at most once a second and cause: `warn_throttled!(throttles, about, "text", field = 1)`. The
+/// event says how many were held back; those are in the log at debug.
+macro_rules! warn_throttled {
+    ($throttles:expr, $about:expr, $text:literal, $($field:tt)+) => {
+        // What nobody reads is not counted either.
+        if $crate::env::caught::caught("a log subscriber", || {
+            tracing::enabled!(tracing::Level::WARN)
+        }) == Some(true)
+        {
+            match $throttles.pass(tracing::Level::WARN, $text, $about) {
+                Some(held_back) => {
+                    $crate::env::caught::log!(warn, held_back, $($field)+, $text);
+                }
+                None => $crate::env::caught::log!(debug, $($field)+, $text),
+            }
         }
     };
 }
-pub(crate) use log_throttled;
+pub(crate) use warn_throttled;
 
 #[cfg(test)]
 mod tests {

@@ -1,51 +1,374 @@
-//! A log line at most once a second.
+//! Log lines at most once a second and cause. What was held back is told when the second is over.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Moment;
+use parking_lot::Mutex;
+use tracing::Level;
 
-const PAUSE: Duration = Duration::from_secs(1);
+use super::caught::caught;
+use super::cause::{About, Cause};
+use super::environment::Environment;
+use super::{Clock, Moment, Spawn};
 
-/// Passes an event that comes a second or more after the last passed one. Each cause of log lines has
-/// its own: a fault of a node concerns all leases at once.
-#[derive(Debug, Default)]
-pub struct Throttle {
-    /// When the next one may pass, in ns since the clock's origin.
-    opens: AtomicU64,
-    held_back: AtomicU64,
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The most causes that are told apart at a time. The lines of further ones are told as one cause for
+/// each text.
+const MOST_CAUSES: usize = 256;
+
+/// Writes the line about the events that were held back.
+type Tell = dyn Fn(&Cause, u64) + Send + Sync;
+
+/// Holds log lines back that come within a second after a line of the same [`Cause`], and tells how many
+/// they were: with the next line of the cause, or when the second is over, or in
+/// [`tell_all`](Self::tell_all). A fault of a node concerns all leases at once.
+///
+/// The lines that pass, and the numbers that are told, add up to the number of all events. A clone is the
+/// same throttles.
+#[derive(Clone)]
+pub struct Throttles {
+    shared: Arc<Shared>,
 }
 
-impl Throttle {
-    /// The number of suppressed events since the last passed one; `None` if this one is suppressed.
-    pub fn pass(&self, now: Moment) -> Option<u64> {
-        let nanos =
-            |moment: Moment| u64::try_from(moment.since_origin().as_nanos()).unwrap_or(u64::MAX);
-        let opens = self.opens.load(Relaxed);
-        let next = nanos(now.saturating_add(PAUSE));
-        let passes = nanos(now) >= opens
-            // Of several that come at once, one passes.
-            && self.opens.compare_exchange(opens, next, Relaxed, Relaxed).is_ok();
-        if passes {
-            return Some(self.held_back.swap(0, Relaxed));
+struct Shared {
+    clock: Arc<dyn Clock>,
+    spawner: Arc<dyn Spawn>,
+    tell: Box<Tell>,
+    state: Mutex<ThrottlesState>,
+}
+
+#[derive(Default)]
+struct ThrottlesState {
+    causes: BTreeMap<Cause, Throttle>,
+    /// True while a task waits for the end of a second in which something was held back.
+    is_telling: bool,
+}
+
+struct Throttle {
+    /// When the next line may pass.
+    opens: Moment,
+    held_back: u64,
+}
+
+impl Throttles {
+    /// Throttles on the clock of `environment`. `tell` writes the line about the events that were held
+    /// back; a panic in it is caught.
+    pub fn new(
+        environment: &Environment,
+        tell: impl Fn(&Cause, u64) + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Shared {
+            clock: Arc::clone(&environment.clock),
+            spawner: Arc::clone(&environment.spawner),
+            tell: Box::new(tell),
+            state: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
         }
-        self.held_back.fetch_add(1, Relaxed);
+    }
+
+    /// The number of events of this cause that were held back and not told yet, if the line of this event
+    /// may be written; `None` if it is held back.
+    pub fn pass(&self, level: Level, text: &'static str, about: About) -> Option<u64> {
+        let cause = Cause { level, text, about };
+        let now = self.shared.clock.now();
+        let begins = {
+            let mut state = self.shared.state.lock();
+            let throttle = state.throttle(cause, now);
+            if now >= throttle.opens {
+                throttle.opens = now.saturating_add(PERIOD);
+                return Some(std::mem::take(&mut throttle.held_back));
+            }
+            throttle.held_back += 1;
+            !std::mem::replace(&mut state.is_telling, true)
+        };
+        if begins {
+            let telling = Telling {
+                shared: Arc::clone(&self.shared),
+                is_done: false,
+            };
+            self.shared.spawner.spawn(Box::pin(telling.run()));
+        }
         None
+    }
+
+    /// Tells at once what was held back. For the end of a process, before which the second may not be
+    /// over.
+    pub fn tell_all(&self) {
+        self.shared.tell(|_| true);
+    }
+}
+
+impl ThrottlesState {
+    fn throttle(&mut self, mut cause: Cause, now: Moment) -> &mut Throttle {
+        if self.causes.len() >= MOST_CAUSES && !self.causes.contains_key(&cause) {
+            self.causes
+                .retain(|_, it| it.held_back > 0 || it.opens > now);
+            if self.causes.len() >= MOST_CAUSES {
+                cause.about = About {
+                    is_rest: true,
+                    ..About::default()
+                };
+            }
+        }
+        self.causes.entry(cause).or_insert(Throttle {
+            opens: now,
+            held_back: 0,
+        })
+    }
+}
+
+impl Shared {
+    /// Tells what was held back of the causes whose throttles are `due`.
+    fn tell(&self, due: impl Fn(&Throttle) -> bool) {
+        let now = self.clock.now();
+        let mut told = Vec::new();
+        for (cause, throttle) in &mut self.state.lock().causes {
+            if throttle.held_back > 0 && due(throttle) {
+                // The line about them is a line of this cause too.
+                throttle.opens = now.saturating_add(PERIOD);
+                told.push((cause.clone(), std::mem::take(&mut throttle.held_back)));
+            }
+        }
+        // Outside of the mutex: a log subscriber may run any code.
+        for (cause, held_back) in &told {
+            caught("a log subscriber", || (self.tell)(cause, *held_back));
+        }
+    }
+
+    /// The end of the first second in which something was held back. `None` if there is none, and the
+    /// task ends.
+    fn next(&self) -> Option<Moment> {
+        let mut state = self.state.lock();
+        let waiting = state.causes.values().filter(|it| it.held_back > 0);
+        let next = waiting.map(|it| it.opens).min();
+        state.is_telling = next.is_some();
+        next
+    }
+}
+
+/// The task that tells what was held back. It runs only while something is.
+struct Telling {
+    shared: Arc<Shared>,
+    is_done: bool,
+}
+
+impl Telling {
+    async fn run(mut self) {
+        while let Some(next) = self.shared.next() {
+            self.shared.clock.sleep_until(next).await;
+            let now = self.shared.clock.now();
+            self.shared.tell(|throttle| throttle.opens <= now);
+        }
+        self.is_done = true;
+    }
+}
+
+/// If the task is dropped before its end, the next event that is held back starts another one.
+impl Drop for Telling {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.shared.state.lock().is_telling = false;
+        }
+    }
+}
+
+impl fmt::Debug for Throttles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Throttles").finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+
     use super::*;
+    use crate::IoThread;
+    use crate::env::Task;
+    use crate::env::still_clock::{StillClock, still_clock};
+
+    /// Runs the tasks when the test says so.
+    #[derive(Default)]
+    struct Tasks(Mutex<Vec<Task>>);
+
+    impl Spawn for Tasks {
+        fn spawn(&self, task: Task) {
+            self.0.lock().push(task);
+        }
+    }
+
+    impl Tasks {
+        fn poll(&self) {
+            let mut context = Context::from_waker(Waker::noop());
+            let mut tasks = std::mem::take(&mut *self.0.lock());
+            tasks.retain_mut(|task| Pin::new(task).poll(&mut context).is_pending());
+            self.0.lock().append(&mut tasks);
+        }
+
+        fn count(&self) -> usize {
+            self.0.lock().len()
+        }
+    }
+
+    type Told = Arc<Mutex<Vec<(Option<&'static str>, u64)>>>;
+
+    struct Scene {
+        clock: Arc<StillClock>,
+        tasks: Arc<Tasks>,
+        throttles: Throttles,
+        /// What was told at the end of a second: the site, and how many.
+        told: Told,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let (clock, as_clock) = still_clock();
+            let (tasks, told) = (Arc::new(Tasks::default()), Told::default());
+            let environment = Environment {
+                clock: as_clock,
+                spawner: Arc::clone(&tasks) as _,
+                ..IoThread::start().unwrap().environment()
+            };
+            let telling = Arc::clone(&told);
+            let throttles = Throttles::new(&environment, move |cause, held_back| {
+                telling.lock().push((cause.about.site, held_back));
+            });
+            Self {
+                clock,
+                tasks,
+                throttles,
+                told,
+            }
+        }
+
+        fn pass(&self, site: &'static str) -> Option<u64> {
+            let about = About::site(Some(site));
+            self.throttles.pass(Level::WARN, "lost", about)
+        }
+
+        fn advance(&self, ms: u64) {
+            self.clock.advance(Duration::from_millis(ms));
+            self.tasks.poll();
+        }
+
+        fn told(&self) -> Vec<(Option<&'static str>, u64)> {
+            std::mem::take(&mut *self.told.lock())
+        }
+    }
 
     #[test]
-    fn one_passes_a_second_and_says_how_many_did_not() {
-        let throttle = Throttle::default();
-        let at = |ms| Moment::from_origin(Duration::from_millis(ms));
-        assert_eq!(throttle.pass(at(5)), Some(0));
-        assert_eq!(throttle.pass(at(6)), None);
-        assert_eq!(throttle.pass(at(1004)), None);
-        assert_eq!(throttle.pass(at(1005)), Some(2));
-        assert_eq!(throttle.pass(at(1006)), None);
+    fn the_end_of_a_burst_is_told_when_the_second_is_over() {
+        let scene = Scene::new();
+        assert_eq!(scene.pass("a"), Some(0));
+        assert_eq!(scene.tasks.count(), 0, "no task while nothing is held back");
+        for _ in 0..99 {
+            assert_eq!(scene.pass("a"), None);
+        }
+        assert_eq!(scene.tasks.count(), 1);
+        scene.advance(999);
+        assert_eq!(scene.told(), []);
+        scene.advance(1);
+        assert_eq!(scene.told(), [(Some("a"), 99)]);
+        assert_eq!(
+            scene.tasks.count(),
+            0,
+            "the task ends with what it had to tell"
+        );
+        // The line about them was one of this cause.
+        assert_eq!(scene.pass("a"), None);
+        scene.advance(1000);
+        assert_eq!(scene.told(), [(Some("a"), 1)]);
+        scene.advance(1000);
+        assert_eq!((scene.pass("a"), scene.told()), (Some(0), vec![]));
+    }
+
+    /// Events at all times: the lines and the numbers in them are all events, and no two lines of a cause
+    /// are less than a second apart.
+    #[test]
+    fn lines_and_what_was_held_back_add_up_to_all_events() {
+        let scene = Scene::new();
+        let (mut events, mut accounted, mut lines) = (0, 0, Vec::new());
+        for step in 0..5000_u64 {
+            // The task is late at times, so that an event comes before it after the end of the second.
+            let is_task_late = step % 7 == 0;
+            scene.clock.advance(Duration::from_millis(step % 5));
+            if !is_task_late {
+                scene.tasks.poll();
+            }
+            for (_, held_back) in scene.told() {
+                accounted += held_back;
+                lines.push(scene.clock.now());
+            }
+            if step % 3 < 2 {
+                events += 1;
+                if let Some(held_back) = scene.pass("a") {
+                    accounted += 1 + held_back;
+                    lines.push(scene.clock.now());
+                }
+            }
+        }
+        scene.throttles.tell_all();
+        accounted += scene
+            .told()
+            .iter()
+            .map(|(_, held_back)| held_back)
+            .sum::<u64>();
+        assert_eq!(accounted, events);
+        assert!(lines.len() > 5, "{lines:?}");
+        let pauses = lines.windows(2).map(|two| two[1].saturating_since(two[0]));
+        assert!(pauses.min() >= Some(PERIOD), "{lines:?}");
+    }
+
+    #[test]
+    fn causes_are_held_back_apart_and_all_are_told_at_the_end_of_the_process() {
+        let scene = Scene::new();
+        for site in ["a", "b"] {
+            assert_eq!(scene.pass(site), Some(0));
+            assert_eq!(scene.pass(site), None);
+        }
+        assert_eq!(scene.pass("b"), None);
+        scene.throttles.tell_all();
+        assert_eq!(scene.told(), [(Some("a"), 1), (Some("b"), 2)]);
+        scene.throttles.tell_all();
+        assert_eq!(scene.told(), []);
+    }
+
+    #[test]
+    fn a_task_that_was_dropped_is_replaced() {
+        let scene = Scene::new();
+        scene.pass("a");
+        assert_eq!(scene.pass("a"), None);
+        let dropped = std::mem::take(&mut *scene.tasks.0.lock());
+        drop(dropped);
+        assert_eq!(scene.pass("a"), None);
+        scene.advance(1000);
+        assert_eq!(scene.told(), [(Some("a"), 2)]);
+    }
+
+    #[test]
+    fn many_causes_take_no_more_memory_than_some() {
+        let scene = Scene::new();
+        let mut passed = 0;
+        for number in 0..10 * MOST_CAUSES {
+            let about = About::pools(number.to_string());
+            passed += usize::from(scene.throttles.pass(Level::WARN, "t", about).is_some());
+        }
+        let causes = || scene.throttles.shared.state.lock().causes.len();
+        // The rest is one cause.
+        assert_eq!((passed, causes()), (MOST_CAUSES + 1, MOST_CAUSES + 1));
+        scene.advance(1000);
+        let told = scene.told();
+        assert_eq!(told, [(None, u64::try_from(9 * MOST_CAUSES - 1).unwrap())]);
+        // Causes that are quiet for a second make room.
+        scene.advance(1000);
+        let about = About::pools("new".to_owned());
+        assert_eq!(scene.throttles.pass(Level::WARN, "t", about), Some(0));
+        assert_eq!(causes(), 1);
     }
 }

@@ -66,7 +66,8 @@ pub use observe::ObserveExtensions;
 pub use release::Released;
 
 use crate::context::Context;
-use crate::env::{Clock, Moment, Throttle};
+use crate::env::caught::log;
+use crate::env::{Cause, Clock, Moment, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
@@ -79,22 +80,31 @@ pub(crate) struct Leases {
     context: Arc<Context>,
     lines: Arc<Lines>,
     pub(crate) renewals: Renewals,
-    /// For the log lines about leases that were not renewed.
-    not_renewed: Throttle,
-    /// For the log lines about leases that are over before their renewal ended.
-    lost: Throttle,
+    /// For the log lines that are about many leases at once.
+    pub(crate) throttles: Throttles,
 }
 
 impl Leases {
     pub(crate) fn new(context: Arc<Context>, lines: Arc<Lines>) -> Self {
         Self {
+            throttles: Throttles::new(&context.environment, tell_held_back),
             context,
             lines,
             renewals: Renewals::default(),
-            not_renewed: Throttle::default(),
-            lost: Throttle::default(),
         }
     }
+}
+
+fn tell_held_back(cause: &Cause, held_back: u64) {
+    let about = &cause.about;
+    log!(
+        warn,
+        held_back,
+        of = cause.text,
+        pools = about.pools,
+        reason = about.reason,
+        "more of the same was held back",
+    );
 }
 
 pub(crate) struct LeaseShared {
@@ -173,6 +183,12 @@ impl LeaseShared {
             keys: self.claim.keys.clone(),
             nodes: Arc::clone(&self.claim.nodes),
         }
+    }
+
+    /// The names of the pools on which the lease is held: `a,b,c`.
+    pub(crate) fn pools(&self) -> String {
+        let names: Vec<_> = self.claim.nodes.iter().map(|node| node.name()).collect();
+        names.join(",")
     }
 
     fn context(&self) -> &Context {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::Moment;
-use crate::env::caught::log;
+use crate::env::caught::warn_throttled;
 use crate::env::timeout::before;
+use crate::env::{About, Moment};
 use crate::error::NodeReport;
 use crate::model::request::Request;
 use crate::node::operation::{Operation, Want};
@@ -38,31 +38,35 @@ impl Run {
 impl Lease {
     /// Has every node remember that this holder's run ended well: callers with a
     /// [`once_per`](Request::once_per) are refused until nine tenths of this holder's own period have
-    /// passed since the run began. Call it before the release, which the nodes serve after it. Does
-    /// nothing if that time has passed already; if the lease is over, as another process may have run
-    /// meanwhile; and if the request has no period.
+    /// passed since the run began. Call it before the release, which the nodes serve after it. Returns
+    /// for how much longer they are to remember it.
+    ///
+    /// Does nothing and returns `None` if that time has passed already; if the lease is over, as another
+    /// process may have run meanwhile; and if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
     /// lease, when it is [covered](Self::cover).
-    pub fn remember_run(&mut self) {
-        let Some(run) = &mut self.run else { return };
+    pub fn remember_run(&mut self) -> Option<Duration> {
+        let run = self.run.as_mut()?;
         let shared = &self.handle.shared;
         let ago = shared.now().saturating_since(run.began);
         // A node counts whole milliseconds.
         let left = remembered_for(run.period).saturating_sub(ago).as_millis();
         if left == 0 || self.handle.over().is_some() {
-            return;
+            return None;
         }
         let began = shared.clock().wall().saturating_sub(ago).as_millis();
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let want = Want::Remember {
             began: u64::try_from(began).unwrap_or(u64::MAX),
-            ttl: Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX)),
+            ttl: left,
         };
         let keys = run_keys(&shared.claim.keys, &shared.context().key_prefix);
         let operation = Arc::new(Operation::new(keys, shared.claim.token.clone(), want));
         let nodes = &shared.claim.nodes;
         let round = Round::start(nodes, &operation, Goal::Majority, |_| true);
         run.remembered = Some(round);
+        Some(left)
     }
 
     /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:
@@ -81,11 +85,12 @@ impl Lease {
         let names = shared.claim.nodes.iter().map(|node| node.name());
         let nodes = NodeReport::of_round(names, round.answers(), elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-        log!(
-            warn,
-            resource = %shared.resource,
-            nodes = nodes.join("; "),
+        warn_throttled!(
+            shared.leases.throttles,
+            About::pools(shared.pools()),
             "too few nodes remember this run; the job may run again in its period",
+            resource = %shared.resource,
+            nodes = nodes.join("; ")
         );
     }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::env::Moment;
-use crate::env::caught::{log_throttled, unless_it_panics};
+use crate::env::caught::{unless_it_panics, warn_throttled};
+use crate::env::{About, Moment};
 use crate::error::{ExtendError, LeaseEnd};
 use crate::model::request::{Renewal, Request, check_ttl};
 
@@ -341,11 +341,11 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
         }
         Ok(()) => Some(lease.renewal_due(one.terms.ttl)),
         Err(ExtendError::Unavailable(error)) => {
-            log_throttled!(
-                leases.not_renewed.pass(now),
-                warn,
-                resource = %lease.resource(), token = lease.token_id(), %error,
+            warn_throttled!(
+                leases.throttles,
+                About::pools(lease.shared.pools()),
                 "lease not renewed; it is still valid",
+                resource = %lease.resource(), token = lease.token_id(), %error
             );
             Some(lease.retry_due(one.terms.ttl, now))
         }
@@ -360,11 +360,11 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
 fn report_end(leases: &Leases, lease: &LeaseHandle, over: &LeaseEnd) {
     // Otherwise the lease was released, or is about to be.
     if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
-        log_throttled!(
-            leases.lost.pass(lease.shared.now()),
-            warn,
-            resource = %lease.resource(), token = lease.token_id(), reason = %over,
+        warn_throttled!(
+            leases.throttles,
+            About::pools(lease.shared.pools()).reason(over.as_str()),
             "lease not renewed; it is over",
+            resource = %lease.resource(), token = lease.token_id(), reason = %over
         );
     }
 }

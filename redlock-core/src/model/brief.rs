@@ -3,31 +3,36 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A duration for a person: `410 ms`, `12 s`, `1.5 s`.
+/// A duration for a person: `410 ms`, `1.5 s`, `12 s`, `54 min`, `5 min 1 s`, `2 h 30 min`.
+///
+/// Below a second it is exact to a millisecond, below 10 s to a tenth of a second, and otherwise to a
+/// second; the rest is cut off.
 pub struct Brief(pub Duration);
+
+/// The units from a minute on, in seconds.
+const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
 
 impl fmt::Display for Brief {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.0.as_millis();
+        let (ms, secs) = (self.0.as_millis(), self.0.as_secs());
         match ms {
-            0..1000 => write!(f, "{ms} ms"),
-            1000..10_000 if ms % 1000 >= 100 => write!(f, "{}.{} s", ms / 1000, ms % 1000 / 100),
-            _ => write!(f, "{} s", ms / 1000),
+            0..1000 => return write!(f, "{ms} ms"),
+            1000..10_000 if ms % 1000 >= 100 => {
+                return write!(f, "{secs}.{} s", ms % 1000 / 100);
+            }
+            _ => {}
         }
-    }
-}
-
-/// The same for a duration that a person has set: whole hours and minutes are `2 h`, `5 min`.
-pub(crate) struct Whole(pub(crate) Duration);
-
-impl fmt::Display for Whole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_secs() {
-            0 => Brief(self.0).fmt(f),
-            secs if secs.is_multiple_of(3600) => write!(f, "{} h", secs / 3600),
-            secs if secs.is_multiple_of(60) => write!(f, "{} min", secs / 60),
-            _ => Brief(self.0).fmt(f),
+        let (mut left, mut is_first) = (secs, true);
+        for (unit, name) in UNITS {
+            let count = left / unit;
+            if count == 0 {
+                continue;
+            }
+            let space = if is_first { "" } else { " " };
+            write!(f, "{space}{count} {name}")?;
+            (left, is_first) = (left % unit, false);
         }
+        Ok(())
     }
 }
 
@@ -36,22 +41,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_has_set_is_shown_in_whole_units() {
-        let shown = |secs| Whole(Duration::from_secs(secs)).to_string();
-        assert_eq!(
-            [0, 60, 90, 7200].map(shown),
-            ["0 ms", "1 min", "90 s", "2 h"]
-        );
-    }
-
-    #[test]
     fn durations_are_brief() {
         for (ms, shown) in [
             (0, "0 ms"),
             (999, "999 ms"),
             (1500, "1.5 s"),
             (2000, "2 s"),
-            (61_999, "61 s"),
+            (59_999, "59 s"),
+            (61_999, "1 min 1 s"),
+            (300_000, "5 min"),
+            (301_000, "5 min 1 s"),
+            (3_240_000, "54 min"),
+            (3_600_000, "1 h"),
+            (3_601_000, "1 h 1 s"),
+            (9_000_000, "2 h 30 min"),
+            (90_061_000, "1 d 1 h 1 min 1 s"),
+            (259_200_000, "3 d"),
         ] {
             assert_eq!(Brief(Duration::from_millis(ms)).to_string(), shown);
         }

@@ -103,8 +103,8 @@ pub struct NodeError {
 pub enum NodeErrorKind {
     /// There is no connection; one is being made in the background.
     NotConnected,
-    /// The server refuses the login, for its password, its user or what the user may do. Another try
-    /// fails too, until the URL or the server's ACL is mended.
+    /// The server refuses the login or the operation, for the password, the user or what the user may do.
+    /// Another try fails too, until the URL or the server's ACL is mended.
     Denied,
     /// The connection broke before the answer came.
     Disconnected,
@@ -112,7 +112,7 @@ pub enum NodeErrorKind {
     TimedOut,
     /// Too many operations are in progress on the node.
     Saturated,
-    /// The server answered with an error: READONLY, NOPERM, OOM, LOADING …
+    /// The server answered with an error: READONLY, OOM, LOADING …
     Server,
     /// The server's answer does not fit the question.
     Protocol,
@@ -145,13 +145,19 @@ impl NodeError {
     }
 
     /// An error text of a server, cut to one printable line. Arguments that the server repeats are left
-    /// out, as they may contain an owner token.
+    /// out, as they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the ACL
+    /// does not allow the operation, and otherwise [`Server`](NodeErrorKind::Server).
     pub fn server(text: &[u8]) -> Self {
         let cut = text
             .windows(b", with args".len())
             .position(|window| window == b", with args")
             .unwrap_or(text.len());
-        Self::sent(NodeErrorKind::Server, Shown(&text[..cut]).to_string())
+        let kind = if is_denial(text) {
+            NodeErrorKind::Denied
+        } else {
+            NodeErrorKind::Server
+        };
+        Self::sent(kind, Shown(&text[..cut]).to_string())
     }
 
     /// The same error for an operation that was in progress at the time.
@@ -177,6 +183,14 @@ impl NodeError {
     }
 }
 
+/// True if the server's ACL does not allow the user what was asked for. Before 7.0 the error of a script
+/// contains the cause.
+fn is_denial(text: &[u8]) -> bool {
+    const INSIDE: [&[u8]; 2] = [b"-NOPERM ", b"can't run this command or subcommand"];
+    let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+    text.starts_with(b"NOPERM") || text.starts_with(b"NOAUTH") || INSIDE.into_iter().any(contains)
+}
+
 impl fmt::Display for NodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
@@ -199,6 +213,22 @@ mod tests {
             b"ERR unknown command 'SET', with args beginning with: 'order:1' 'web/1/secret' ",
         );
         assert_eq!(error.to_string(), "ERR unknown command 'SET'");
+    }
+
+    #[test]
+    fn what_the_acl_does_not_allow_is_denied() {
+        let kind = |text: &str| NodeError::server(text.as_bytes()).kind();
+        for text in [
+            "NOPERM User locker has no permissions to run the 'set' command",
+            "NOAUTH Authentication required.",
+            "ERR Error running script (call to f_1): @user_script:1: -NOPERM No permissions",
+            "ERR The user executing the script can't run this command or subcommand script: f_1",
+        ] {
+            assert_eq!(kind(text), NodeErrorKind::Denied, "{text}");
+        }
+        for text in ["OOM command not allowed", "ERR NOPERMS", "READONLY no"] {
+            assert_eq!(kind(text), NodeErrorKind::Server, "{text}");
+        }
     }
 
     #[test]

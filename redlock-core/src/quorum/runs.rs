@@ -105,13 +105,13 @@ mod tests {
         assert_eq!(
             run.to_string(),
             "run already in this period: another client left a record of it; it may run again in \
-             3000 s",
+             50 min",
         );
         let run = of(1, &[remembers(3000)]).unwrap();
         assert_eq!(
             run.to_string(),
             "run already in this period: web-7/3121 began at 2026-11-22T03:00:00Z; it may run again \
-             in 3000 s",
+             in 50 min",
         );
     }
 }

@@ -119,19 +119,17 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The reason why a node does not vote, the time since it is known, and the time that is left. The text
-/// before the `;` does not change with time.
-pub(super) fn held(cause: Option<(Cause, Duration)>, left: Duration) -> String {
+/// The reason why a node does not vote, and the time that is left. The text before the `;` does not change
+/// with time, and the whole text is true for as long as it is shown, which is until the next check.
+pub(super) fn held(cause: Option<Cause>, left: Duration) -> String {
     let left = Brief(left);
     match cause {
-        Some((cause, ago)) => format!(
-            "{cause}, so it may have forgotten locks; this was seen {} ago, and it votes again in \
-             {left}",
-            Brief(ago),
-        ),
-        None => {
-            format!("it may have forgotten locks, or dropped them early; it votes again in {left}")
+        Some(cause) => {
+            format!("{cause}, so it may have forgotten locks; it votes again within {left}")
         }
+        None => format!(
+            "it may have forgotten locks, or dropped them early; it votes again within {left}"
+        ),
     }
 }
 

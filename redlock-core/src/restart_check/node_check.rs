@@ -42,8 +42,8 @@ pub struct NodeCheck {
     /// No vote before then, on the client's own clock: a node's clock that jumps ahead does not
     /// end a quarantine for a client that saw it.
     pub(super) held_until: Option<Moment>,
-    /// Why the node does not vote, and when that was seen.
-    pub(super) cause: Option<(Cause, Moment)>,
+    /// Why the node does not vote.
+    pub(super) cause: Option<Cause>,
     /// The operator's word on the node, if there is one.
     pub(super) operator_idle: Option<OperatorIdle>,
     /// The statements of processes on the node that still count.
@@ -271,9 +271,7 @@ impl NodeCheck {
                 self.forgot(check, cause)
             }
             // Something else was seen in the same answer. The next client to come writes it down.
-            None if self.operator_idle == Some(OperatorIdle::Given) => {
-                self.hold(check, self.left(check))
-            }
+            None if self.operator_idle == Some(OperatorIdle::Given) => self.hold(self.left(check)),
             None if is_marked => self.forgot(check, Cause::Garbled),
             None if had_marker => {
                 let cause = self.how_it_was_lost(check, process);
@@ -300,7 +298,7 @@ impl NodeCheck {
     fn how_it_was_lost(&self, check: &CheckAnswer<'_>, process: Process) -> Cause {
         match (self.cause, process) {
             // It was seen before, and is not written yet.
-            (Some((cause, _)), _) if cause.is_loss() => cause,
+            (Some(cause), _) if cause.is_loss() => cause,
             (_, Process::Another) => self.processes.cause(check, None, Cause::RestartedEmpty),
             (_, Process::Same) => Cause::Flushed,
             (_, Process::Unknown) => Cause::Lost,
@@ -338,7 +336,7 @@ impl NodeCheck {
             // Since the check before, another client has written the marker, or the node was not
             // checked for long. Other clients judge for themselves; this client waits.
             return Action::Hold {
-                reason: held(Some((cause, Duration::ZERO)), quarantine),
+                reason: held(Some(cause), quarantine),
                 look_again: AT_ONCE,
                 is_settled: true,
             };

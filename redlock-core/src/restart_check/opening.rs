@@ -49,7 +49,7 @@ impl NodeCheck {
     pub(super) fn opening(&mut self, check: &CheckAnswer<'_>) -> Action {
         if self.is_held(check) {
             // This client knows that the set was in use, and no node votes yet.
-            let cause = self.cause.map_or(Cause::Lost, |(cause, _)| cause);
+            let cause = self.cause.unwrap_or(Cause::Lost);
             return self.quarantine(check, cause);
         }
         if self.peers.is_opening(self.seat, check.answered) {

@@ -70,8 +70,7 @@ impl NodeCheck {
                 .held_until
                 .max(Some(check.answered.saturating_add(left.min(quarantine))));
             if let Some(details) = closed {
-                let ago = check.time.saturating_sub(details.since());
-                self.cause = Some((details.cause, check.answered.saturating_sub(ago)));
+                self.cause = Some(details.cause);
             }
         }
         let left = left.max(self.left(check));
@@ -80,14 +79,13 @@ impl NodeCheck {
             self.cause = None;
             return Action::Vote;
         }
-        self.hold(check, left)
+        self.hold(left)
     }
 
     /// The node is in quarantine for so long.
-    pub(super) fn hold(&self, check: &CheckAnswer<'_>, left: Duration) -> Action {
-        let ago = |seen: Moment| check.answered.saturating_since(seen);
+    pub(super) fn hold(&self, left: Duration) -> Action {
         Action::Hold {
-            reason: held(self.cause.map(|(cause, seen)| (cause, ago(seen))), left),
+            reason: held(self.cause, left),
             look_again: left.clamp(AT_ONCE, LATEST),
             is_settled: true,
         }
@@ -113,7 +111,7 @@ impl NodeCheck {
     pub(super) fn quarantine(&self, check: &CheckAnswer<'_>, cause: Cause) -> Action {
         let quarantine = self.peers.quarantine();
         let until = check.time.saturating_add(quarantine);
-        let reason = held(Some((cause, Duration::ZERO)), quarantine);
+        let reason = held(Some(cause), quarantine);
         self.write(check, until, cause, reason)
     }
 
@@ -152,8 +150,6 @@ impl NodeCheck {
 
     pub(super) fn hold_for(&mut self, span: Duration, cause: Cause, now: Moment) {
         self.held_until = self.held_until.max(Some(now.saturating_add(span)));
-        if self.cause.is_none_or(|(before, _)| before != cause) {
-            self.cause = Some((cause, now));
-        }
+        self.cause = Some(cause);
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         let strict = StrictestSettings::of(secs(300), true, true, secs(1));
         let text = strict.disagrees(loose).unwrap();
         for part in [
-            "`max_ttl` of 300 s, this one has 10 s",
+            "`max_ttl` of 5 min, this one has 10 s",
             "\"strict\"",
             "`trust_aof`",
         ] {

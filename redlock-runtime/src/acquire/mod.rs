@@ -103,11 +103,12 @@ impl Wanted {
     }
 
     fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
-        let http = registry.map(|registry| registry.shared.limits.http);
-        let http = http.unwrap_or_default();
-        let error = error.of_call(self.holder.site, http);
-        let telemetry = registry.map(|registry| &registry.shared.telemetry);
-        telemetry::refused(telemetry, self.holder.site, &self.resource, &error);
+        let limits = registry.map(|registry| &registry.shared.limits);
+        let error = match limits {
+            Some(limits) => error.of_call(self.holder.site, limits.http, &limits.throttles),
+            None => error.of_site(self.holder.site),
+        };
+        telemetry::refused(self.holder.site, &self.resource, &error);
         if let Some(registry) = registry {
             let recorder = &registry.shared.recorder;
             recorder.refused(self.holder.site, &self.resource, &error);
@@ -184,7 +185,8 @@ impl Prepared {
             Err(error) => {
                 let error = self.named(error);
                 let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
-                acquiring.refused(telemetry, site, &self.request.resource, &error);
+                let resource = &self.request.resource;
+                acquiring.refused(telemetry, site, resource, &self.nodes, &error);
                 record.refused(&error);
                 return Err(error);
             }
@@ -198,7 +200,8 @@ impl Prepared {
     /// Adds to the error what the registry knows: the function, and the holder if it is in this process.
     fn named(&self, error: LockError) -> LockError {
         let registry = &self.registry;
-        let error = error.of_call(self.holder.site, registry.shared.limits.http);
+        let limits = &registry.shared.limits;
+        let error = error.of_call(self.holder.site, limits.http, &limits.throttles);
         let after = self.free_after(&error);
         let error = error.free_after(after);
         let is_here = matches!(error.kind(), LockErrorKind::Contended(contended)

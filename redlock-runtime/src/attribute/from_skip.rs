@@ -2,8 +2,7 @@
 
 use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
-use crate::registry::scope;
-use crate::telemetry::{count_swallowed, name_of};
+use crate::telemetry::{about, count_swallowed, kind_of, name_of};
 
 /// A return type with a value for a call that was skipped. A function with
 /// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
@@ -108,14 +107,14 @@ where
 
 /// For types that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
-    let kind = count_swallowed(error);
+    count_swallowed(error);
     // Without a registry it is a mistake in the program, and not what happens to all calls at once.
-    let pass = scope::current().map_or(Some(0), |it| it.shared.telemetry.causes.pass(kind));
     log_throttled!(
-        pass,
+        error.throttles(),
+        about(error.site()).reason(kind_of(error)),
         error,
-        site = name_of(error.site()),
-        %error,
         "not run to its end: its lock failed, though no other client holds it",
+        site = name_of(error.site()),
+        %error
     );
 }

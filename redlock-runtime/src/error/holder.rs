@@ -71,11 +71,7 @@ impl fmt::Display for HolderHere {
                 if let Some(others) = &self.others {
                     write!(f, "which has `{others}`, ")?;
                 }
-                let held = Brief(held);
-                write!(
-                    f,
-                    "for {held} now; if it spawned this call, the call waits for its own parent"
-                )
+                write!(f, "for {} now", Brief(held))
             }
             Holds::Kept(parameter) => {
                 write!(f, "; a finished call of {name} left the keys ")?;

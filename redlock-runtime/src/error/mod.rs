@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
+use redlock_core::env::Throttles;
 use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
 
 pub use redlock_core::error::{
@@ -49,6 +50,8 @@ struct Inner {
     site: Option<&'static Site>,
     /// Of the registry that the call found, or the defaults if there was no registry.
     http: HttpSettings,
+    /// Of the same registry.
+    throttles: Option<Throttles>,
     /// The time after which the lock is likely free, by measured holds.
     free_after: Option<Duration>,
     /// The holder, if the call was refused because of a holder in this process.
@@ -113,20 +116,41 @@ impl LockError {
                 subject,
                 site: None,
                 http: HttpSettings::default(),
+                throttles: None,
                 free_after: None,
                 holder: None,
             }),
         }
     }
 
-    /// The same error, of a call of the function at `site`, in a registry with the settings `http`.
-    pub(crate) fn of_call(mut self, site: Option<&'static Site>, http: HttpSettings) -> Self {
+    /// The same error, of a call of the function at `site`, in a registry with the settings `http`, whose
+    /// log lines are held back by `throttles`.
+    pub(crate) fn of_call(
+        mut self,
+        site: Option<&'static Site>,
+        http: HttpSettings,
+        throttles: &Throttles,
+    ) -> Self {
         // Nobody else has it yet: it was just made.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.site = site;
             inner.http = http;
+            inner.throttles = Some(throttles.clone());
         }
         self
+    }
+
+    /// The same error of a call without a registry.
+    pub(crate) fn of_site(mut self, site: Option<&'static Site>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.site = site;
+        }
+        self
+    }
+
+    /// The throttles of the registry that the call found.
+    pub(crate) fn throttles(&self) -> Option<&Throttles> {
+        self.inner.throttles.as_ref()
     }
 
     /// The same error, with the time after which the lock is likely free.

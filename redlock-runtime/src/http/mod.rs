@@ -8,7 +8,7 @@ mod axum;
 use std::time::Duration;
 
 use crate::error::{LockError, LockErrorKind};
-use crate::telemetry::name_of;
+use crate::telemetry::{about, kind_of, name_of};
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -43,10 +43,13 @@ impl Problem {
     /// would log one more.
     pub(crate) fn log(&self, error: &LockError) {
         if self.retry_after.is_none() || matches!(error.kind(), LockErrorKind::Dropped) {
-            tracing::error!(
-                site = name_of(error.site()),
-                %error,
+            log_throttled!(
+                error.throttles(),
+                about(error.site()).reason(kind_of(error)),
+                error,
                 "a request failed because of its lock",
+                site = name_of(error.site()),
+                %error
             );
         }
     }

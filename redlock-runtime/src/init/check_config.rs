@@ -161,6 +161,14 @@ fn check_settings(
                 Name(name),
             ));
         }
+        let is_memory = matches!(addresses.get(name), Some(PoolAddress::Memory(_)));
+        if is_memory && settings.trust_aof == Some(true) {
+            problems.push(format!(
+                "the pool `{}` has `trust_aof`, but it is in the process's memory and has no \
+                 append-only file; leave `trust_aof` out",
+                Name(name),
+            ));
+        }
     }
 }
 

@@ -1,11 +1,12 @@
-//! Refused calls by holder, and which keys finished calls left behind.
+//! Refused and skipped calls, runs of jobs, lost leases, and which keys finished calls left behind.
 
 use maud::{Markup, html};
 
 use super::page::{function, times};
-use super::text::{Span, when};
+use super::text::{Brief, when};
 use crate::registry::kept::KeptKeys;
-use crate::telemetry::Refusal;
+use crate::site::Site;
+use crate::telemetry::{JobRun, Loss, Refusal};
 
 /// The keys that finished calls left on the nodes on purpose.
 pub(super) fn left_behind(kept: &[KeptKeys]) -> Markup {
@@ -24,29 +25,70 @@ fn kept_row(keys: &KeptKeys) -> Markup {
     html! {
         tr {
             td data-label="Resource" { bdi { (keys.resource) } }
-            td data-label="Site" {
-                @if let Some(site) = keys.site { (function(site)) }
-                @else { span.dim { "in the object style" } }
-            }
+            td data-label="Site" { (holder(keys.site)) }
             td data-label="Why" { code { (keys.parameter) } }
             td.n data-label="Kept until" {
                 (when(keys.until))
-                small { (Span(keys.left)) " more" }
+                small { (Brief(keys.left)) " more" }
             }
         }
     }
 }
 
-/// Whose locks calls were refused for in the last minutes.
-pub(super) fn refusals(refused: &[Refusal]) -> Markup {
+/// The last leases that were lost.
+pub(super) fn losses(lost: &[Loss]) -> Markup {
+    html! {
+        @if !lost.is_empty() {
+            h2 { "Lost " span { "(the last " (lost.len()) ", under running work)" } }
+            table {
+                thead { tr { th { "Resource" } th { "Site" } th { "Why" } th.n { "When" } } }
+                tbody {
+                    @for loss in lost {
+                        tr {
+                            td data-label="Resource" { bdi { (loss.resource) } }
+                            td data-label="Site" { (holder(loss.site)) }
+                            td data-label="Why" { (loss.reason) }
+                            td.n data-label="When" { (Brief(loss.ago)) " ago" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn holder(site: Option<&'static Site>) -> Markup {
+    html! {
+        @if let Some(site) = site { (function(site)) }
+        @else { span.dim { "in the object style" } }
+    }
+}
+
+/// The last run of a function that runs once a period.
+pub(super) fn last_run(run: &JobRun) -> Markup {
+    html! {
+        small {
+            "last run by " bdi { (run.by) }
+            @if let Some(began) = run.began { ", began " span.whole { (when(began)) } }
+            " for " bdi { (run.resource) }
+            @if run.next_in.is_zero() { "; may run again" }
+            @else { "; may run again in " (Brief(run.next_in)) }
+            @if run.calls_not_run > 0 { "; not run again " (times(run.calls_not_run)) }
+        }
+    }
+}
+
+/// Whose locks calls were refused for in the last minutes. A call that is skipped is as planned.
+pub(super) fn refusals(refused: &[Refusal], is_skip: bool) -> Markup {
     html! {
         @for refusal in refused {
             small {
-                span.tag.bad { "refused " (times(refusal.count)) }
+                @if is_skip { span.tag.off { "skipped " (times(refusal.count)) } }
+                @else { span.tag.bad { "refused " (times(refusal.count)) } }
                 " by " bdi { (refusal.by) }
-                ", the last one " (Span(refusal.ago)) " ago for " bdi { (refusal.resource) }
+                ", the last one " (Brief(refusal.ago)) " ago for " bdi { (refusal.resource) }
                 @if !refusal.longest_wait.is_zero() {
-                    "; waited " (Span(refusal.longest_wait)) " at most"
+                    "; waited " (Brief(refusal.longest_wait)) " at most"
                 }
             }
         }

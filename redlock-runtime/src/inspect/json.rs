@@ -1,6 +1,5 @@
 //! The documents as JSON. Times are whole ms or µs, as their names say.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,12 +10,10 @@ use serde::Serialize;
 use super::Document;
 use super::text::utc;
 use crate::health::PoolHealth;
-use crate::parameters::{LockOptions, Shown};
 use crate::registry::HeldLease;
 use crate::registry::Registry;
-use crate::registry::health::SiteReport;
 use crate::registry::kept::KeptKeys;
-use crate::telemetry::Refusal;
+use crate::telemetry::Loss;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
     // Strings, numbers and maps with names: nothing of it can fail.
@@ -171,10 +168,24 @@ impl From<PoolHealth> for PoolEntry {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the document")]
 pub(super) struct Held {
     held: Vec<Lease>,
     /// What finished calls left on the nodes on purpose.
     kept: Vec<Kept>,
+    /// The last leases that were over before their holders were done, the last one first.
+    lost: Vec<Lost>,
+}
+
+#[derive(Serialize)]
+struct Lost {
+    /// A text for readers, as in [`Lease`].
+    resource: String,
+    site: Option<&'static str>,
+    /// A word, as in the metrics.
+    reason: &'static str,
+    text: String,
+    ago_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -210,7 +221,20 @@ impl Held {
     pub(super) fn of(registry: &Registry) -> Self {
         let held = registry.held().into_iter().map(Lease::from).collect();
         let kept = registry.kept().into_iter().map(Kept::from).collect();
-        Self { held, kept }
+        let lost = registry.lost().into_iter().map(Lost::from).collect();
+        Self { held, kept, lost }
+    }
+}
+
+impl From<Loss> for Lost {
+    fn from(loss: Loss) -> Self {
+        Self {
+            resource: loss.resource.to_string(),
+            site: loss.site.map(crate::site::Site::site_name),
+            reason: loss.reason.as_str(),
+            text: loss.reason.to_string(),
+            ago_ms: ms(loss.ago),
+        }
     }
 }
 
@@ -248,128 +272,7 @@ impl From<HeldLease> for Lease {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct Sites {
-    sites: Vec<SiteEntry>,
-    object_style: ObjectStyle,
-}
-
-/// Locks that no annotated function takes.
-#[derive(Serialize)]
-struct ObjectStyle {
-    refused: Vec<RefusedBy>,
-}
-
-/// The calls of the last minutes that were refused because of one holder.
-#[derive(Serialize)]
-struct RefusedBy {
-    by: String,
-    count: u64,
-    longest_wait_ms: u64,
-    ago_ms: u64,
-    resource: String,
-}
-
-#[derive(Serialize)]
-struct SiteEntry {
-    site: &'static str,
-    file: &'static str,
-    line: u32,
-    resource: &'static str,
-    pools: Vec<String>,
-    held: usize,
-    refused: Vec<RefusedBy>,
-    parameters: BTreeMap<Cow<'static, str>, Value>,
-    preset: Option<&'static str>,
-    /// The parameters that come from the preset.
-    from_preset: Vec<&'static str>,
-    /// What the configuration says for this function alone.
-    overridden: Vec<&'static str>,
-    /// The parameters that each call has a value of its own for.
-    at_call: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Value {
-    Ms(u64),
-    Count(u32),
-    Number(f64),
-    Is(bool),
-    Word(&'static str),
-}
-
-impl Sites {
-    pub(super) fn of(registry: &Registry) -> Self {
-        let sites = registry.sites().into_iter().map(SiteEntry::from).collect();
-        let object_style = ObjectStyle {
-            refused: refused(registry.refused()),
-        };
-        Self {
-            sites,
-            object_style,
-        }
-    }
-}
-
-fn refused(refusals: Vec<Refusal>) -> Vec<RefusedBy> {
-    let refused = refusals.into_iter().map(|refusal| RefusedBy {
-        by: refusal.by,
-        count: refusal.count,
-        longest_wait_ms: ms(refusal.longest_wait),
-        ago_ms: ms(refusal.ago),
-        resource: refusal.resource.to_string(),
-    });
-    refused.collect()
-}
-
-impl From<SiteReport> for SiteEntry {
-    fn from(report: SiteReport) -> Self {
-        let site = report.site;
-        let parameters = values(&report);
-        Self {
-            site: site.site_name(),
-            file: site.file(),
-            line: site.line(),
-            resource: site.resource_template(),
-            pools: report.pools,
-            held: report.held,
-            refused: refused(report.refused),
-            parameters,
-            preset: site.preset_name(),
-            from_preset: report.from_preset,
-            overridden: report.overridden,
-            at_call: report.at_call,
-        }
-    }
-}
-
-/// Without the parameters that each call has a value of its own for.
-fn values(report: &SiteReport) -> BTreeMap<Cow<'static, str>, Value> {
-    let mut values = BTreeMap::new();
-    for (name, shown) in report.parameters.shown() {
-        if LockOptions::answers(name).any(|name| report.at_call.contains(&name)) {
-            continue;
-        }
-        let (key, value) = match shown {
-            Shown::Time(time) => (format!("{name}_ms").into(), Value::Ms(ms(time))),
-            Shown::Count(count) => (name.into(), Value::Count(count)),
-            Shown::Number(number) => (name.into(), Value::Number(number)),
-            Shown::Is(is) => (name.into(), Value::Is(is)),
-            Shown::Word(word) => (name.into(), Value::Word(word)),
-        };
-        values.insert(key, value);
-    }
-    let if_locked = if report.parameters.skips {
-        "skip"
-    } else {
-        "error"
-    };
-    values.insert("if_locked".into(), Value::Word(if_locked));
-    values
-}
-
-fn ms(span: Duration) -> u64 {
+pub(super) fn ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
 //! | `/health` | each pool, as JSON. The status is 200 where [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
-//! | `/held` | each lease that is held, and the keys that finished calls left on purpose, as JSON |
-//! | `/sites` | each annotated function with its parameters, and the holders that refused its calls in the last minutes, as JSON |
+//! | `/held` | each lease that is held, the keys that finished calls left on purpose, and the last leases that were lost, as JSON |
+//! | `/sites` | each annotated function with its parameters, the holders that refused its calls in the last minutes, and its last run in a period, as JSON |
 //!
 //! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
 //! it takes all processes away at once when too few nodes vote, with the routes that lock nothing.
@@ -25,6 +25,7 @@ mod axum;
 mod contention;
 mod json;
 mod page;
+mod sites;
 mod text;
 
 #[cfg(feature = "actix")]
@@ -140,5 +141,5 @@ pub fn held(registry: &Registry) -> Document {
 /// # Ok(()) }
 /// ```
 pub fn sites(registry: &Registry) -> Document {
-    json::document(200, &json::Sites::of(registry))
+    json::document(200, &self::sites::Sites::of(registry))
 }

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
-use super::contention::{left_behind, refusals};
-use super::text::{Millis, Offset, Span, lives, tries, when};
+use super::contention::{last_run, left_behind, losses, refusals};
+use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
 use crate::registry::Registry;
@@ -48,6 +48,7 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (pools(&registry.health()))
                 (leases(&held, registry.waiting()))
                 (left_behind(&registry.kept()))
+                (losses(&registry.lost()))
                 (sites(&registry.sites(), &registry.refused()))
             }
         }
@@ -168,7 +169,7 @@ fn connection(node_health: &NodeHealth) -> Markup {
     }
     html! {
         @if node_health.is_connected { "connected" } @else { "not connected" }
-        @if let Some(since) = node_health.since { " for " span.whole { (Span(since)) } }
+        @if let Some(since) = node_health.since { " for " span.whole { (Brief(since)) } }
         small {
             @if node_health.connections > 1 { "made anew " (times(node_health.connections - 1)) ", " }
             (node_health.answers) " answers, " (node_health.in_flight) " out"
@@ -186,7 +187,7 @@ fn errors(node_health: &NodeHealth) -> Markup {
             (count) " " (kind.as_str().replace('_', " "))
         }
         @if let Some(last) = &node_health.last_error {
-            small { (Span(last.ago)) " ago: " (last.error) }
+            small { (Brief(last.ago)) " ago: " (last.error) }
         }
     }
 }
@@ -232,13 +233,13 @@ fn lease_row(lease: &HeldLease) -> Markup {
                 }
             }
             td.n data-label="Held" {
-                (Span(lease.held_for))
+                (Brief(lease.held_for))
                 small { (when(lease.since)) }
             }
             td.n data-label="Valid" {
                 @if lease.validity.is_zero() { span.tag.bad { "over" } }
-                @else { (Span(lease.validity)) }
-                small { "ttl " (Span(lease.ttl)) }
+                @else { (Brief(lease.validity)) }
+                small { "ttl " (Brief(lease.ttl)) }
             }
             td.n data-label="Extended" {
                 @if lease.extensions == 0 { span.dim { "–" } } @else { (lease.extensions) "×" }
@@ -277,7 +278,7 @@ fn sites(sites: &[SiteReport], of_object_style: &[Refusal]) -> Markup {
             }
         }
         @if !of_object_style.is_empty() {
-            p { "Locks in the object style" (refusals(of_object_style)) }
+            p { "Locks in the object style" (refusals(of_object_style, false)) }
         }
     }
 }
@@ -292,10 +293,15 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Function" {
                 (function(site))
                 small { (site.file()) ":" (site.line()) }
-                (refusals(&report.refused))
+                @if let Some(run) = &report.last_run { (last_run(run)) }
+                (refusals(&report.refused, report.parameters.skips))
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }
+                @if at_call(&"once_per") { small { "once in a period that the call says" } }
+                @else if let Some(period) = report.parameters.once_per {
+                    small { "runs once in " (Brief(period)) }
+                }
                 @if report.parameters.fencing { small { "with a fencing token" } }
                 @if let Some(preset) = site.preset_name() {
                     small {

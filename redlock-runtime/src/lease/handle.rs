@@ -228,7 +228,8 @@ impl LeaseHandle {
     }
 
     fn of_call(&self, error: LockError) -> LockError {
-        error.of_call(self.site, self.limits.http)
+        let limits = &self.limits;
+        error.of_call(self.site, limits.http, &limits.throttles)
     }
 }
 

@@ -12,7 +12,7 @@ use redlock_core::lease::{BodyOutcome, OnLost};
 use super::chain::Below;
 use super::{Lease, LeaseEnd};
 use crate::error::LockError;
-use crate::telemetry::HoldSpan;
+use crate::telemetry::{HoldSpan, about, name_of};
 
 /// Polls the body and keeps its output.
 type PollBody<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<()>;
@@ -109,19 +109,23 @@ impl Lease {
             BodyOutcome::Late((), over) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
                 log_throttled!(
-                    self.limits.causes.pass("late"),
+                    Some(&self.limits.throttles),
+                    about(self.site()).reason(over.as_str()),
                     warn,
-                    resource = %self.resource(), token = self.token_id(), reason = %over,
                     "late: the body ended after its lease did",
+                    site = name_of(self.site()),
+                    resource = %self.resource(), token = self.token_id(), reason = %over
                 );
                 Ok(())
             }
             BodyOutcome::Cancelled(over) => {
                 log_throttled!(
-                    self.limits.causes.pass(over.as_str()),
+                    Some(&self.limits.throttles),
+                    about(self.site()).reason(over.as_str()),
                     warn,
-                    resource = %self.resource(), token = self.token_id(), reason = %over,
                     "lost: the body was cancelled",
+                    site = name_of(self.site()),
+                    resource = %self.resource(), token = self.token_id(), reason = %over
                 );
                 Err(self.core.handle.lost_error(over.clone()))
             }

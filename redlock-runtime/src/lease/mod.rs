@@ -28,7 +28,7 @@ use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
 use crate::site::Site;
-use crate::telemetry::Holding;
+use crate::telemetry::{Holding, about, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -76,23 +76,34 @@ impl CoreLease {
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
-        let kept = &self.handle.limits.kept;
+        let limits = &self.handle.limits;
+        limits
+            .losses
+            .record(self.handle.site, core.resource(), core.over().as_ref());
+        let kept = &limits.kept;
         let keeps = |core: &redlock_core::Lease, parameter| {
             kept.add(core.handle(), self.handle.site, parameter);
         };
         if self.on_cancel == OnCancel::Expire && is_cut_off {
             keeps(&core, "on_cancel");
             log_throttled!(
-                self.handle.limits.causes.pass("cut off"),
+                Some(&self.handle.limits.throttles),
+                about(self.handle.site),
                 warn,
-                resource = %core.resource(), token = core.token_id(),
                 "the body was cut off; its lock stays until the ttl",
+                site = name_of(self.handle.site),
+                resource = %core.resource(), token = core.token_id()
             );
             core.leave_to_expire();
             return None;
         }
         if self.has_ended_well.load(Ordering::Relaxed) {
-            core.remember_run();
+            let left = core.remember_run();
+            if let (Some(site), Some(left)) = (self.handle.site, left) {
+                limits
+                    .runs
+                    .ran(site, core.resource(), core.held_since(), left);
+            }
         }
         if core.is_within_min_hold() {
             keeps(&core, "min_hold");
@@ -208,10 +219,12 @@ impl Lease {
         if released == Released::Unconfirmed {
             self.core.holding.unconfirmed();
             log_throttled!(
-                self.limits.causes.pass("unconfirmed"),
+                Some(&self.limits.throttles),
+                about(self.site()),
                 warn,
-                resource = %self.resource(), token = self.token_id(),
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",
+                site = name_of(self.site()),
+                resource = %self.resource(), token = self.token_id()
             );
         }
     }

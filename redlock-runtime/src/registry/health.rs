@@ -11,7 +11,7 @@ use crate::parameters::{LockOptions, SiteParameters};
 use super::Registry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
-use crate::telemetry::Refusal;
+use crate::telemetry::{JobRun, Refusal};
 
 /// An annotated function, as a registry runs it.
 ///
@@ -45,8 +45,10 @@ pub struct SiteReport {
     /// The number of leases that calls of this function hold now.
     pub held: usize,
     /// Its calls that were refused in the last minutes because of another holder, by holder. The last
-    /// ones come first.
+    /// ones come first. With `if_locked = "skip"` these are the calls that were skipped.
     pub refused: Vec<Refusal>,
+    /// Its last run, if it has a period (`once_per`) and this process knows of a run.
+    pub last_run: Option<JobRun>,
 }
 
 impl Registry {
@@ -257,6 +259,7 @@ impl Registry {
             at_call,
             held,
             refused: self.shared.telemetry.refusals.of(site),
+            last_run: self.shared.telemetry.runs.of(site),
         }
     }
 }

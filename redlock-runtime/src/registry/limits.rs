@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Request;
+use redlock_core::env::Throttles;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
 
 use crate::config::Config;
 use crate::error::HttpSettings;
-use crate::telemetry::Causes;
+use crate::telemetry::{Losses, Runs};
 
 use super::kept::KeptTable;
 
 /// The limits of a registry, as its leases keep them.
-#[derive(Debug)]
 pub(crate) struct RegistryLimits {
     /// The registry's number: it tells a call below a holder from a call in another registry.
     pub(crate) registry: u64,
@@ -22,7 +22,9 @@ pub(crate) struct RegistryLimits {
     /// How errors of the registry look over HTTP.
     pub(crate) http: HttpSettings,
     /// For the log lines about its leases.
-    pub(crate) causes: Arc<Causes>,
+    pub(crate) throttles: Throttles,
+    pub(crate) losses: Arc<Losses>,
+    pub(crate) runs: Arc<Runs>,
     pub(crate) kept: KeptTable,
 }
 

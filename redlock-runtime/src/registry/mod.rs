@@ -31,7 +31,7 @@ use crate::telemetry::Telemetry;
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
-pub use crate::telemetry::Refusal;
+pub use crate::telemetry::{JobRun, Loss, Refusal};
 pub use health::SiteReport;
 pub use held_lease::HeldLease;
 pub use kept::KeptKeys;
@@ -107,12 +107,14 @@ impl Registry {
         let client = Client::with_settings(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
-        let telemetry = Telemetry::new(Arc::clone(&environment.clock));
+        let telemetry = Telemetry::new(&environment, client.owner());
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             locks: parts.locks,
             http: parts.http,
-            causes: Arc::clone(&telemetry.causes),
+            throttles: telemetry.throttles.clone(),
+            losses: Arc::clone(&telemetry.losses),
+            runs: Arc::clone(&telemetry.runs),
             kept: KeptTable::default(),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
@@ -193,6 +195,27 @@ impl Registry {
     /// ```
     pub fn kept(&self) -> Vec<KeptKeys> {
         self.shared.limits.kept.list()
+    }
+
+    /// The last leases that were over before their holders were done, the last one first. Leases that a
+    /// shutdown ended are not among them. Of many, only the last 32.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert!(redlock.registry().lost().is_empty());
+    /// # Ok(()) }
+    /// ```
+    pub fn lost(&self) -> Vec<Loss> {
+        self.shared.telemetry.losses.list()
+    }
+
+    /// Writes the log lines about events that were held back, as there is one line a second and cause.
+    pub(crate) fn tell_held_back(&self) {
+        self.shared.telemetry.throttles.tell_all();
+        self.shared.client.tell_held_back();
     }
 
     /// The holder of a lock, if it is in this process.

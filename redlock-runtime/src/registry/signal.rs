@@ -197,6 +197,7 @@ fn end(signal: &Signal, registries: &[Registry]) -> ! {
         resources = named,
         "a second signal; the process ends at once, and what it holds stays until the ttl",
     );
+    registries.iter().for_each(Registry::tell_held_back);
     // Not by the signal's default action, because a container's first process does not have it.
     process::exit(128 + signal.number)
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use redlock_core::env::About;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
@@ -10,7 +11,8 @@ use super::Telemetry;
 use super::metrics::{self, Holding, Waiting};
 use super::outcome::AcquireOutcome;
 use super::span::{self, name_of, within};
-use crate::error::LockError;
+use super::throttles::about;
+use crate::error::{LockError, LockErrorKind};
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
@@ -71,6 +73,7 @@ impl Acquiring {
         telemetry: &Telemetry,
         site: Option<&'static Site>,
         resource: &Resource,
+        nodes: &NodeSet,
         error: &LockError,
     ) {
         let outcome = AcquireOutcome::of(error, site.is_some_and(|site| site.skips));
@@ -78,7 +81,7 @@ impl Acquiring {
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
         let _entered = self.span.enter();
-        log(Some(telemetry), site, resource, error);
+        log_refusal(telemetry, site, resource, nodes, error);
     }
 
     fn say(&self, site: Option<&'static Site>, lease: &redlock_core::Lease, what: &'static str) {
@@ -104,42 +107,51 @@ impl Drop for Acquiring {
 }
 
 /// Records a call that was refused before a node was asked.
-pub(crate) fn refused(
-    telemetry: Option<&Telemetry>,
-    site: Option<&'static Site>,
-    resource: &Resource,
-    error: &LockError,
-) {
+pub(crate) fn refused(site: Option<&'static Site>, resource: &Resource, error: &LockError) {
     let outcome = AcquireOutcome::of(error, false);
     let span = span::refused(site, resource);
     span::ended(&span, outcome);
     metrics::count_refusal(site, outcome);
     let _entered = span.enter();
-    log(telemetry, site, resource, error);
+    log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
 }
 
 /// The caller handles a refusal. Operators are told of a missing majority, and of refusals by other
-/// holders, which a holder that died leaves behind until its keys expire.
-fn log(
-    telemetry: Option<&Telemetry>,
+/// holders, which a holder that died leaves behind until its keys expire. A call that its function skips is
+/// as planned.
+fn log_refusal(
+    telemetry: &Telemetry,
     site: Option<&'static Site>,
     resource: &Resource,
+    nodes: &NodeSet,
     error: &LockError,
 ) {
     let site_name = name_of(site);
-    match telemetry {
-        Some(telemetry) if error.is_unavailable() => log_throttled!(
-            telemetry.causes.pass("no majority"),
+    match (error.kind(), site) {
+        (LockErrorKind::Contended(_), _) => telemetry.refusals.record(site, resource, error),
+        (LockErrorKind::AlreadyRun(run), Some(site)) => telemetry.runs.not_run(site, resource, run),
+        _ => {}
+    }
+    let throttles = Some(&telemetry.throttles);
+    if error.is_unavailable() {
+        log_throttled!(
+            throttles,
+            About::pools(span::Names(nodes).to_string()),
             warn,
-            site = site_name, %resource, reason = %error,
             "not locked",
-        ),
-        Some(telemetry) if error.is_contended() => log_throttled!(
-            telemetry.refusals.record(site, resource, error),
+            site = site_name, %resource, reason = %error
+        );
+    } else if !error.is_contended() && !error.is_already_run() {
+        log!(debug, site = site_name, %resource, reason = %error, "not locked");
+    } else if site.is_some_and(|site| site.skips) {
+        log!(debug, site = site_name, %resource, reason = %error, "skipped");
+    } else {
+        log_throttled!(
+            throttles,
+            about(site),
             info,
-            site = site_name, %resource, reason = %error,
             "not locked",
-        ),
-        _ => log!(debug, site = site_name, %resource, reason = %error, "not locked"),
+            site = site_name, %resource, reason = %error
+        );
     }
 }

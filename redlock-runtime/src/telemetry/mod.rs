@@ -1,12 +1,12 @@
 //! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
 //! `metrics`. The guide's `reference/metrics.md` has the list of names.
 //!
-//! Nothing is computed here without a subscriber, but that refused calls are counted by holder for the
-//! last minutes: who looks at them comes later. A span without a subscriber is a few words on the
+//! Nothing is computed here without a subscriber, except for what is looked at later: the refused calls
+//! of the last minutes by holder, the last losses, and the last run of each job. A span without a subscriber is a few words on the
 //! stack. Without the feature `metrics`, the metrics half of this module is empty.
 
 mod acquiring;
-mod causes;
+mod losses;
 #[cfg(feature = "metrics")]
 mod metrics;
 #[cfg(not(feature = "metrics"))]
@@ -14,36 +14,49 @@ mod metrics;
 mod metrics;
 mod outcome;
 mod refusals;
+mod runs;
 mod span;
+mod throttles;
 
 use std::sync::Arc;
 
 use redlock_core::Environment;
-use redlock_core::env::Clock;
+use redlock_core::env::Throttles;
 
 use crate::health::PoolHealth;
 
 pub(crate) use acquiring::{Acquiring, refused};
-pub(crate) use causes::Causes;
+pub use losses::Loss;
+pub(crate) use losses::Losses;
 use metrics::Metrics;
 pub(crate) use metrics::{Holding, answers_of, count_swallowed};
+pub(crate) use outcome::kind_of;
 pub use refusals::Refusal;
 use refusals::Refusals;
+pub use runs::JobRun;
+pub(crate) use runs::Runs;
 pub(crate) use span::{HoldSpan, name_of};
+pub(crate) use throttles::about;
 
 /// What one registry counts.
 pub(crate) struct Telemetry {
     metrics: Arc<Metrics>,
-    pub(crate) causes: Arc<Causes>,
+    pub(crate) throttles: Throttles,
     pub(crate) refusals: Refusals,
+    pub(crate) losses: Arc<Losses>,
+    pub(crate) runs: Arc<Runs>,
 }
 
 impl Telemetry {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+    /// `owner` is this process as `host/pid`.
+    pub(crate) fn new(environment: &Environment, owner: &str) -> Self {
+        let clock = || Arc::clone(&environment.clock);
         Self {
             metrics: Arc::default(),
-            causes: Arc::new(Causes::new(Arc::clone(&clock))),
-            refusals: Refusals::new(clock),
+            throttles: throttles::throttles(environment),
+            refusals: Refusals::new(clock()),
+            losses: Arc::new(Losses::new(clock())),
+            runs: Arc::new(Runs::new(clock(), owner.to_owned())),
         }
     }
 

@@ -24,6 +24,11 @@ pub(crate) enum AcquireOutcome {
     Cancelled,
 }
 
+/// The kind of an error as a word.
+pub(crate) fn kind_of(error: &LockError) -> &'static str {
+    AcquireOutcome::of(error, false).name()
+}
+
 impl AcquireOutcome {
     pub(crate) fn of(error: &LockError, skips: bool) -> Self {
         match error.kind() {

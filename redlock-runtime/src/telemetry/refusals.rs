@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use redlock_core::Resource;
-use redlock_core::env::{Clock, Moment, Throttle};
+use redlock_core::env::{Clock, Moment};
 
 use crate::error::LockError;
 use crate::site::Site;
@@ -57,7 +57,6 @@ pub(crate) struct Refusals {
 struct OfSite {
     /// True for the object style, with or without a name.
     is_object_style: bool,
-    throttle: Throttle,
     /// The beginning of the present window.
     began: Moment,
     present: Vec<Counted>,
@@ -80,14 +79,13 @@ impl Refusals {
         }
     }
 
-    /// Counts a call that was refused because another holder has the lock. The result is that of
-    /// [`Throttle::pass`] for the site.
+    /// Counts a call that was refused because another holder has the lock.
     pub(crate) fn record(
         &self,
         site: Option<&'static Site>,
         resource: &Resource,
         error: &LockError,
-    ) -> Option<u64> {
+    ) {
         let by = error.refused_by();
         let waited = error.effort().map_or(Duration::ZERO, |(_, waited)| waited);
         let now = self.clock.now();
@@ -96,7 +94,6 @@ impl Refusals {
         let of_site = of_site.or_insert_with(|| OfSite::new(site, now));
         of_site.turn(now);
         of_site.count(&by, resource, waited, now);
-        of_site.throttle.pass(now)
     }
 
     /// The refusals of the calls of `site`, the last ones first.
@@ -130,7 +127,6 @@ impl OfSite {
     fn new(site: Option<&'static Site>, now: Moment) -> Self {
         Self {
             is_object_style: site.is_none_or(|site| site.path().is_none()),
-            throttle: Throttle::default(),
             began: now,
             present: Vec::new(),
             previous: Vec::new(),

@@ -165,7 +165,7 @@ impl fmt::Display for GrantedOf<'_> {
 }
 
 /// `a,b,c`
-struct Names<'a>(&'a NodeSet);
+pub(super) struct Names<'a>(pub(super) &'a NodeSet);
 
 impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

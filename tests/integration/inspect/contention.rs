@@ -56,8 +56,8 @@ async fn a_task_that_waits_for_its_own_parent_is_told_who_holds_the_lock() {
         "{text}"
     );
     assert!(text.contains("inspect/contention.rs:"), "{text}");
-    let advice = "if it spawned this call, the call waits for its own parent";
-    assert!(text.ends_with(advice), "{text}");
+    // That a task was spawned by the holder cannot be seen, and most are not.
+    assert!(text.ends_with(" now") && !text.contains("parent"), "{text}");
 
     // This process does not hold the lock now, so the next refusal names no function.
     let node = registry.memory_node("a").unwrap();

@@ -206,14 +206,14 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
         );
         assert_eq!(node.left(), QUARANTINE);
     }
-    // A client that comes meanwhile waits too, and says why and since when.
+    // A client that comes meanwhile waits too, and says why and until when.
     pass(&mut nodes, ms(2_000));
     for mut node in beside(&nodes) {
         let action = node.settle();
         let text = reason(&action);
         assert!(text.contains("it restarted empty, so"), "{text}");
         assert!(
-            text.contains("seen 2 s ago, and it votes again in 8.7 s"),
+            text.ends_with("locks; it votes again within 8.7 s"),
             "{text}"
         );
     }

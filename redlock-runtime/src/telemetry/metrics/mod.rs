@@ -13,7 +13,7 @@ use metrics::counter;
 use parking_lot::RwLock;
 use redlock_core::env::caught;
 
-use super::outcome::AcquireOutcome;
+use super::outcome::{AcquireOutcome, kind_of};
 use crate::error::LockError;
 use crate::site::{Registration, Site};
 
@@ -112,12 +112,11 @@ fn count_rare(site: String, outcome: AcquireOutcome) {
     });
 }
 
-/// Counts an error that the function's type had no room for. Returns its kind.
-pub(crate) fn count_swallowed(error: &LockError) -> &'static str {
-    let kind = AcquireOutcome::of(error, false).name();
+/// Counts an error that the function's type had no room for.
+pub(crate) fn count_swallowed(error: &LockError) {
+    let kind = kind_of(error);
     caught(RECORDER, || {
         counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind)
             .increment(1);
     });
-    kind
 }

@@ -19,7 +19,7 @@ impl Serve<'_> {
     pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
         match (answer, operation.want()) {
             (Answer::Failed(error), Want::Acquire { .. } | Want::Extend { .. })
-                if error.kind() == NodeErrorKind::Server =>
+                if matches!(error.kind(), NodeErrorKind::Server | NodeErrorKind::Denied) =>
             {
                 self.refused(error);
             }

@@ -1,0 +1,205 @@
+//! The events that the sources write, and the guide's table of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use pulldown_cmark::{Event, Tag, TagEnd};
+
+use crate::markdown::events;
+
+/// The levels of events. `None` is a macro's parameter: any level.
+type Level = Option<String>;
+
+const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
+/// An event's level and text, with `…` in the place of each value in it.
+pub(crate) type LogEvent = (Level, String);
+
+/// All events of the Rust files below `folder`, but those whose whole text is a value.
+pub(crate) fn emitted(folder: &Path, found: &mut BTreeSet<LogEvent>) {
+    for entry in fs::read_dir(folder).expect("a folder of the sources") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && name != "tests" {
+            emitted(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            let text = fs::read_to_string(&path).expect("a source");
+            let tokens = text.parse().expect("the tokens of a source");
+            walk(tokens, found);
+        }
+    }
+}
+
+fn walk(tokens: TokenStream, found: &mut BTreeSet<LogEvent>) {
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else {
+            continue;
+        };
+        if let Some(event) = name_of_macro(&tokens[..at]).and_then(|name| event(&name, group)) {
+            found.insert(event);
+        }
+        walk(group.stream(), found);
+    }
+}
+
+/// The name of the macro whose arguments follow `before`.
+fn name_of_macro(before: &[TokenTree]) -> Option<String> {
+    match before {
+        [.., TokenTree::Ident(name), TokenTree::Punct(mark)] if mark.as_char() == '!' => {
+            Some(name.to_string())
+        }
+        _ => None,
+    }
+}
+
+fn event(name: &str, arguments: &Group) -> Option<LogEvent> {
+    if arguments.delimiter() != Delimiter::Parenthesis {
+        return None;
+    }
+    let tokens: Vec<_> = arguments.stream().into_iter().collect();
+    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ',');
+    let parts: Vec<&[TokenTree]> = tokens.split(is_comma).collect();
+    let level = match name {
+        "log" => level_of(parts.first()?)?,
+        "log_throttled" => level_of(parts.get(2)?)?,
+        "warn_throttled" => Some("warn".to_owned()),
+        level if LEVELS.contains(&level) => Some(level.to_owned()),
+        _ => return None,
+    };
+    let text = parts.iter().find_map(|part| literal(part))?;
+    let text = without_values(&text);
+    (text != "…").then_some((level, text))
+}
+
+fn level_of(part: &[TokenTree]) -> Option<Level> {
+    match part {
+        [TokenTree::Ident(level)] => Some(Some(level.to_string())),
+        [TokenTree::Punct(dollar), TokenTree::Ident(_)] if dollar.as_char() == '$' => Some(None),
+        _ => None,
+    }
+}
+
+fn literal(part: &[TokenTree]) -> Option<String> {
+    let [TokenTree::Literal(literal)] = part else {
+        return None;
+    };
+    let text: syn::LitStr = syn::parse_str(&literal.to_string()).ok()?;
+    Some(text.value())
+}
+
+fn without_values(text: &str) -> String {
+    let mut parts = text.split('{');
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push('…');
+        shown.push_str(part.split_once('}').map_or("", |(_, after)| after));
+    }
+    shown
+}
+
+/// What the table below the heading "Events" has: the level, and the texts in the column "what".
+pub(crate) fn documented(page: &str) -> Vec<(String, String)> {
+    let (mut column, mut level, mut found) = (0, String::new(), Vec::new());
+    let (_, page) = page.split_once("\n## Events\n").expect("a part on events");
+    for (event, _) in events(page) {
+        match event {
+            Event::Start(Tag::TableRow) => (column, level) = (0, String::new()),
+            Event::End(TagEnd::TableCell) => column += 1,
+            Event::Text(text) if column == 0 => level.push_str(&text),
+            Event::Code(text) if column == 1 => found.push((level.clone(), text.to_string())),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// True if the row is about the event: it has its text, or how that begins.
+fn is_about((level, text): &(String, String), event: &LogEvent) -> bool {
+    let is_level = event.0.as_ref().is_none_or(|its| its == level);
+    is_level
+        && match text.strip_suffix('…') {
+            Some(beginning) => event.1.starts_with(beginning),
+            None => event.1 == *text,
+        }
+}
+
+/// Events that are in no row, and texts of rows that no event has.
+pub(crate) fn differences(
+    emitted: &BTreeSet<LogEvent>,
+    documented: &[(String, String)],
+) -> Vec<String> {
+    let absent = emitted
+        .iter()
+        .filter(|event| !documented.iter().any(|row| is_about(row, event)))
+        .map(|(level, text)| {
+            format!(
+                "not in the table: {} `{text}`",
+                level.as_deref().unwrap_or("any")
+            )
+        });
+    let unknown = documented
+        .iter()
+        .filter(|row| !emitted.iter().any(|event| is_about(row, event)))
+        .map(|(level, text)| format!("written nowhere: {level} `{text}`"));
+    absent.chain(unknown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_found_with_level_and_text() {
+        let source = r#"
+            fn f() {
+                log!(warn, pool = %name, "node {name} is \
+                     gone", 1);
+                let it = || { tracing::error!(reason, "it panicked"); };
+                log_throttled!(Some(&it), about(site), info, "not locked", site = name);
+                warn_throttled!(it, about, "late", a = "b");
+                log!(debug, "{what}");
+                macro_rules! m { ($level:ident) => { log!($level, held_back, "more") } }
+            }
+        "#;
+        let mut found = BTreeSet::new();
+        walk(source.parse().unwrap(), &mut found);
+        let event = |level: &str, text: &str| (Some(level.to_owned()), text.to_owned());
+        let expected = [
+            (None, "more".to_owned()),
+            event("error", "it panicked"),
+            event("info", "not locked"),
+            event("warn", "late"),
+            event("warn", "node … is gone"),
+        ];
+        assert_eq!(found, BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn a_table_that_lacks_an_event_or_has_one_too_many_is_found() {
+        let page = "# A\n\n| info | `no` | `x` |\n|---|---|---|\n\n## Events\n\n| level | what | when |\n\
+                    |---|---|---|\n| warn | `late`, `node …` | `x` |\n| info | `gone` | y |\n";
+        let event = |level: &str, text: &str| (Some(level.to_owned()), text.to_owned());
+        let emitted = [
+            event("warn", "late"),
+            event("warn", "node … is gone"),
+            event("info", "late"),
+            (None, "gone".to_owned()),
+        ];
+        let mut emitted = BTreeSet::from(emitted);
+        assert_eq!(
+            differences(&emitted, &documented(page)),
+            ["not in the table: info `late`"]
+        );
+        emitted.retain(|(_, text)| text != "gone" && text != "late");
+        assert_eq!(
+            differences(&emitted, &documented(page)),
+            [
+                "written nowhere: warn `late`",
+                "written nowhere: info `gone`"
+            ]
+        );
+    }
+}

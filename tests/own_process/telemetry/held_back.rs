@@ -1,0 +1,263 @@
+//! One line a second and cause: which events are one cause, and that none is forgotten.
+
+use std::time::Duration;
+
+use redlock_runtime::registry::Registry;
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
+use tracing::Level;
+
+use crate::capture::{Happening, captured};
+
+/// A moment behind the end of the second that began with a line.
+const SECOND: Duration = Duration::from_millis(1001);
+
+const MORE: &str = "more of the same was held back";
+
+/// The events of a function or of pools above debug: their texts, and how many each says were held back.
+fn told(about: &str) -> Vec<(Level, String, u64)> {
+    let is_told = |event: &Happening| event.level < Level::DEBUG;
+    let events = captured().events(about).into_iter().filter(is_told);
+    let parts = |event: Happening| {
+        let held_back = event.fields["held_back"].parse().unwrap();
+        (event.level, event.message().to_owned(), held_back)
+    };
+    events.map(parts).collect()
+}
+
+/// The number of events that the lines account for.
+fn accounted(told: &[(Level, String, u64)]) -> u64 {
+    let lines = told.iter().filter(|(_, text, _)| text != MORE).count();
+    let held_back: u64 = told.iter().map(|(_, _, held_back)| held_back).sum();
+    u64::try_from(lines).unwrap() + held_back
+}
+
+#[redlock(resource = "held back", retry_count = 0, name = "held_back::refused")]
+async fn is_refused() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_burst_is_told_a_second_later() {
+    captured();
+    let locks = TestLocks::new();
+    let _held = locks.someone_else().hold("held back");
+    for _ in 0..30 {
+        is_refused().await.unwrap_err();
+    }
+    let line = |text: &str, held_back| (Level::INFO, text.to_owned(), held_back);
+    assert_eq!(told("held_back::refused"), [line("not locked", 0)]);
+    tokio::time::sleep(SECOND).await;
+    let burst = [line("not locked", 0), line(MORE, 29)];
+    assert_eq!(told("held_back::refused"), burst);
+    assert_eq!(accounted(&burst), 30);
+    // Nothing more comes of itself.
+    tokio::time::sleep(SECOND * 10).await;
+    assert_eq!(told("held_back::refused"), burst);
+    let more = captured().events(MORE).into_iter();
+    let mut of_it = more.filter(|it| {
+        it.fields
+            .get("site")
+            .is_some_and(|its| its == "held_back::refused")
+    });
+    assert_eq!(of_it.next().unwrap().fields["of"], "not locked");
+}
+
+#[redlock(
+    resource = "held back at the end",
+    retry_count = 0,
+    name = "held_back::at_the_end"
+)]
+async fn is_refused_at_the_end() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn in_memory() -> Config {
+    ["a", "b"].iter().fold(Config::new(), |config, name| {
+        config.pool(*name, format!("memory://{name}"))
+    })
+}
+
+/// The process may end before the second is over.
+#[tokio::test]
+async fn a_shutdown_tells_what_was_held_back() {
+    captured();
+    let redlock = Redlock::start(in_memory()).await.unwrap();
+    let calls = async {
+        let lease = lock("held back at the end").acquire().await.unwrap();
+        for _ in 0..7 {
+            is_refused_at_the_end().await.unwrap_err();
+        }
+        lease.release().await;
+    };
+    redlock.registry().clone().scope(calls).await;
+    redlock.shutdown().await;
+    assert_eq!(accounted(&told("held_back::at_the_end")), 7);
+}
+
+#[redlock(resource = "{resource}", ttl = 1000, name = "held_back::charges")]
+async fn charges(resource: &str) -> Result<(), LockError> {
+    std::future::pending().await
+}
+
+#[redlock(resource = "{resource}", ttl = 1000, name = "held_back::ships")]
+async fn ships(resource: &str) -> Result<(), LockError> {
+    std::future::pending().await
+}
+
+/// Whose data is affected is in the log, also if all functions lose their locks at once.
+#[tokio::test(start_paused = true)]
+async fn each_function_that_loses_locks_has_a_line_for_each_reason() {
+    captured();
+    let locks = TestLocks::new();
+    let lost = async |one: &str, other: &str, end: fn(&TestLocks)| {
+        let bodies =
+            async { tokio::join!(charges(one), charges(other), ships("held back: a parcel")) };
+        let ending = async {
+            locks.until_held("held back: a parcel").await;
+            end(&locks);
+        };
+        let ((a, b, c), ()) = tokio::join!(bodies, ending);
+        assert!(a.is_err() && b.is_err() && c.is_err());
+    };
+    let line = |text: &str, held_back| (Level::WARN, text.to_owned(), held_back);
+    lost("held back: 1", "held back: 2", |_| {}).await;
+    let text = "lost: the body was cancelled";
+    assert_eq!(told("held_back::charges"), [line(text, 0)]);
+    assert_eq!(told("held_back::ships"), [line(text, 0)]);
+    // Another reason is another cause.
+    lost("held back: 3", "held back: 4", TestLocks::lose_all).await;
+    tokio::time::sleep(SECOND).await;
+    let charges = told("held_back::charges");
+    assert_eq!(accounted(&charges), 4, "{charges:?}");
+    let of_ships = captured().events("held_back::ships").into_iter();
+    let of_ships = of_ships.filter(|it| it.level == Level::WARN);
+    let reasons: Vec<_> = of_ships.map(|it| it.fields["reason"].clone()).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(
+        reasons[0].contains("ttl") && reasons[1].contains("forgotten"),
+        "{reasons:?}"
+    );
+}
+
+/// A set of nodes that does not answer hides no other one.
+#[tokio::test]
+async fn each_set_of_pools_without_a_majority_has_a_line() {
+    captured();
+    let redlock = Redlock::start(in_memory()).await.unwrap();
+    let registry = redlock.registry();
+    let refused = async |pools: &[&str]| {
+        for pool in pools {
+            registry.memory_node(pool).unwrap().cut();
+        }
+        let name = format!("held back on {}", pools.join(" and "));
+        let wanted = lock(&*name).pools(pools.to_vec()).retry_count(0);
+        let refused = registry.clone().scope(wanted.acquire()).await;
+        assert!(refused.map(drop).unwrap_err().is_unavailable());
+        told(&name)
+    };
+    for pools in [&["a"][..], &["b"], &["a", "b"]] {
+        let told = refused(pools).await;
+        assert_eq!(told, [(Level::WARN, "not locked".to_owned(), 0)]);
+    }
+    redlock.shutdown().await;
+}
+
+#[redlock(
+    resource = "held back: a job of {n}",
+    once_per = "1h",
+    name = "held_back::job"
+)]
+async fn job(n: u32, registry: &Registry) -> Result<(), LockError> {
+    for node in ["a", "b"] {
+        registry.memory_node(node).unwrap().cut();
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_that_the_nodes_do_not_remember_are_one_line() {
+    captured();
+    let locks = TestLocks::with_config(in_memory());
+    for n in 0..5 {
+        job(n, locks.registry()).await.unwrap();
+        locks.restore_all();
+    }
+    let text = "too few nodes remember this run; the job may run again in its period";
+    let all = captured().events(text);
+    let lines = all
+        .iter()
+        .filter(|it| it.level == Level::WARN && it.message() == text);
+    assert!(all.len() >= 5 && lines.count() < 5, "{all:?}");
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(accounted(&told(text)), 5);
+}
+
+#[redlock(
+    resource = "held back: skipped",
+    if_locked = "skip",
+    name = "held_back::skips"
+)]
+async fn skips() {}
+
+#[redlock(
+    resource = "held back: hourly",
+    once_per = "1h",
+    if_locked = "skip",
+    name = "held_back::hourly"
+)]
+async fn hourly() {}
+
+#[redlock(
+    resource = "held back: hourly",
+    once_per = "1h",
+    name = "held_back::told"
+)]
+async fn told_of_the_run() -> Result<(), LockError> {
+    Ok(())
+}
+
+/// What was planned is no news.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_its_function_skips_is_told_at_debug_and_a_refused_run_at_info() {
+    captured();
+    let locks = TestLocks::new();
+    let held = locks.hold("held back: skipped");
+    skips().await;
+    drop(held);
+    hourly().await;
+    hourly().await;
+    assert!(told_of_the_run().await.unwrap_err().is_already_run());
+    for site in ["held_back::skips", "held_back::hourly"] {
+        assert_eq!(told(site), []);
+        let skipped = captured().events(site).into_iter();
+        let skipped: Vec<_> = skipped.filter(|it| it.message() == "skipped").collect();
+        assert_eq!(skipped.len(), 1, "{skipped:?}");
+    }
+    let expected = (Level::INFO, "not locked".to_owned(), 0);
+    assert_eq!(told("held_back::told"), [expected]);
+}
+
+/// The responses of a service whose `Redlock` was dropped are one error a second.
+#[tokio::test]
+async fn requests_that_fail_for_a_mistake_are_an_error_in_the_log_once_a_second() {
+    captured();
+    let redlock = Redlock::start(in_memory()).await.unwrap();
+    let registry = redlock.registry().clone();
+    drop(redlock);
+    let began = std::time::Instant::now();
+    for _ in 0..50 {
+        let wanted = lock("held back: dropped").acquire();
+        let error = registry.clone().scope(wanted).await.map(drop).unwrap_err();
+        let _response = axum::response::IntoResponse::into_response(error);
+    }
+    let most = 1 + usize::try_from(began.elapsed().as_secs()).unwrap();
+    let text = "a request failed because of its lock";
+    let events = captured().events("held back: dropped").into_iter();
+    let events: Vec<_> = events.filter(|it| it.message() == text).collect();
+    let errors = events.iter().filter(|it| it.level == Level::ERROR).count();
+    assert!(
+        events.len() == 50 && (1..=most).contains(&errors),
+        "{errors}"
+    );
+}
