@@ -188,7 +188,7 @@ async fn a_preset_that_no_lock_could_have_is_refused_at_start() {
     for (preset, expected) in [
         (
             SiteConfig::new().ttl(seconds(301)),
-            "the ttl of 301 s is above `max_ttl`",
+            "the ttl of 5 min 1 s is above `max_ttl`",
         ),
         (
             SiteConfig::new().min_hold(seconds(41)),

@@ -104,7 +104,7 @@ async fn init_names_the_pool_the_function_and_its_place() {
         "`` (tests/own_process/unknown_pool.rs:53:1): `name` is empty",
         "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
         "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
-        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 600 s is above `max_ttl`",
+        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 10 min is above `max_ttl`",
     ] {
         assert!(text.contains(hint), "{hint}\nis not in\n{text}");
     }

@@ -113,7 +113,7 @@ pub(super) fn covers(whole: &Resource, part: &Resource) -> bool {
     names.len() > 0 && names.all(|name| whole.names().any(|other| other == name))
 }
 
-/// `` `order:42` by `shop::charge` on a, b, c for 60 s: released ``
+/// `` `order:42` by `shop::charge` on a, b, c for 1 min: released ``
 impl fmt::Display for Acquisition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.resource)?;

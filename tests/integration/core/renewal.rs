@@ -157,7 +157,7 @@ async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
     }
     let over = lease.lost().await;
     assert_eq!(over, LeaseEnd::MaxHold(held));
-    assert_eq!(over.to_string(), "`max_hold` of 100 s is over");
+    assert_eq!(over.to_string(), "`max_hold` of 1 min 40 s is over");
     assert!(passed > TTL, "it was renewed at all: {passed:?}");
 }
 

@@ -190,3 +190,107 @@ async fn keys_that_a_finished_call_left_on_purpose_are_listed_until_they_expire(
     lease.release().await;
     assert_eq!(registry.kept().len(), 2);
 }
+
+#[redlock(resource = "sweep", if_locked = "skip", name = "contention::sweep")]
+async fn sweep() {}
+
+/// A skipped call is as planned, and no failure.
+#[tokio::test]
+async fn calls_that_their_function_skips_are_shown_as_skipped() {
+    let redlock = in_memory().await;
+    let registry = redlock.registry();
+    let lease = registry.clone().scope(lock("sweep").acquire()).await;
+    let lease = lease.unwrap();
+    registry.clone().scope(sweep()).await;
+    registry.clone().scope(sweep()).await;
+    let sites = json(&inspect::sites(registry));
+    let of_it = site(&sites, "contention::sweep");
+    assert_eq!(of_it["refused"], json!([]));
+    assert_eq!(of_it["skipped"][0]["count"], json!(2));
+    let page = inspect::page(registry, "/", None).body;
+    assert!(
+        page.contains("skipped twice") && !page.contains("refused"),
+        "{page}"
+    );
+    lease.release().await;
+}
+
+#[redlock(resource = "invoices", once_per = "1h", name = "contention::invoices")]
+async fn invoices() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_job_shows_its_period_and_its_last_run() {
+    let redlock = in_memory().await;
+    let registry = redlock.registry();
+    let shown = || {
+        let sites = json(&inspect::sites(registry));
+        let of_it = site(&sites, "contention::invoices");
+        let page = inspect::page(registry, "/", None).body;
+        assert!(page.contains("runs once in 1 h"), "{page}");
+        (of_it["last_run"].clone(), page)
+    };
+    let (last_run, page) = shown();
+    assert_eq!(last_run, json!(null));
+    assert!(!page.contains("last run by"), "{page}");
+
+    registry.clone().scope(invoices()).await.unwrap();
+    let (last_run, page) = shown();
+    assert_eq!(last_run["by"], json!(registry.owner()));
+    assert_eq!(last_run["resource"], json!("invoices"));
+    assert_eq!(last_run["calls_not_run"], json!(0));
+    let next_in = last_run["next_in_ms"].as_u64().unwrap();
+    assert!(
+        (50 * 60 * 1000..=54 * 60 * 1000).contains(&next_in),
+        "{last_run}"
+    );
+    assert!(
+        page.contains("last run by") && page.contains("may run again in 5"),
+        "{page}"
+    );
+
+    for _ in 0..3 {
+        registry.clone().scope(invoices()).await.unwrap_err();
+    }
+    let (last_run, page) = shown();
+    assert_eq!(last_run["calls_not_run"], json!(3));
+    assert!(
+        last_run["began"].as_str().unwrap().ends_with('Z'),
+        "{last_run}"
+    );
+    assert!(page.contains("not run again 3 times"), "{page}");
+}
+
+#[redlock(resource = "transfer:{id}", ttl = "1s", name = "contention::transfer")]
+async fn transfer(id: u64, registry: &Registry) -> Result<(), LockError> {
+    registry.memory_node("a").unwrap().begin_epoch();
+    std::future::pending::<()>().await;
+    println!("transfer {id}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_last_losses_are_shown_with_function_and_reason() {
+    let redlock = in_memory().await;
+    let registry = redlock.registry();
+    assert!(!inspect::page(registry, "/", None).body.contains("Lost "));
+    let calling = registry.clone().scope(transfer(7, registry));
+    let error = calling.await.unwrap_err();
+    assert!(error.to_string().contains("was lost"), "{error}");
+    let held = json(&inspect::held(registry));
+    let lost = &held["lost"][0];
+    assert_eq!(lost["site"], json!("contention::transfer"));
+    assert_eq!(lost["resource"], json!("transfer:7"));
+    assert_eq!(lost["reason"], json!("forgotten"));
+    assert!(lost["ago_ms"].is_u64(), "{lost}");
+    let page = inspect::page(registry, "/", None).body;
+    assert!(
+        page.contains("transfer:7") && page.contains("may have forgotten"),
+        "{page}"
+    );
+    // What its holder gave back is not lost.
+    let lease = registry.clone().scope(lock("other").acquire()).await;
+    lease.unwrap().release().await;
+    assert_eq!(registry.lost().len(), 1);
+}

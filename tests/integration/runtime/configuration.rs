@@ -48,6 +48,16 @@ async fn two_pools_with_the_same_url_are_refused_whatever_user_and_database() {
 }
 
 #[tokio::test]
+async fn a_pool_in_memory_has_no_file_that_could_be_trusted() {
+    let config = Config::new().pool("a", "memory://a").trust_aof("a");
+    let text = refusal(config).await;
+    assert!(
+        text.contains("the pool `a` has `trust_aof`, but it is in the process's memory"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn every_mistake_is_reported_at_once_and_without_secrets() {
     let config = Config::new()
         .pool("a", "http://user:s3cret@host")

@@ -291,7 +291,7 @@ async fn a_period_that_makes_no_sense_is_refused_with_its_reason() {
     for (period, why) in [
         (
             Duration::ZERO,
-            "`once_per` of 0 ms is below the ttl of 60 s",
+            "`once_per` of 0 ms is below the ttl of 1 min",
         ),
         (
             Duration::from_secs(59),

@@ -51,7 +51,7 @@ async fn each_acquisition_is_recorded_in_order() {
         "{}",
         lines[1]
     );
-    assert_eq!(lines[2], "`bare` on a for 60 s: held now");
+    assert_eq!(lines[2], "`bare` on a for 1 min: held now");
     drop(lease);
     assert!(matches!(locks.acquisitions()[2].outcome, Outcome::Released));
 }

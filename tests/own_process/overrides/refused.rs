@@ -117,27 +117,27 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "charge",
             site().ttl(seconds(301)),
-            "the ttl of 301 s is above `max_ttl`",
+            "the ttl of 5 min 1 s is above `max_ttl`",
         ),
         (
             "charge",
             site().min_hold(seconds(61)),
-            "`min_hold` of 61 s is above the ttl of 60 s",
+            "`min_hold` of 1 min 1 s is above the ttl of 1 min",
         ),
         (
             "charge",
             site().once_per(seconds(59)),
-            "`once_per` of 59 s is below the ttl of 60 s",
+            "`once_per` of 59 s is below the ttl of 1 min",
         ),
         (
             "charge",
             site().max_hold(seconds(59)),
-            "`max_hold` of 59 s is below the ttl of 60 s",
+            "`max_hold` of 59 s is below the ttl of 1 min",
         ),
         (
             "charge",
             site().min_validity(seconds(60)),
-            "`min_validity` of 60 s is not below the ttl",
+            "`min_validity` of 1 min is not below the ttl",
         ),
         ("charge", site().min_validity(1.5), "`min_validity` of 1.5"),
         (
@@ -162,7 +162,7 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "charge_for",
             site().min_hold(seconds(301)),
-            "`min_hold` of 301 s",
+            "`min_hold` of 5 min 1 s",
         ),
         (
             "charge_for",
