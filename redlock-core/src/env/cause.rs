@@ -24,8 +24,6 @@ pub struct About {
     pub pools: Option<String>,
     /// The reason, as a word.
     pub reason: Option<&'static str>,
-    /// True if there are too many causes to tell them apart.
-    pub is_rest: bool,
 }
 
 impl About {

@@ -109,10 +109,7 @@ impl ThrottlesState {
             self.causes
                 .retain(|_, it| it.held_back > 0 || it.opens > now);
             if self.causes.len() >= MOST_CAUSES {
-                cause.about = About {
-                    is_rest: true,
-                    ..About::default()
-                };
+                cause.about = About::default();
             }
         }
         self.causes.entry(cause).or_insert(Throttle {

@@ -1,7 +1,5 @@
 //! The alert rules of the guide, and the labels that are exported.
 
-#![expect(clippy::float_cmp, reason = "they are counts, and whole")]
-
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::eventually;
 
@@ -127,7 +125,7 @@ async fn operations_that_the_acl_does_not_allow_raise_the_alert_on_denied_logins
     })
     .await;
     registry(&redlock).scope(locks()).await.unwrap();
-    for node in nodes.iter() {
+    for node in &nodes {
         node.command(["ACL", "SETUSER", "default", "-set", "-eval", "-evalsha"]);
     }
     let refused = registry(&redlock).scope(lock("alerts: denied").acquire());
