@@ -39,7 +39,7 @@ fn kept_row(keys: &KeptKeys) -> Markup {
 pub(super) fn losses(lost: &[Loss]) -> Markup {
     html! {
         @if !lost.is_empty() {
-            h2 { "Lost " span { "(the last " (lost.len()) ", under running work)" } }
+            h2 { "Lost " span { "(" (lost.len()) ", under running work)" } }
             table {
                 thead { tr { th { "Resource" } th { "Site" } th { "Why" } th.n { "When" } } }
                 tbody {
