@@ -89,7 +89,7 @@ fn a_fenced_acquisition_says_the_same_with_the_scripts_text() {
 fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
     let fenced = acquisition(&["r"], &fresh_token()).with_counters(Some("c".into()));
     for (text, words) in [
-        (&b"CLOCKAPART 86400000000"[..], "86400 s ahead of"),
+        (&b"CLOCKAPART 86400000000"[..], "1 d ahead of"),
         (b"CLOCKAPART -90000000", "1 min 30 s behind"),
     ] {
         let answer = interpret(&fenced, Dialect::NamesHolder, 3, &Value::Error(text));
