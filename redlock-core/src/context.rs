@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::env::{Clock, Environment, Moment};
+use crate::model::note::Note;
 use crate::model::token::{OwnerToken, TokenSource};
 
 /// The client's environment, its source of tokens, and the settings that all its parts use. A setting
@@ -26,7 +27,13 @@ impl Context {
         self.environment.now()
     }
 
+    /// A token for a question that sets no key.
     pub(crate) fn fresh_token(&self) -> OwnerToken {
         self.tokens.fresh(&*self.environment.entropy)
+    }
+
+    /// A token for an attempt with this note.
+    pub(crate) fn noted_token(&self, note: Option<&Note>) -> OwnerToken {
+        self.tokens.noted(&*self.environment.entropy, note)
     }
 }

@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn contended_names_the_holder_and_the_remaining_time() {
-        let token = format!("web-7/3121/{}", "0f".repeat(16));
+        let token = format!("web-7/3121/{} job 7", "0f".repeat(16));
         let mut holding = Holding::by(token.into_bytes());
         holding.remaining = Remaining::Expires(Duration::from_millis(12_345));
         let waited = Duration::from_millis(410);
@@ -338,11 +338,11 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "held by web-7/3121 for 12 s more; gave up after 3 attempts in 410 ms",
+            "held by web-7/3121 (`job 7`) for 12 s more; gave up after 3 attempts in 410 ms",
         );
         let name = Some(Resource::from("b"));
         let of_several = Contended { name, ..error }.to_string();
-        let begin = "held by web-7/3121 (`b`) for 12 s more; ";
+        let begin = "held by web-7/3121 (name `b`) for 12 s more; ";
         assert!(of_several.starts_with(begin), "{of_several}");
     }
 

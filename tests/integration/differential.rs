@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::node::{Answer, HINT_WINDOW, Holding, Operation, OwnerToken, Remaining, Want};
 use redlock_core::redis::RedisAddress;
+use redlock_core::request::Note;
 use redlock_core::testing::ask;
 use redlock_core::{IoThread, MemoryNode, Node, RedisNode, Resource};
 use redlock_simulation::random::{Random, SeededEntropy};
@@ -66,9 +67,13 @@ impl Pair {
         redis.settled().await;
         let mut random = Random::new(seed);
         let entropy = SeededEntropy::new(random.fork());
-        let tokens = (0..4)
+        let mut tokens: Vec<_> = (0..4)
             .map(|_| OwnerToken::draw("test/1", &entropy))
             .collect();
+        // The same but for the note is another token.
+        let noted =
+            ["job 7", "job 8"].map(|note| tokens[0].noted(&Note::new(note).expect("a text")));
+        tokens.extend(noted);
         Self {
             memory: MemoryNode::new("memory", io.environment().clock),
             redis,
@@ -269,7 +274,8 @@ fn are_alike_holdings(one: &Holding, two: &Holding) -> bool {
         (one, two) => one == two,
     };
     let is_same_owner = two.owner().is_none() || one.owner() == two.owner();
-    is_same_time && is_same_owner && one.place() == two.place()
+    let is_same_note = two.owner().is_none() || one.note() == two.note();
+    is_same_time && is_same_owner && is_same_note && one.place() == two.place()
 }
 
 #[tokio::test(flavor = "multi_thread")]

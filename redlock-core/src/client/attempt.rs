@@ -56,7 +56,7 @@ pub(crate) async fn attempt(
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
-    let token = context.fresh_token();
+    let token = context.noted_token(request.note.as_ref());
     let counters = request.fencing.then(|| {
         let keys = counter_keys(keys, &context.key_prefix);
         (keys, Hint::of(nodes, || environment.clock.wall()))

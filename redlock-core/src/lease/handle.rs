@@ -11,8 +11,10 @@ use tokio::sync::Notify;
 
 use crate::env::Moment;
 use crate::error::LeaseEnd;
+use crate::model::note::Note;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
+use crate::model::token;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
@@ -182,6 +184,11 @@ impl LeaseHandle {
     /// A few digits of the owner token, for logs.
     pub fn token_id(&self) -> &str {
         self.shared.claim.token.short_id()
+    }
+
+    /// The note that the keys have.
+    pub fn note(&self) -> Option<Note> {
+        token::note_of(self.shared.claim.token.as_bytes())
     }
 
     /// The time that the acquiring caller waited, in line and for the nodes.

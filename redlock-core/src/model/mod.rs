@@ -5,6 +5,7 @@ pub(crate) mod brief;
 pub(crate) mod invalid;
 pub(crate) mod last_run;
 pub(crate) mod name;
+pub(crate) mod note;
 mod part;
 pub(crate) mod request;
 pub(crate) mod resource;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 
+use super::note::Note;
 use super::resource::Resource;
 
 /// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
@@ -39,6 +40,9 @@ pub struct Request {
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
     /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
     pub once_per: Option<Duration>,
+    /// What people are told of the holder. It decides nothing, except that the lock is not handed over
+    /// as it is to a caller with another note.
+    pub note: Option<Note>,
 }
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
@@ -100,6 +104,7 @@ impl Request {
             min_hold: Duration::ZERO,
             fencing: false,
             once_per: None,
+            note: None,
         }
     }
 

@@ -194,30 +194,35 @@ pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST: usize = 96;
-        let mut shown = 0;
-        for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if shown == MOST {
-                    return f.write_str("…");
-                }
-                shown += 1;
-                if c.is_control() || c == '`' {
-                    write!(f, "{}", c.escape_unicode())?;
-                } else {
-                    write!(f, "{c}")?;
-                }
+        write_escaped(f, self.0, 96)
+    }
+}
+
+/// Writes `bytes` without control characters, backticks and invalid UTF-8, and at most `most` characters
+/// of them.
+pub(crate) fn write_escaped(f: &mut fmt::Formatter<'_>, bytes: &[u8], most: usize) -> fmt::Result {
+    let mut shown = 0;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if shown == most {
+                return f.write_str("…");
             }
-            for byte in chunk.invalid() {
-                if shown == MOST {
-                    return f.write_str("…");
-                }
-                shown += 1;
-                write!(f, "\\x{byte:02x}")?;
+            shown += 1;
+            if c.is_control() || c == '`' {
+                write!(f, "{}", c.escape_unicode())?;
+            } else {
+                write!(f, "{c}")?;
             }
         }
-        Ok(())
+        for byte in chunk.invalid() {
+            if shown == most {
+                return f.write_str("…");
+            }
+            shown += 1;
+            write!(f, "\\x{byte:02x}")?;
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

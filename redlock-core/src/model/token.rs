@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use crate::env::{Entropy, process};
 
+use super::note::{MAX_NOTE_BYTES, Note};
+
 /// Random bytes in a token. The specification asks for a value that is unique across all clients and
 /// all lock requests. 128 bits also make it unguessable, as a client that knows the token can release
 /// the lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The length of the longest token that names its owner: a host of 255 bytes, a process of ten digits.
-pub(crate) const LONGEST: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
+/// The length of the longest token that names its owner, without a note: a host of 255 bytes, a process of
+/// ten digits.
+const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
-/// The value of a lock's keys: `host/pid/` and 128 random bits in hex. Each attempt
-/// draws a new one.
+/// The length of the longest token that names its owner.
+pub(crate) const LONGEST: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
+
+/// The value of a lock's keys: `host/pid/` and 128 random bits in hex, and the holder's [`Note`] behind a
+/// space. Each attempt draws a new one.
 ///
 /// It is the right to release. `Debug` shows the [`short_id`](Self::short_id) only.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -29,6 +35,14 @@ impl OwnerToken {
         TokenSource { prefix }.fresh(entropy)
     }
 
+    /// The same token with a note. Needs the feature `testing`.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn noted(&self, note: &Note) -> Self {
+        let note = note.suffix().as_bytes();
+        Self(self.0.iter().chain(note).copied().collect())
+    }
+
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -37,8 +51,13 @@ impl OwnerToken {
     /// The first six hex digits of the random part: enough to tell two tokens apart in a log, and too
     /// few to guess the rest.
     pub fn short_id(&self) -> &str {
-        let random = &self.0[self.0.len() - 2 * RANDOM_BYTES..];
-        std::str::from_utf8(&random[..6]).unwrap_or_default()
+        parts_of(&self.0).map_or("", |parts| &parts.random[..6])
+    }
+
+    /// True if the token has this note, or neither has one.
+    pub(crate) fn has_note(&self, note: Option<&Note>) -> bool {
+        let own = parts_of(&self.0).and_then(|parts| parts.note);
+        own == note.map(Note::as_str)
     }
 }
 
@@ -69,6 +88,11 @@ impl TokenSource {
     }
 
     pub(crate) fn fresh(&self, entropy: &dyn Entropy) -> OwnerToken {
+        self.noted(entropy, None)
+    }
+
+    /// A fresh token with the holder's note behind it.
+    pub(crate) fn noted(&self, entropy: &dyn Entropy, note: Option<&Note>) -> OwnerToken {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
@@ -77,23 +101,61 @@ impl TokenSource {
             pair[0] = HEX[usize::from(byte >> 4)];
             pair[1] = HEX[usize::from(byte & 0x0f)];
         }
-        OwnerToken(self.prefix.iter().chain(&digits).copied().collect())
+        let note = note.map_or("", Note::suffix).as_bytes();
+        // One allocation: the length is known.
+        let bytes = self.prefix.iter().chain(&digits).chain(note);
+        OwnerToken(bytes.copied().collect())
     }
+}
+
+/// The parts of a value of this library's format.
+struct Parts<'a> {
+    /// `host/pid`.
+    owner: &'a str,
+    random: &'a str,
+    note: Option<&'a str>,
+}
+
+/// The parts of a token, or `None` for the value of another format.
+fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
+    const DIGITS: usize = 2 * RANDOM_BYTES;
+    if token.len() > LONGEST {
+        return None;
+    }
+    let text = std::str::from_utf8(token).ok()?;
+    // The first place with so many digits: the owner has none, and the note may have what it likes.
+    let mut slashes = text.match_indices('/');
+    let (owner, random, note) = slashes.find_map(|(at, _)| {
+        let (random, rest) = text[at + 1..].split_at_checked(DIGITS)?;
+        let note = match rest.split_at_checked(1) {
+            None => None,
+            Some((" ", note)) => Some(note),
+            Some(_) => return None,
+        };
+        let is_random = random.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_random.then_some((&text[..at], random, note))
+    })?;
+    let (host, pid) = owner.rsplit_once('/')?;
+    let is_ours = !host.is_empty()
+        && host.len() <= 255
+        && !host.chars().any(char::is_control)
+        && pid.parse::<u32>().is_ok()
+        && note.is_none_or(|note| (1..=MAX_NOTE_BYTES).contains(&note.len()));
+    is_ours.then_some(Parts {
+        owner,
+        random,
+        note,
+    })
 }
 
 /// The `host/pid` in a token, or `None` if another client's format names no owner.
 pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(token).ok()?;
-    let (owner, random) = text.rsplit_once('/')?;
-    let (host, pid) = owner.rsplit_once('/')?;
-    let is_ours = token.len() <= LONGEST
-        && !host.is_empty()
-        && host.len() <= 255
-        && !host.chars().any(char::is_control)
-        && pid.parse::<u32>().is_ok()
-        && random.len() == 2 * RANDOM_BYTES
-        && random.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_ours.then_some(owner)
+    parts_of(token).map(|parts| parts.owner)
+}
+
+/// The holder's note in a token, if there is one.
+pub(crate) fn note_of(token: &[u8]) -> Option<Note> {
+    parts_of(token)?.note.and_then(Note::new)
 }
 
 #[cfg(test)]
@@ -137,8 +199,39 @@ mod tests {
             b"/12/00112233445566778899aabbccddeeff",
             b"\xff\xfe/12/00112233445566778899aabbccddeeff",
             b"ho\nst/12/00112233445566778899aabbccddeeff",
+            b"host/12/00112233445566778899aabbccddeeff0",
+            b"host/12/00112233445566778899aabbccddeeff\n",
+            b"host/12/00112233445566778899aabbccddeeff ",
+            b"host/12/00112233445566778899aabbccddeeff \xff",
         ] {
             assert_eq!(owner_of(foreign), None, "{}", foreign.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_note_follows_the_token_and_changes_nothing_else() {
+        let token = OwnerToken::draw(
+            "web-7/3121",
+            &*crate::IoThread::start().unwrap().environment().entropy,
+        );
+        assert_eq!(note_of(token.as_bytes()), None);
+        for text in [
+            "job 42",
+            " ",
+            "a/1/00112233445566778899aabbccddeeff",
+            "a/1/00112233445566778899aabbccddeeff x",
+            &"x".repeat(256),
+        ] {
+            let note = Note::new(text).unwrap();
+            let noted = token.noted(&note);
+            assert_eq!(owner_of(noted.as_bytes()), Some("web-7/3121"), "{text}");
+            assert_eq!(note_of(noted.as_bytes()).as_ref(), Some(&note));
+            assert_eq!(noted.short_id(), token.short_id());
+            assert!(noted.has_note(Some(&note)) && !noted.has_note(None));
+            assert!(noted.as_bytes().starts_with(token.as_bytes()));
+        }
+        assert!(token.has_note(None) && !token.has_note(Note::new("x").as_ref()));
+        let too_long = [token.as_bytes(), b" ", "x".repeat(257).as_bytes()].concat();
+        assert_eq!(owner_of(&too_long), None);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::brief::Brief;
+use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 
@@ -76,6 +77,11 @@ impl Holding {
         self.place
     }
 
+    /// The holder's note, if it left one.
+    pub fn note(&self) -> Option<Note> {
+        token::note_of(self.value.as_deref()?)
+    }
+
     /// The remaining time, if the node told it.
     pub fn remaining(&self) -> Remaining {
         self.remaining
@@ -92,7 +98,7 @@ impl fmt::Debug for Holding {
     }
 }
 
-/// `held by web-7/3121 for 12 s more`.
+/// ``held by web-7/3121 (`job 42`) for 12 s more``.
 impl fmt::Display for Holding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fmt_with_name(None, f)
@@ -111,7 +117,10 @@ impl Holding {
             None => f.write_str("held by another client")?,
         }
         if let Some(name) = name {
-            write!(f, " (`{name}`)")?;
+            write!(f, " (name `{name}`)")?;
+        }
+        if let Some(note) = self.note() {
+            write!(f, " (`{note}`)")?;
         }
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),

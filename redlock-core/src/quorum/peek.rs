@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::error::{NodeOutcome, NodeReport};
+use crate::model::note::Note;
 use crate::node::{Answer, Holding, Remaining};
 
 use super::{Tally, majority};
@@ -116,6 +117,11 @@ impl Holder {
     /// The holder's `host/pid`, if the keys' value is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         self.holding.owner()
+    }
+
+    /// The holder's note, if it left one.
+    pub fn note(&self) -> Option<Note> {
+        self.holding.note()
     }
 
     /// The time until the keys have expired at so many nodes that the rest is no majority, unless they are

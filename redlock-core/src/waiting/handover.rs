@@ -69,7 +69,9 @@ impl LeftClaim {
             && request.ttl == lease.ttl
             && request.clock_drift_factor.to_bits() == lease.clock_drift_factor.to_bits()
             // An extension may have let the keys live longer than the ttl.
-            && self.claim.longest_ttl() == lease.ttl;
+            && self.claim.longest_ttl() == lease.ttl
+            // The note is on the nodes, and would name the previous holder's work.
+            && self.claim.token.has_note(request.note.as_ref());
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
         }

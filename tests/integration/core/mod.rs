@@ -13,6 +13,7 @@ mod leases;
 mod line;
 mod lone_caller;
 mod min_hold;
+mod notes;
 mod once_per;
 mod one_node_less;
 mod owed;

@@ -123,7 +123,7 @@ async fn the_refusal_of_a_set_names_the_name_that_is_held_its_holder_and_its_tim
     assert!(left <= minute && left > minute / 2, "{left:?}");
     let owner = refused.holding.owner().expect("it is a lock").to_owned();
     let text = refused.to_string();
-    assert!(text.contains(&format!("{owner} (`b`) for ")), "{text}");
+    assert!(text.contains(&format!("{owner} (name `b`) for ")), "{text}");
     let refused = contended(client().acquire(&set, &once("b")).await);
     assert_eq!(refused.name, None, "there is no other");
     lease.release().await;

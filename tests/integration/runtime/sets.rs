@@ -135,7 +135,11 @@ async fn a_refusal_by_a_holder_of_other_names_says_which_it_has() {
         let held = lock(["a", "b"]).name("sets::held").acquire().await.unwrap();
         let refused = lock(["b", "c"]).acquire().await.unwrap_err().to_string();
         assert!(refused.starts_with("`b + c` is held by "), "{refused}");
-        for part in [" (`b`) for ", "`sets::held` (", ", which has `a + b`, for "] {
+        for part in [
+            " (name `b`) for ",
+            "`sets::held` (",
+            ", which has `a + b`, for ",
+        ] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         let refused = lock(["b", "a"]).acquire().await.unwrap_err().to_string();

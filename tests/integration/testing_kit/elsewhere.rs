@@ -66,7 +66,7 @@ async fn a_hold_of_one_of_several_names_refuses_all_of_them_and_leaves_the_other
     let hold = other.hold("to:2");
     let error = transfer(1, 2).await.unwrap_err();
     assert!(error.is_contended(), "{error}");
-    let text = "`from:1 + to:2` is held by billing-7/3121 (`to:2`) for ";
+    let text = "`from:1 + to:2` is held by billing-7/3121 (name `to:2`) for ";
     assert!(error.to_string().starts_with(text), "{error}");
     locks.assert_free("from:1");
     transfer(1, 3).await.unwrap();

@@ -1,6 +1,7 @@
 //! The order of a line, and how one leaves it.
 
 use super::*;
+use crate::model::token::LONGEST;
 
 #[test]
 fn callers_get_the_lock_in_the_order_in_which_they_came() {
@@ -153,7 +154,7 @@ fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_th
         };
         contended.holding.value.expect("the nodes said it")
     });
-    assert!(one.len() < 400, "{} bytes", one.len());
+    assert_eq!(one.len(), LONGEST + 1);
     assert!(Arc::ptr_eq(&one, &other), "for all of them");
 }
 

@@ -1,0 +1,100 @@
+//! Notes: a few words of a holder, for people who look at its lock.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::resource::write_escaped;
+
+/// The longest note, in bytes.
+pub const MAX_NOTE_BYTES: usize = 256;
+
+/// A short text that a lock's holder leaves for people: which job it is, on whose behalf. Refusals of
+/// other callers and [`Client::peek`](crate::Client::peek) show it.
+///
+/// It stands in the value of the lock's keys, behind the owner token. Everybody who may read the nodes can
+/// read it, so it is no place for a secret. No decision depends on it.
+///
+/// `Display` escapes control characters and backticks.
+///
+/// ```
+/// use redlock_core::request::Note;
+///
+/// let note = Note::new("job 42").expect("not empty");
+/// assert_eq!(note.as_str(), "job 42");
+/// assert_eq!(Note::new(""), None);
+/// assert_eq!(Note::new("two\nlines").expect("not empty").to_string(), "two\\u{a}lines");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Note {
+    /// A space and the text, as they follow the token.
+    suffix: Arc<str>,
+}
+
+impl Note {
+    /// The note with this text; `None` if the text is empty. Of a text of more than [`MAX_NOTE_BYTES`],
+    /// the note is the beginning and `…`: a note that is too long does not keep anybody from a lock.
+    pub fn new(text: impl AsRef<str>) -> Option<Self> {
+        let text = text.as_ref();
+        if text.is_empty() {
+            return None;
+        }
+        let suffix = if text.len() <= MAX_NOTE_BYTES {
+            format!(" {text}")
+        } else {
+            let most = MAX_NOTE_BYTES - '…'.len_utf8();
+            let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+            format!(" {}…", &text[..end.unwrap_or_default()])
+        };
+        Some(Self {
+            suffix: suffix.into(),
+        })
+    }
+
+    /// The text, as the holder wrote it. It may have control characters.
+    pub fn as_str(&self) -> &str {
+        &self.suffix[1..]
+    }
+
+    /// What follows the owner token in the value of a key.
+    pub(crate) fn suffix(&self) -> &str {
+        &self.suffix
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_escaped(f, self.as_str().as_bytes(), MAX_NOTE_BYTES)
+    }
+}
+
+impl fmt::Debug for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Note({:?})", self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_cut_at_256_bytes_and_between_characters() {
+        for (text, kept) in [
+            ("x".repeat(256), "x".repeat(256)),
+            ("x".repeat(257), format!("{}…", "x".repeat(253))),
+            ("é".repeat(128), "é".repeat(128)),
+            ("é".repeat(129), format!("{}…", "é".repeat(126))),
+        ] {
+            let note = Note::new(&text).unwrap();
+            assert_eq!(note.as_str(), kept);
+            assert!(note.as_str().len() <= MAX_NOTE_BYTES);
+        }
+    }
+
+    #[test]
+    fn a_note_is_shown_on_one_line() {
+        let note = Note::new("a\n\u{1b}[31m`b`").unwrap();
+        assert_eq!(note.to_string(), "a\\u{a}\\u{1b}[31m\\u{60}b\\u{60}");
+        assert_eq!(note.as_str(), "a\n\u{1b}[31m`b`");
+    }
+}
