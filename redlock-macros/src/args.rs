@@ -149,17 +149,19 @@ impl Args {
         comma(input)
     }
 
-    /// True if the resource is a template with a placeholder that has no name.
+    /// True if the resource or the note is a template with a placeholder that has no name.
     fn template_is_positional(&self) -> bool {
-        let Some(Expr::Lit(ExprLit {
-            lit: Lit::Str(template),
-            ..
-        })) = self.get(Key::Resource)
-        else {
-            return false;
-        };
-        let template = template.value().replace("{{", "");
-        ["{}", "{:", "{0"].iter().any(|it| template.contains(it))
+        [Key::Resource, Key::Note].iter().any(|key| {
+            let Some(Expr::Lit(ExprLit {
+                lit: Lit::Str(template),
+                ..
+            })) = self.get(*key)
+            else {
+                return false;
+            };
+            let template = template.value().replace("{{", "");
+            ["{}", "{:", "{0"].iter().any(|it| template.contains(it))
+        })
     }
 
     /// The key of that name, unless the name is unknown or given twice.

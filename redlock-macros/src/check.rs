@@ -11,6 +11,7 @@ use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
 use crate::names::Names;
+use crate::note;
 use crate::output::response;
 use crate::parameters::Key;
 use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
@@ -35,17 +36,16 @@ pub(crate) fn check(
             format!("missing `resource`; write `#[redlock({example})]`"),
         );
     }
-    let resource = args.get(Key::Resource).and_then(|value| {
-        // Without a function its parameters are unknown, and the function's error was reported
-        // already.
-        let locals = function?.shape.locals();
-        let names = Names {
-            parameters: parameters.clone(),
-            locals,
-            are_guesses,
-        };
-        resource::check(value, &names, errors)
+    // Without a function its parameters are unknown, and the function's error was reported already.
+    let names = function.map(|function| Names {
+        parameters: parameters.clone(),
+        locals: function.shape.locals(),
+        are_guesses,
     });
+    let resource = args.get(Key::Resource).zip(names.as_ref());
+    let resource = resource.and_then(|(value, names)| resource::check(value, names, errors));
+    let note = args.get(Key::Note).zip(names.as_ref());
+    let note = note.and_then(|(value, names)| note::check(value, names, errors));
 
     let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
@@ -87,6 +87,7 @@ pub(crate) fn check(
     Some(Plan {
         runtime,
         resource: resource?,
+        note,
         settings,
         if_locked,
         guard,

@@ -10,7 +10,7 @@ use syn::{Expr, Ident};
 use crate::captured::Captured;
 use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
-use crate::plan::{Argument, IfLocked, Plan, Resource, Template, Value};
+use crate::plan::{Argument, IfLocked, Note, Plan, Resource, Template, Value};
 use crate::returns::Output;
 use crate::transaction;
 
@@ -155,10 +155,23 @@ pub(crate) fn call(plan: &Plan, name: &TokenStream, private: &TokenStream) -> To
         }
         Resource::Expression(expression) => expression.to_token_stream(),
     };
+    let note = plan.note.as_ref().map(|note| match note {
+        Note::Template(template) => {
+            let format = format(template, private);
+            quote_spanned! {Span::mixed_site()=>
+                let __call = __call.note(::core::format_args!(#format));
+            }
+        }
+        Note::Expression(note) => {
+            let here = Span::mixed_site().located_at(note.span());
+            quote_spanned!(here=> let __call = __call.note(&(#note));)
+        }
+    });
     let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __call = #private::Call::new(#site, #resource);
+        #note
         #(#at_call)*
     }
 }

@@ -27,6 +27,7 @@ mod expand;
 mod function;
 mod lifetimes;
 mod names;
+mod note;
 mod output;
 mod own_words;
 mod parameters;

@@ -14,6 +14,7 @@ pub(crate) struct Plan {
     /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
     pub runtime: TokenStream,
     pub resource: Resource,
+    pub note: Option<Note>,
     /// The parameters for which the runtime has a setter.
     pub settings: Settings,
     pub if_locked: Option<IfLocked>,
@@ -84,6 +85,13 @@ pub(crate) enum Resource {
     /// Several names, locked all or none.
     All(Vec<Template>),
     /// An expression of a type that is `Into<Resource>`.
+    Expression(Expr),
+}
+
+/// What people are told of the holder.
+pub(crate) enum Note {
+    Template(Template),
+    /// An expression of a type that is `Display`.
     Expression(Expr),
 }
 

@@ -1,4 +1,4 @@
-//! The `resource` parameter: template literals become literals for `format_args!`.
+//! The `resource` parameter, and templates: their literals become literals for `format_args!`.
 
 use proc_macro2::Span;
 use quote::{ToTokens as _, quote_spanned};
@@ -14,6 +14,8 @@ use crate::value::{bare, literal};
 
 /// The longest key, in bytes. The runtime refuses a longer key too.
 const MAX_BYTES: usize = 1024;
+/// The longest note, in bytes. The runtime cuts a longer note.
+const MAX_NOTE_BYTES: usize = 256;
 /// The largest number of names. The runtime refuses more names too.
 const MAX_NAMES: usize = 128;
 
@@ -23,7 +25,9 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
         return all(array, names, errors);
     }
     match literal(value) {
-        Some(Lit::Str(written)) => template(written, names, errors).map(Resource::Template),
+        Some(Lit::Str(written)) => {
+            template(Key::Resource, written, names, errors).map(Resource::Template)
+        }
         Some(Lit::ByteStr(bytes)) if bytes.value().is_empty() => {
             errors.under(value, empty());
             None
@@ -40,14 +44,20 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
     }
 }
 
-/// Checks an expression. A string in an expression is no template, so a placeholder in it is a mistake:
-/// all calls would take the same lock.
+/// Checks an expression.
 fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
+    let expression = || Resource::Expression(value.clone());
+    is_expression(Key::Resource, value, names, errors).then(expression)
+}
+
+/// Checks the expression of the parameter `key`. A string in an expression is no template, so a
+/// placeholder in it is a mistake: all calls would take the same lock, or have the same note.
+pub(crate) fn is_expression(key: Key, value: &Expr, names: &Names, errors: &mut Errors) -> bool {
     let unreplaced = unreplaced(value.to_token_stream(), &names.parameters);
     let is_only = strings_in(value.to_token_stream()) == 1;
     for Unreplaced { span, inside, text } in &unreplaced {
         let template = if is_only {
-            format!("write `resource = {text:?}`")
+            format!("write `{} = {text:?}`", key.name())
         } else {
             "write the template as one literal".to_owned()
         };
@@ -59,8 +69,7 @@ fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resour
             ),
         );
     }
-    let expression = || Resource::Expression(value.clone());
-    unreplaced.is_empty().then(expression)
+    unreplaced.is_empty()
 }
 
 /// Checks an array of templates. An array without a template is an expression. An array with both is
@@ -104,7 +113,7 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
             whole = false;
             continue;
         }
-        match template(written, names, errors) {
+        match template(Key::Resource, written, names, errors) {
             Some(template) => templates.push(template),
             None => whole = false,
         }
@@ -119,16 +128,22 @@ fn empty() -> String {
     )
 }
 
-fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Template> {
+/// Checks the template of the parameter `key`.
+pub(crate) fn template(
+    key: Key,
+    written: &LitStr,
+    names: &Names,
+    errors: &mut Errors,
+) -> Option<Template> {
     let text = written.value();
     let scanned = match scan(&text) {
         Ok(scanned) => scanned,
         Err(fault) => {
-            errors.at(written.span(), fault);
+            errors.at(written.span(), fault.explain(key.name()));
             return None;
         }
     };
-    if let Some(problem) = unusable(&text, &scanned) {
+    if let Some(problem) = unusable(key, &text, &scanned) {
         errors.at(written.span(), problem);
         return None;
     }
@@ -145,20 +160,26 @@ fn template(written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Temp
     renamed(written, &text, &scanned, names, errors)
 }
 
-fn unusable(text: &str, scanned: &Scanned<'_>) -> Option<String> {
+fn unusable(key: Key, text: &str, scanned: &Scanned<'_>) -> Option<String> {
+    let is_note = key == Key::Note;
     if text.is_empty() {
-        return Some(empty());
+        return Some(if is_note {
+            "`note` must not be empty; leave it out".to_owned()
+        } else {
+            empty()
+        });
     }
-    if scanned.prefix.starts_with("redlock:") {
+    if !is_note && scanned.prefix.starts_with("redlock:") {
         return Some(
             "`resource` must not begin with `redlock:`; that prefix is the library's own"
                 .to_owned(),
         );
     }
-    if scanned.fixed_len > MAX_BYTES {
-        let length = scanned.fixed_len;
+    let most = if is_note { MAX_NOTE_BYTES } else { MAX_BYTES };
+    if scanned.fixed_len > most {
+        let (name, length) = (key.name(), scanned.fixed_len);
         return Some(format!(
-            "`resource` must not be longer than {MAX_BYTES} bytes; this one has {length}"
+            "`{name}` must not be longer than {most} bytes; this one has {length}"
         ));
     }
     None
@@ -278,6 +299,7 @@ mod tests {
     use super::template;
     use crate::errors::Errors;
     use crate::names::Names;
+    use crate::parameters::Key;
 
     #[test]
     fn a_part_becomes_an_argument_of_its_own() {
@@ -291,7 +313,7 @@ mod tests {
             are_guesses: false,
         };
         let mut errors = Errors::default();
-        let template = template(&written, &names, &mut errors);
+        let template = template(Key::Resource, &written, &names, &mut errors);
         assert_eq!(errors.messages(), [""; 0]);
         let template = template.expect("a template");
         let format = "{arg0}:{arg1}:{a}:{arg2}:{arg0}:{arg3}:{arg4}";

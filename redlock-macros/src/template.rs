@@ -1,4 +1,4 @@
-//! A resource template, read as plain text: its placeholders and their kinds.
+//! A template, read as plain text: its placeholders and their kinds.
 //!
 //! The rest of the grammar is left to `format_args!`, which reports errors in it better than a
 //! macro can.
@@ -44,34 +44,26 @@ pub(crate) enum Fault {
     Expression(String),
 }
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Fault {
+    /// The error, for a template of the parameter named `key`.
+    pub(crate) fn explain(&self, key: &str) -> String {
         match self {
             Self::Unclosed => {
-                f.write_str("unmatched `{` in `resource`; write `{{` for the brace itself")
+                format!("unmatched `{{` in `{key}`; write `{{{{` for the brace itself")
             }
             Self::Unopened => {
-                f.write_str("unmatched `}` in `resource`; write `}}` for the brace itself")
+                format!("unmatched `}}` in `{key}`; write `}}}}` for the brace itself")
             }
-            Self::Positional(written) => {
-                write!(
-                    f,
-                    "`{{{written}}}` in `resource` has no name; use a named placeholder such as `{{id}}`"
-                )
-            }
-            Self::BadField(written) => {
-                write!(
-                    f,
-                    "`{{{written}}}` in `resource` is no path of fields; write `{{order.id}}` or `{{pair.0}}`"
-                )
-            }
-            Self::Expression(written) => {
-                write!(
-                    f,
-                    "a placeholder in `resource` is a name or a path of fields; \
-                     for `{written}` use `format!`: `resource = format!(\"…{{}}…\", {written})`"
-                )
-            }
+            Self::Positional(written) => format!(
+                "`{{{written}}}` in `{key}` has no name; use a named placeholder such as `{{id}}`"
+            ),
+            Self::BadField(written) => format!(
+                "`{{{written}}}` in `{key}` is no path of fields; write `{{order.id}}` or `{{pair.0}}`"
+            ),
+            Self::Expression(written) => format!(
+                "a placeholder in `{key}` is a name or a path of fields; \
+                 for `{written}` use `format!`: `{key} = format!(\"…{{}}…\", {written})`"
+            ),
         }
     }
 }
@@ -197,7 +189,7 @@ mod tests {
     use super::{Fault, scan};
 
     fn names(text: &str) -> Vec<String> {
-        let scanned = scan(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+        let scanned = scan(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
         for placeholder in &scanned.placeholders {
             let written = text[placeholder.range.clone()].replace("r#", "");
             assert_eq!(written, placeholder.path.join("."));

@@ -40,8 +40,8 @@ pages! {
     start { choosing kinds first_lock }
     /// A page a task.
     tasks {
-        resources parameters waiting skipping several_keys object_style errors losing long_work
-        nested_calls fencing transactions testing shutdown
+        resources parameters waiting skipping several_keys object_style looking errors losing
+        long_work nested_calls fencing transactions testing shutdown
     }
     /// What a lock promises, and a page a failure.
     understand {

@@ -91,6 +91,9 @@
 //! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
 //! for. [`inspect`] shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
+//! [`Lock::peek`] asks the nodes who holds a lock, also in another process, and a [`note`](Lock::note) tells
+//! them what for.
+//!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.
 //!
@@ -168,6 +171,12 @@ pub mod inspect;
 pub mod lease;
 mod lock;
 pub mod parameters;
+pub mod peek {
+    //! What a majority of the nodes says of a lock: see [`Lock::peek`](crate::Lock::peek).
+
+    pub use redlock_core::node::Remaining;
+    pub use redlock_core::peek::{Holder, LockStatus, Undecided};
+}
 pub mod registry;
 mod site;
 mod telemetry;

@@ -1,12 +1,15 @@
 //! The object style: a lock without an attribute.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 
 use redlock_core::Resource;
+use redlock_core::peek::LockStatus;
+use redlock_core::request::Note;
 
-use crate::acquire::{PoolNames, Wanted};
+use crate::acquire::{PoolNames, Wanted, shown};
 use crate::error::LockError;
 use crate::lease::{Lease, LeaseHandle};
 use crate::parameters::prelude::*;
@@ -54,6 +57,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
         pools: PoolNames::Default,
         preset: None,
         options: LockOptions::NONE,
+        note: None,
     }
 }
 
@@ -76,6 +80,7 @@ pub struct Lock {
     pools: PoolNames,
     preset: Option<Cow<'static, str>>,
     options: LockOptions,
+    note: Option<Note>,
 }
 
 for_each_parameter!(setters!(Lock));
@@ -116,6 +121,31 @@ impl Lock {
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.pools = PoolNames::Owned(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// A few words for people who look at the lock: which job this is, on whose behalf. Refusals of other
+    /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show them.
+    ///
+    /// The note stands on the nodes behind the owner token, so everybody who can read the nodes can read
+    /// it: it is no place for a secret. At most 256 bytes: the beginning of a longer text is taken, because
+    /// a note keeps nobody from a lock. A call that shares the lease of a holder above it has that holder's
+    /// note.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let clerk = "Ada";
+    /// let lock = redlock_runtime::lock("order:42").note(format_args!("refund, by {clerk}"));
+    /// let lease = lock.acquire().await?;
+    /// assert_eq!(lease.note().expect("a note").as_str(), "refund, by Ada");
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn note(mut self, note: impl fmt::Display) -> Self {
+        self.note = shown(note);
         self
     }
 
@@ -187,8 +217,50 @@ impl Lock {
         self.acquire_for(false).await
     }
 
+    /// What a majority of the lock's nodes says of it: it is free, or who holds it, or there is no
+    /// majority. It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
+    /// [`pools`](Self::pools), [`preset`](Self::preset) and [`name`](Self::name) matter, which say on which
+    /// nodes the lock is.
+    ///
+    /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
+    /// logs: a lock that is free may be another's before the next line.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// use redlock_runtime::peek::LockStatus;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
+    /// match redlock_runtime::lock("order:42").peek().await? {
+    ///     LockStatus::Free => println!("nobody has it"),
+    ///     LockStatus::Held(holder) => {
+    ///         println!("{:?} has it, by {} votes", holder.owner(), holder.votes());
+    ///         assert_eq!(holder.note().expect("a note").as_str(), "refund");
+    ///     }
+    ///     undecided => println!("{undecided}"),
+    /// }
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Nodes that fail are no
+    /// error: without a majority the status is `Undecided`, and says why.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn peek(self) -> Result<LockStatus, LockError> {
+        self.wanted(false).peek().await
+    }
+
     async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {
-        let wanted = Wanted {
+        self.wanted(has_body).prepare()?.acquire().await
+    }
+
+    fn wanted(self, has_body: bool) -> Wanted {
+        Wanted {
             holder: Holder {
                 site: self.name,
                 has_body,
@@ -197,8 +269,8 @@ impl Lock {
             pools: self.pools,
             preset: self.preset,
             options: self.options,
-        };
-        wanted.prepare()?.acquire().await
+            note: self.note,
+        }
     }
 
     /// Acquires the lock, runs `body` under it, releases it.

@@ -8,11 +8,12 @@ use crate::markdown::line_of;
 use crate::{assert_none, pages};
 
 /// Parameters that a preset does not have, and so has nothing against.
-const OF_THE_ATTRIBUTE: [&str; 7] = [
+const OF_THE_ATTRIBUTE: [&str; 8] = [
     "resource",
     "pools",
     "if_locked",
     "guard",
+    "note",
     "preset",
     "name",
     "crate",

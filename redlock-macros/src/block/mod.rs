@@ -191,8 +191,10 @@ fn refused(block: &Block, guard: Option<&Ident>, runtime: &TokenStream) -> Token
 /// placeholders of all strings begin: in a block these are any variables.
 fn stand_in(args: &Args) -> Option<Function> {
     let mut roots: Vec<Ident> = Vec::new();
-    let resource = args.get(Key::Resource).map(ToTokens::to_token_stream);
-    collect_roots(resource.unwrap_or_default(), &mut roots);
+    for key in [Key::Resource, Key::Note] {
+        let value = args.get(key).map(ToTokens::to_token_stream);
+        collect_roots(value.unwrap_or_default(), &mut roots);
+    }
     let receiver = roots.iter().filter(|root| *root == "self");
     let others = roots.iter().filter(|root| *root != "self");
     let item = quote!(async fn block(#(&#receiver,)* #(#others: ()),*) {});

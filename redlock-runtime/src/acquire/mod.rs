@@ -3,6 +3,7 @@
 mod reentrancy;
 
 use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::lease::OnLost;
+use redlock_core::peek::LockStatus;
+use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
 use crate::error::{LockError, LockErrorKind, Subject};
@@ -31,6 +34,14 @@ pub(crate) struct Wanted {
     /// The preset that the attribute, or the lock, names.
     pub(crate) preset: Option<Cow<'static, str>>,
     pub(crate) options: LockOptions,
+    pub(crate) note: Option<Note>,
+}
+
+/// The note that reads as `text` is shown. Of a `Display` that fails, what it wrote until then.
+pub(crate) fn shown(text: impl fmt::Display) -> Option<Note> {
+    let mut note = String::new();
+    let _ = write!(note, "{text}");
+    Note::new(note)
 }
 
 /// One acquisition, with all values decided.
@@ -75,15 +86,33 @@ pub(crate) enum PoolNames {
 const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
+    /// What a majority of the nodes says of the lock.
+    pub(crate) async fn peek(&self) -> Result<LockStatus, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(self.not_initialized());
+        };
+        let of_call = |kind| {
+            let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
+            let limits = &registry.shared.limits;
+            error.of_call(self.holder.site, limits.http, &limits.throttles)
+        };
+        let nodes = self.nodes(&registry).map_err(of_call)?;
+        let status = registry.shared.client.peek(&nodes, &self.resource).await;
+        status.map_err(|invalid| of_call(LockErrorKind::Invalid(invalid)))
+    }
+
+    fn not_initialized(&self) -> LockError {
+        let subject = match self.holder.site {
+            Some(site) => Subject::Function(site.site_name()),
+            None => Subject::Resource(self.resource.clone()),
+        };
+        LockError::new(LockErrorKind::NotInitialized, subject)
+    }
+
     /// Makes all checks that are possible before anything is sent.
     pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
-            let subject = match self.holder.site {
-                Some(site) => Subject::Function(site.site_name()),
-                None => Subject::Resource(self.resource.clone()),
-            };
-            let error = LockError::new(LockErrorKind::NotInitialized, subject);
-            return Err(self.refused(None, error));
+            return Err(self.refused(None, self.not_initialized()));
         };
         match self.decide(&registry) {
             Ok(decided) => Ok(Prepared {
@@ -116,6 +145,19 @@ impl Wanted {
         error
     }
 
+    /// The nodes of the lock: the override's, the lock's own, the preset's, or the default ones.
+    fn nodes(&self, registry: &Registry) -> Result<NodeSet, LockErrorKind> {
+        let shared = &*registry.shared;
+        let over = shared.overrides.of(self.holder.site);
+        let preset = shared.presets.named(self.preset.as_deref())?;
+        let of_preset = preset.and_then(|preset| preset.nodes.as_ref());
+        match (over.and_then(|over| over.nodes.as_ref()), &self.pools) {
+            (Some(nodes), _) => Ok(Arc::clone(nodes)),
+            (None, PoolNames::Default) => Ok(Arc::clone(of_preset.unwrap_or(&shared.default_set))),
+            (None, names) => registry.node_set(names),
+        }
+    }
+
     fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
         let shared = &*registry.shared;
         let over = shared.overrides.of(self.holder.site);
@@ -133,6 +175,7 @@ impl Wanted {
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;
+        request.note.clone_from(&self.note);
         if parameters.skips {
             // A call is skipped because another holder has the lock, and not because no caller won
             // a majority.
@@ -140,12 +183,7 @@ impl Wanted {
         }
         let limits = shared.limits.locks;
         limits.check(&request).map_err(LockErrorKind::Invalid)?;
-        let of_preset = preset.and_then(|preset| preset.nodes.as_ref());
-        let nodes = match (over.and_then(|over| over.nodes.as_ref()), &self.pools) {
-            (Some(nodes), _) => Arc::clone(nodes),
-            (None, PoolNames::Default) => Arc::clone(of_preset.unwrap_or(&shared.default_set)),
-            (None, names) => registry.node_set(names)?,
-        };
+        let nodes = self.nodes(registry)?;
         let above = match chain::current() {
             None => None,
             Some(chain) => {

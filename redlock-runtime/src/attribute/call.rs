@@ -1,6 +1,7 @@
 //! The type that the attribute's expansion calls.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
 use std::sync::OnceLock;
 
@@ -8,7 +9,7 @@ use redlock_core::Resource;
 
 use super::run::{Answers, KeepsValueUntilRelease};
 use super::way::{Begun, way};
-use crate::acquire::{PoolNames, Wanted};
+use crate::acquire::{PoolNames, Wanted, shown};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
@@ -36,8 +37,15 @@ impl Call {
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
             preset: site.preset_name().map(Cow::Borrowed),
             options: site.own_options(),
+            note: None,
         };
         Self { wanted }
+    }
+
+    /// What people are told of the holder.
+    pub fn note(mut self, note: impl fmt::Display) -> Self {
+        self.wanted.note = shown(note);
+        self
     }
 
     fn options_mut(&mut self) -> &mut LockOptions {

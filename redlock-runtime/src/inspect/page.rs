@@ -221,8 +221,12 @@ fn leases(held: &[HeldLease], waiting: usize) -> Markup {
 fn lease_row(lease: &HeldLease) -> Markup {
     html! {
         tr {
-            // `bdi` isolates the name, so that it cannot reverse the direction of the rest of the line.
-            td data-label="Resource" { bdi { (lease.resource) } (company(lease)) }
+            // `bdi` isolates a text, so that it cannot reverse the direction of the rest of the line.
+            td data-label="Resource" {
+                bdi { (lease.resource) }
+                @if let Some(note) = &lease.note { small { bdi { (note) } } }
+                (company(lease))
+            }
             td data-label="Site" {
                 @if let Some(site) = lease.site {
                     (function(site))

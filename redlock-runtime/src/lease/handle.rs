@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
+use redlock_core::request::Note;
 use redlock_core::{NodeSet, Resource};
 
 use super::FencingToken;
@@ -127,6 +128,22 @@ impl LeaseHandle {
     /// ```
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.core.fencing_token()
+    }
+
+    /// The [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of
+    /// the first holder.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
+    /// assert_eq!(lease.note().expect("a note").as_str(), "refund");
+    /// # Ok(()) }
+    /// ```
+    pub fn note(&self) -> Option<Note> {
+        self.core.note()
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.

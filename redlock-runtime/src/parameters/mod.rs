@@ -17,7 +17,7 @@ use redlock_core::request::{Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
-pub use redlock_core::request::Renewal;
+pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
 
 pub use options::{LockOptions, SiteParameters};
 pub use types::{MinValidity, OnCancel, Wait};

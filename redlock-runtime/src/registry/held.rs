@@ -254,6 +254,7 @@ impl HeldEntry {
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
             token_id: self.lease.token_id().to_owned(),
+            note: self.lease.note(),
             pools: names_of(self.lease.nodes()),
             sharers: self.lease.holders(),
             has_body: self.has_body,

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use redlock_core::Resource;
 use redlock_core::lease::FencingToken;
+use redlock_core::request::Note;
 
 use crate::site::Site;
 
@@ -41,6 +42,8 @@ pub struct HeldLease {
     pub fencing_token: Option<FencingToken>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
+    /// The holder's note, if the lock has one. A call that shares the lock has the note of the first holder.
+    pub note: Option<Note>,
     /// The pools of the lock.
     pub pools: Vec<String>,
     /// How many leases share the lock: the outer one, and each that joined it. Each lease is listed by

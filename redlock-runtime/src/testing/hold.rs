@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
 use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::request::Note;
 use redlock_core::testing::{remembered_for, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
@@ -26,6 +27,7 @@ use super::TestLocks;
 pub struct SomeoneElse {
     locks: TestLocks,
     name: String,
+    note: Option<Note>,
     ttl: Duration,
     /// `None` means all pools.
     pools: Option<Vec<String>>,
@@ -91,6 +93,7 @@ impl TestLocks {
         SomeoneElse {
             locks: self.clone(),
             name: "someone-else/1".to_owned(),
+            note: None,
             ttl: Duration::from_secs(60),
             pools: None,
         }
@@ -108,6 +111,21 @@ impl SomeoneElse {
     /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// The note that the client leaves with its lock: none by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().note("refund").hold("order:42");
+    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.to_string().contains("(`refund`)"));
+    /// # }
+    /// ```
+    pub fn note(mut self, note: impl AsRef<str>) -> Self {
+        self.note = Note::new(note);
         self
     }
 
@@ -158,7 +176,10 @@ impl SomeoneElse {
         let keys = self.keys(&resource);
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
-            token: OwnerToken::draw(&self.name, entropy),
+            token: match &self.note {
+                Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
+                None => OwnerToken::draw(&self.name, entropy),
+            },
             ttl: self.ttl,
             nodes: Vec::new(),
             resource,

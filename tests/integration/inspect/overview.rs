@@ -14,7 +14,7 @@ use redlock_tests::eventually;
 use crate::inspect::fixture::{SOON, config, start};
 use crate::runtime::fixture::start_nodes;
 
-#[redlock(resource = "order:{id}", ttl = "40s", fencing = true, guard = lease)]
+#[redlock(resource = "order:{id}", ttl = "40s", fencing = true, note = "refund {id}", guard = lease)]
 async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
     lease.extend(Duration::from_secs(240)).await?;
     let (before, held) = (SystemTime::now(), registry.held());
@@ -31,6 +31,7 @@ async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
     assert_eq!(held.fencing_token, lease.fencing_token());
     assert!(held.fencing_token.is_some());
     assert_eq!(held.token_id, lease.token_id());
+    assert_eq!(held.note.as_ref().unwrap().as_str(), "refund 42");
     assert_eq!(held.pools, ["a", "b", "c"]);
     assert_eq!((held.sharers, held.waiting, held.has_body), (1, 0, true));
     inner(id, registry).await

@@ -11,7 +11,12 @@ use crate::runtime::fixture::start_nodes;
 
 const SCRIPT: &str = "<script>alert('x')</script>";
 
-#[redlock(resource = "{name}", ttl = "1m", fencing = true)]
+#[redlock(
+    resource = "{name}",
+    ttl = "1m",
+    fencing = true,
+    note = "<b>job</b> {name}\n"
+)]
 async fn show(name: &str, on: &[&Served], registry: &Registry) -> Result<(), LockError> {
     for served in on {
         let held = served.json("/held").await;
@@ -40,6 +45,13 @@ async fn show(name: &str, on: &[&Served], registry: &Registry) -> Result<(), Loc
 
         let page = served.get("/").await.body;
         assert!(page.contains("served::<wbr>show"), "{page}");
+        assert_eq!(
+            held["note"],
+            json!(format!("<b>job</b> {name}\n")),
+            "in JSON it is itself"
+        );
+        let escaped = format!(r"<bdi>&lt;b&gt;job&lt;/b&gt; {name}\u{{a}}</bdi>");
+        assert!(page.contains(&escaped), "{page}");
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod configuration;
 mod cut_off;
 pub(crate) mod fixture;
 mod line;
+mod looking;
 mod loss;
 mod object_style;
 mod once_per;

@@ -1,0 +1,48 @@
+//! Notes that are no templates, and templates that are no notes.
+use redlock_runtime::{LockError, locked, redlock};
+
+#[redlock(resource = "a", note = "")]
+async fn empty() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = 7)]
+async fn number() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note)]
+async fn no_value() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = "job {", note = "again")]
+async fn unclosed_and_twice() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = "job {}", id)]
+async fn positional(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = "job {task.id} of {self.name}")]
+async fn unknown(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = concat!("job ", "{id}"))]
+async fn not_replaced(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", note = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef{id}x")]
+async fn too_long(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = (empty(), number(), no_value(), unclosed_and_twice(), positional(1), unknown(1));
+    let _ = (not_replaced(1), too_long(1));
+    let _ = locked!(resource = "a", note = "job {f()}", async {});
+}
