@@ -55,7 +55,8 @@
 //! * [`redis`]: the address and the options of a [`RedisNode`].
 //! * [`node`]: what a [`Node`] is asked and answers, for nodes of one's own; how it has been doing.
 //! * [`quorum`]: how many nodes are a majority.
-//! * [`waiting`]: for how long callers of one process may hand a lock over to each other.
+//! * [`waiting`]: for how long callers of one process may hand a lock over to each other; what tells an
+//!   observer of changes.
 //! * [`restart_check`]: when a node that may have forgotten locks may vote, without I/O.
 //! * [`mod@env`]: what an [`Environment`] is made of: clock, randomness, background work.
 //!

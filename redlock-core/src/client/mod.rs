@@ -6,6 +6,7 @@ mod attempt;
 mod flush;
 mod once;
 mod peek;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;

@@ -35,18 +35,28 @@ impl LeaseHandle {
     pub async fn expiring(&self) {
         loop {
             let changed = self.shared.changed.notified();
-            let expiring = {
-                let state = self.shared.state.lock();
-                if state.is_shutdown_announced || self.over_in(&state).is_some() {
-                    return;
-                }
-                state.expiring
-            };
-            if self.shared.now() >= expiring {
+            let Some(expiring) = self.expires_soon_at() else {
                 return;
-            }
+            };
             before(self.shared.clock(), expiring, pin!(changed)).await;
         }
+    }
+
+    /// True if [`expiring`](Self::expiring) would complete at once.
+    pub fn is_expiring(&self) -> bool {
+        self.expires_soon_at().is_none()
+    }
+
+    /// The later moment at which the lease is about to end; `None` if it is now.
+    fn expires_soon_at(&self) -> Option<Moment> {
+        let expiring = {
+            let state = self.shared.state.lock();
+            if state.is_shutdown_announced || self.over_in(&state).is_some() {
+                return None;
+            }
+            state.expiring
+        };
+        (self.shared.now() < expiring).then_some(expiring)
     }
 
     /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease

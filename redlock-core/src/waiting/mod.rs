@@ -1,4 +1,5 @@
-//! For how long callers of one process may hand a lock over to each other: [`Handover`].
+//! For how long callers of one process may hand a lock over to each other: [`Handover`]. What tells an
+//! observer that a lock has changed hands: [`ChangeWatch`].
 //!
 //! Callers of one [`Client`](crate::Client) that want the same lock wait in one line, first come, first
 //! served. Only the first of them asks the nodes. A lock goes from one of them to the next without a
@@ -54,6 +55,7 @@ pub use handover::Handover;
 pub(crate) use line::LastKnown;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
 pub(crate) use turn::{Turn, TurnTicket};
+pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
 use crate::env::Moment;

@@ -1,5 +1,7 @@
 //! Tells a waiting caller that a lock has become free.
 
+pub(crate) mod changes;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
