@@ -161,6 +161,7 @@ macro_rules! log_throttled {
 mod acquire;
 mod attribute;
 pub mod config;
+pub mod election;
 pub mod error;
 pub mod health;
 #[cfg(any(feature = "axum", feature = "actix"))]
@@ -195,6 +196,8 @@ pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;
 #[doc(inline)]
 pub use config::Config;
+#[doc(inline)]
+pub use election::election;
 #[doc(inline)]
 pub use error::LockError;
 pub use init::{Redlock, init};

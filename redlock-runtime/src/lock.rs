@@ -103,8 +103,13 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     #[track_caller]
-    pub fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(Site::named(name, Location::caller()));
+    pub fn name(self, name: &'static str) -> Self {
+        self.site(Site::named(name, Location::caller()))
+    }
+
+    /// The same with the name and the place of `site`.
+    pub(crate) fn site(mut self, site: &'static Site) -> Self {
+        self.name = Some(site);
         self
     }
 

@@ -4,6 +4,7 @@
 mod cluster;
 mod core;
 mod differential;
+mod election;
 mod faults;
 mod harness;
 mod http;

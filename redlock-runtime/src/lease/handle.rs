@@ -238,7 +238,12 @@ impl LeaseHandle {
         self.core.over().is_some()
     }
 
-    pub(super) fn lost_error(&self, over: LeaseEnd) -> LockError {
+    /// True if [`expiring`](Self::expiring) would complete at once.
+    pub(crate) fn is_expiring(&self) -> bool {
+        self.core.is_expiring()
+    }
+
+    pub(crate) fn lost_error(&self, over: LeaseEnd) -> LockError {
         let subject = Subject::Resource(self.resource().clone());
         let kind = LockErrorKind::Lost(over);
         self.of_call(LockError::new(kind, subject))

@@ -123,6 +123,15 @@ impl HeldTable {
         self.state.lock().is_closed
     }
 
+    /// Completes when the gate has closed.
+    pub(crate) async fn closed(&self) {
+        // Registered before the gate is read, so that a close in between is noticed.
+        let closing = self.closing.notified();
+        if !self.is_closed() {
+            closing.await;
+        }
+    }
+
     /// Refuses further acquisitions, and tells all holders to finish.
     pub(crate) fn close(&self) {
         self.state.lock().is_closed = true;

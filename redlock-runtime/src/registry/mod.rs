@@ -1,6 +1,7 @@
 //! The registry: pools by name, defaults, and held leases.
 //! [`Redlock::registry`](crate::Redlock::registry) returns it.
 
+pub(crate) mod elections;
 pub(crate) mod health;
 pub(crate) mod held;
 mod held_lease;
@@ -32,12 +33,14 @@ pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
 pub use crate::telemetry::{JobRun, Loss, Refusal};
+pub use elections::Candidacy;
 pub use health::SiteReport;
 pub use held_lease::HeldLease;
 pub use kept::KeptKeys;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
 
+use elections::Elections;
 use held::{HeldEntry, HeldTable};
 use kept::KeptTable;
 use limits::{LockLimits, RegistryLimits};
@@ -79,6 +82,7 @@ pub(crate) struct RegistryShared {
     pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<RegistryLimits>,
     pub(crate) held: Arc<HeldTable>,
+    pub(crate) elections: Arc<Elections>,
     pub(crate) shutdown: Shutdown,
     pub(crate) telemetry: Telemetry,
     pub(crate) recorder: Recorder,
@@ -149,6 +153,7 @@ impl Registry {
             overrides,
             limits: Arc::new(limits),
             held: Arc::default(),
+            elections: Arc::default(),
             shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
             telemetry,
             recorder: Recorder::default(),
@@ -195,6 +200,27 @@ impl Registry {
     /// ```
     pub fn kept(&self) -> Vec<KeptKeys> {
         self.shared.limits.kept.list()
+    }
+
+    /// The elections in which this process stands, in the order in which it entered them.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let election = redlock_runtime::election("reindex");
+    /// let led = election.run(async |_term| {
+    ///     let elections = redlock.registry().elections();
+    ///     assert!(elections[0].leading_for.is_some());
+    ///     election.resign();
+    /// });
+    /// led.await?;
+    /// assert!(redlock.registry().elections().is_empty());
+    /// # Ok(()) }
+    /// ```
+    pub fn elections(&self) -> Vec<Candidacy> {
+        self.shared.elections.list()
     }
 
     /// The last leases that were over before their holders were done, the last one first. Leases that a

@@ -24,12 +24,13 @@ use redlock_core::Environment;
 use redlock_core::env::Throttles;
 
 use crate::health::PoolHealth;
+use crate::site::Site;
 
 pub(crate) use acquiring::{Acquiring, refused};
 pub use losses::Loss;
 pub(crate) use losses::Losses;
 use metrics::Metrics;
-pub(crate) use metrics::{Holding, answers_of, count_swallowed};
+pub(crate) use metrics::{Holding, InOffice, answers_of, count_swallowed};
 pub(crate) use outcome::kind_of;
 pub use refusals::Refusal;
 use refusals::Refusals;
@@ -58,6 +59,11 @@ impl Telemetry {
             losses: Arc::new(Losses::new(clock())),
             runs: Arc::new(Runs::new(clock(), owner.to_owned())),
         }
+    }
+
+    /// A candidate of an election begins to stand.
+    pub(crate) fn stands(&self, site: &'static Site) {
+        self.metrics.stands(site);
     }
 
     /// Reports the nodes' figures to `metrics`, until `read` says that there are no nodes left.

@@ -14,6 +14,9 @@ pub(super) const LOST: &str = "redlock_lost_total";
 pub(super) const EXTENSIONS: &str = "redlock_extensions_total";
 pub(super) const UNCONFIRMED: &str = "redlock_unconfirmed_releases_total";
 pub(super) const SWALLOWED: &str = "redlock_swallowed_errors_total";
+pub(super) const LEADING: &str = "redlock_leading";
+pub(super) const TERMS: &str = "redlock_terms_total";
+pub(super) const TERM: &str = "redlock_term_seconds";
 pub(super) const NODE_VOTING: &str = "redlock_node_voting";
 pub(super) const NODE_NOT_RESTING: &str = "redlock_node_leases_not_resting";
 pub(super) const NODE_LATENCY: &str = "redlock_node_latency_seconds";
@@ -49,6 +52,9 @@ pub(super) fn all() {
         count,
         "Errors of functions that return none (`if_locked = \"skip\"`)"
     );
+    describe_gauge!(LEADING, count, "Terms of elections that run now");
+    describe_counter!(TERMS, count, "Terms of elections that began");
+    describe_histogram!(TERM, seconds, "How long terms of elections were");
     describe_gauge!(NODE_VOTING, count, "1 where the node votes, else 0");
     describe_gauge!(
         NODE_NOT_RESTING,

@@ -3,6 +3,7 @@
 
 mod describe;
 mod nodes;
+mod office;
 mod per_recorder;
 mod site;
 
@@ -18,6 +19,7 @@ use crate::error::LockError;
 use crate::site::{Registration, Site};
 
 pub(crate) use nodes::{answers_of, sample_nodes};
+pub(crate) use office::InOffice;
 use per_recorder::PerRecorder;
 use site::SiteMetrics;
 pub(crate) use site::{Holding, Waiting};

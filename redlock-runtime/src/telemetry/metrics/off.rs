@@ -1,6 +1,7 @@
 //! Without the feature `metrics`: the same calls, which do nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use redlock_core::Environment;
 use redlock_core::node::ObserveAnswers;
@@ -18,6 +19,20 @@ impl Metrics {
     pub(crate) fn waiting(&self, _site: Option<&'static Site>) -> Waiting {
         Waiting { is_ended: false }
     }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn stands(&self, _site: &'static Site) {}
+}
+
+pub(crate) struct InOffice;
+
+impl InOffice {
+    pub(crate) fn begin(_site: &'static Site) -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn ended(&self, _length: Duration) {}
 }
 
 pub(crate) struct Waiting {

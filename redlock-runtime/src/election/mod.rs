@@ -1,0 +1,251 @@
+//! **An election does not promise that there is never more than one leader.** A leader that stands still for
+//! longer than its lease, or whose last write is late on its way, may act for a moment beside the next
+//! leader. Only a store that checks the [fencing token](Term::fencing_token) refuses such an act. Nor does an
+//! election promise that there is a leader at every moment, that a look at the leader is true when it
+//! arrives, or which candidate is elected.
+//!
+//! What it does: of all processes that stand for an office, at most one has the lock of that name from a
+//! majority of the nodes. Its body runs, as a *term*, while the lock is held. The body is gone before the
+//! lock is released, and before the process stands again. Losing the office ends the body and nothing else.
+//!
+//! * [`election()`](crate::election()) begins an [`Election`]: a candidate, with its parameters.
+//! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
+//!   [`Election::try_run`] is for bodies that may fail.
+//! * [`Term::proceed`] says before each step whether to go on.
+//! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
+//!
+//! # Example: one process of the fleet indexes
+//! ```
+//! use std::time::Duration;
+//! use redlock_runtime::{Config, LockError, election};
+//!
+//! async fn index_next(fence: i64) { /* … WHERE fence <= $1 */ }
+//!
+//! async fn lead() -> Result<(), LockError> {
+//!     let election = election("reindex").ttl(Duration::from_secs(10));
+//! #   let leaver = election.clone();
+//!     election.run(async |term| {
+//!         while term.proceed().await {
+//!             index_next(term.fencing_token().as_i64()).await;
+//! #           leaver.resign();
+//!         }
+//!     }).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let redlock = redlock_runtime::Redlock::start(Config::new().pool("a", "memory://a")).await?;
+//! # redlock.registry().clone().scope(lead()).await?;
+//! # Ok(()) }
+//! ```
+
+mod flag;
+mod run;
+mod term;
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::Location;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_core::Resource;
+
+use crate::parameters::LockOptions;
+use crate::site::Site;
+use flag::Flag;
+
+pub use crate::registry::Candidacy;
+pub use term::Term;
+
+/// The name of elections without one. No path looks like it.
+const UNNAMED: &str = "election()";
+
+/// Begins a candidate for the office `resource`, which is the name of a lock. Nothing happens before
+/// [`run`](Election::run).
+///
+/// The [module](mod@crate::election) says what an election does not promise.
+///
+/// ```
+/// # use redlock_runtime::{Config, LockError, Redlock};
+/// # async fn example() -> Result<(), LockError> {
+/// let election = redlock_runtime::election("reindex");
+/// # let leaver = election.clone();
+/// election.run(async |term| {
+///     while term.proceed().await {
+///         println!("one step of what only the leader does");
+/// #       leaver.resign();
+///     }
+/// }).await?;
+/// # Ok(())
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+/// # redlock.registry().clone().scope(example()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn election(resource: impl Into<Resource>) -> Election {
+    Election {
+        resource: resource.into(),
+        site: Site::named(UNNAMED, Location::caller()),
+        pools: None,
+        options: LockOptions::NONE,
+        max_term: None,
+        value: None,
+        shared: Arc::default(),
+    }
+}
+
+/// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate: if one
+/// [resigns](Self::resign), all do.
+///
+/// A parameter that is not set here comes from the registry's defaults.
+#[derive(Clone)]
+#[must_use = "nobody stands before `run`"]
+pub struct Election {
+    resource: Resource,
+    site: &'static Site,
+    pools: Option<Vec<String>>,
+    options: LockOptions,
+    max_term: Option<Duration>,
+    value: Option<Arc<str>>,
+    shared: Arc<ElectionShared>,
+}
+
+/// What the clones of a candidate share.
+#[derive(Default)]
+struct ElectionShared {
+    resigned: Flag,
+}
+
+impl Election {
+    /// A name for the election, as logs, spans, metrics and the page of `inspect` show it. Without one
+    /// they show `election()` and its place in the source. It is a label of metrics, and so no text of run
+    /// time.
+    ///
+    /// ```
+    /// let election = redlock_runtime::election("shard:7").name("shards");
+    /// # drop(election);
+    /// ```
+    #[track_caller]
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.site = Site::named(name, Location::caller());
+        self
+    }
+
+    /// How long a leader that was killed, or that reaches no majority of the nodes, stands in the way of
+    /// the next one. The lease is renewed each time that a third of its validity has passed. Default: the
+    /// ttl of locks, 60 s unless configured. 5 s to 15 s are usual: a leader that stands still for so long
+    /// is deposed.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let election = redlock_runtime::election("reindex").ttl(Duration::from_secs(10));
+    /// # drop(election);
+    /// ```
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.options = self.options.ttl(ttl);
+        self
+    }
+
+    /// The least time between the beginnings of two terms, at most the ttl: a term that ends sooner leaves
+    /// the office empty until then. It bounds how often the office changes hands if each leader ends at
+    /// once. Default: 0.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let election = redlock_runtime::election("reindex").min_hold(Duration::from_secs(5));
+    /// # drop(election);
+    /// ```
+    pub fn min_hold(mut self, min_hold: Duration) -> Self {
+        self.options = self.options.min_hold(min_hold);
+        self
+    }
+
+    /// After this time in office a term is asked to end, as by [`Term::resign`], so that the work moves
+    /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let election = redlock_runtime::election("reindex").max_term(Duration::from_secs(3600));
+    /// # drop(election);
+    /// ```
+    pub fn max_term(mut self, max_term: Duration) -> Self {
+        self.max_term = Some(max_term);
+        self
+    }
+
+    /// The pools on which the office is locked, instead of the default ones.
+    ///
+    /// ```
+    /// let election = redlock_runtime::election("reindex").pools(["a", "b", "c"]);
+    /// # drop(election);
+    /// ```
+    pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.pools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
+    /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
+    /// limit, asks for a fencing token, and cuts the body off when the office is lost.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use redlock_runtime::parameters::LockOptions;
+    ///
+    /// let options = LockOptions::new().retry_delay(Duration::from_millis(500));
+    /// let election = redlock_runtime::election("reindex").options(options);
+    /// # drop(election);
+    /// ```
+    pub fn options(mut self, options: LockOptions) -> Self {
+        self.options = options.above(self.options);
+        self
+    }
+
+    /// Leaves the election: a term that runs is asked to end, as by [`Term::resign`], and
+    /// [`run`](Self::run) completes once its lock is released. A candidate that waits stops waiting. Once is
+    /// enough, before `run` too; more calls have no effect. A candidate that has resigned never stands
+    /// again: [`election`](crate::election()) makes a new one.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let election = redlock_runtime::election("reindex");
+    /// election.resign();
+    /// election.run(async |_term| unreachable!("it stands no more")).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn resign(&self) {
+        self.shared.resigned.raise();
+    }
+}
+
+impl fmt::Debug for Election {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Election")
+            .field("resource", &self.resource)
+            .field("site", &self.site)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Completes with the first of two futures.
+async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| {
+        if one.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        other.as_mut().poll(context)
+    })
+    .await;
+}

@@ -1,0 +1,317 @@
+//! Standing for an office: terms in a loop.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_core::error::{Brief, Invalid};
+
+use super::term::Term;
+use super::{Election, first};
+use crate::error::{HttpSettings, LockError, LockErrorKind, Subject};
+use crate::lease::{Lease, LeaseEnd, chain};
+use crate::lock::{Lock, lock};
+use crate::parameters::{LockOptions, OnCancel, OnLost, Renewal, Wait};
+use crate::registry::elections::{Candidate, Standing};
+use crate::registry::{Registry, scope};
+use crate::telemetry::InOffice;
+
+/// The parameters of a lock that are the election's own.
+const OWN: [&str; 7] = [
+    "retry_count",
+    "wait",
+    "max_hold",
+    "once_per",
+    "fencing",
+    "on_lost",
+    "on_cancel",
+];
+
+impl Election {
+    /// Stands for the office until this process shuts down or the candidate [resigns](Self::resign), and
+    /// runs `body` each time that it is elected, with the [`Term`].
+    ///
+    /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
+    /// two retry delays in which the others have their chance. If the office is lost, the body is cut off
+    /// at its next await, and the candidate stands again. That other processes lead, and that no majority
+    /// of the nodes answers, is waited out and no error. If this process shuts down, a term is asked to end
+    /// first, and its body is cut off after the grace period.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let election = redlock_runtime::election("reindex");
+    /// let standing = election.run(async |term| {
+    ///     while term.proceed().await {
+    /// #       election.resign();
+    ///         println!("leading, with the token {}", term.fencing_token());
+    ///     }
+    /// });
+    /// standing.await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// What waiting does not mend, before the first term:
+    /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
+    /// [`Invalid`](LockErrorKind::Invalid); and [`Dropped`](LockErrorKind::Dropped).
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the
+    /// line.
+    pub async fn run<F, B>(&self, body: F) -> Result<(), LockError>
+    where
+        F: FnMut(Term) -> B,
+        B: Future<Output = ()>,
+    {
+        self.stand(body, |()| Ok(())).await
+    }
+
+    /// As [`run`](Self::run), for a body that may fail. If it returns `Err`, its lock is released, and the
+    /// candidate stands no longer.
+    ///
+    /// ```
+    /// # use std::io;
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// # #[derive(Debug, thiserror::Error)]
+    /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
+    /// let election = redlock_runtime::election("reindex");
+    /// let led: Result<(), Failed> = election
+    ///     .try_run(async |_term| Err(io::Error::other("no disk"))?)
+    ///     .await;
+    /// assert!(matches!(led, Err(Failed::Io(_))));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own, and those of [`run`](Self::run).
+    ///
+    /// # Cancellation
+    /// As [`run`](Self::run).
+    pub async fn try_run<F, B, E>(&self, body: F) -> Result<(), E>
+    where
+        F: FnMut(Term) -> B,
+        B: Future<Output = Result<(), E>>,
+        E: From<LockError>,
+    {
+        self.stand(body, |ended| ended).await
+    }
+
+    /// The loop. `result` says of a body's output whether the candidate goes on.
+    async fn stand<F, B, E>(
+        &self,
+        mut body: F,
+        result: fn(B::Output) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        F: FnMut(Term) -> B,
+        B: Future,
+        E: From<LockError>,
+    {
+        let mut campaign = Campaign::begin(self)?;
+        // Boxed: a term is long and an election rare, and both would be large parts of its future.
+        while let Some((lease, term)) = Box::pin(campaign.elected()).await? {
+            let body = &mut body;
+            let held = Box::pin(lease.run(async |_| {
+                // Declared before the body, and so dropped behind it.
+                let _office = campaign.enter_office(&term);
+                term.within(body(term.clone())).await
+            }));
+            match held.await {
+                Ok(Some(output)) => {
+                    result(output)?;
+                    campaign.stands_aside = true;
+                }
+                Ok(None) => campaign.stands_aside = true,
+                // The office is lost: others may lead by now.
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Lock {
+        let own = LockOptions::new()
+            .wait(Wait::Forever)
+            .max_hold(Renewal::Unlimited)
+            .fencing(true)
+            .on_lost(OnLost::Cancel)
+            .on_cancel(OnCancel::Release);
+        let lock = lock(self.resource.clone()).site(self.site);
+        let lock = lock.options(self.options).options(own);
+        match &self.pools {
+            Some(pools) => lock.pools(pools.iter().map(String::as_str)),
+            None => lock,
+        }
+    }
+
+    fn refusal(&self, kind: LockErrorKind, http: HttpSettings) -> LockError {
+        let subject = Subject::Resource(self.resource.clone());
+        LockError::new(kind, subject).of_call(Some(self.site), http)
+    }
+
+    /// What is wrong with the parameters, that the lock does not find.
+    fn check(&self) -> Result<(), Invalid> {
+        let names = self.options.names();
+        if let Some(own) = OWN.iter().find(|own| names.contains(own)) {
+            return Err(Invalid::new(format!(
+                "`{own}` is set for an election, which has a value of its own for it; leave `{own}` out",
+            )));
+        }
+        if let Some(max_term) = self.max_term.filter(Duration::is_zero) {
+            return Err(Invalid::new(format!(
+                "`max_term` of {}, in which nothing can be done; leave it out for terms without a limit",
+                Brief(max_term),
+            )));
+        }
+        if chain::is_held(self.resource.clone()) {
+            return Err(Invalid::new(
+                "the election is below a holder of its own lock, and could not be lost; stand outside of \
+                 that holder's body, or in a spawned task"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// One run of an election.
+struct Campaign<'a> {
+    election: &'a Election,
+    registry: Registry,
+    standing: Standing,
+    /// True if the last term ended on purpose: the others come first.
+    stands_aside: bool,
+}
+
+impl<'a> Campaign<'a> {
+    fn begin(election: &'a Election) -> Result<Self, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(election.refusal(LockErrorKind::NotInitialized, HttpSettings::default()));
+        };
+        let shared = &registry.shared;
+        election.check().map_err(|invalid| {
+            election.refusal(LockErrorKind::Invalid(invalid), shared.limits.http)
+        })?;
+        shared.telemetry.stands(election.site);
+        let standing = shared.elections.enter(Candidate::new(
+            election.resource.clone(),
+            election.site,
+            election.value.clone(),
+            Arc::clone(&shared.environment.clock),
+        ));
+        Ok(Self {
+            election,
+            registry,
+            standing,
+            stands_aside: false,
+        })
+    }
+
+    /// Waits until this candidate is elected. `None` if it stands no longer.
+    async fn elected(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
+        loop {
+            if std::mem::take(&mut self.stands_aside) {
+                self.stand_aside().await;
+            }
+            let lease = {
+                let mut resigned = pin!(self.election.shared.resigned.raised());
+                let mut acquiring = pin!(self.election.lock().acquire());
+                let acquired = poll_fn(|context| {
+                    if resigned.as_mut().poll(context).is_ready() {
+                        return Poll::Ready(None);
+                    }
+                    acquiring.as_mut().poll(context).map(Some)
+                });
+                match acquired.await {
+                    None => return Ok(None),
+                    Some(Ok(lease)) => lease,
+                    Some(Err(error)) => match error.kind() {
+                        LockErrorKind::ShuttingDown => return Ok(None),
+                        // The line of this process is full, or the nodes had no answer.
+                        LockErrorKind::Contended(_)
+                        | LockErrorKind::Unavailable(_)
+                        | LockErrorKind::Lost(_) => {
+                            self.stands_aside = true;
+                            continue;
+                        }
+                        _ => return Err(error),
+                    },
+                }
+            };
+            // An election asks for a token.
+            let Some(fencing_token) = lease.fencing_token() else {
+                return Err(lease.handle().lost_error(LeaseEnd::Released));
+            };
+            let clock = &self.registry.shared.environment.clock;
+            let max_term = self.election.max_term;
+            let until = max_term.map(|max_term| clock.now().saturating_add(max_term));
+            let term = Term::new(
+                lease.handle(),
+                fencing_token,
+                Arc::clone(&self.election.shared),
+                Arc::clone(clock),
+                until,
+            );
+            return Ok(Some((lease, term)));
+        }
+    }
+
+    /// Two retry delays: a candidate of another process that has not heard of the release tries within one.
+    async fn stand_aside(&self) {
+        let shared = &*self.registry.shared;
+        let parameters = self.election.options.above(shared.defaults).decided(false);
+        let clock = &shared.environment.clock;
+        let until = clock
+            .now()
+            .saturating_add(parameters.retry_delay.saturating_mul(2));
+        let ended = first(shared.held.closed(), self.election.shared.resigned.raised());
+        first(ended, clock.sleep_until(until)).await;
+    }
+
+    fn enter_office(&self, term: &Term) -> Office<'_> {
+        let election = self.election;
+        self.standing.candidate.begin_term(term.fencing_token());
+        log!(
+            info,
+            site = election.site.site_name(), resource = %election.resource,
+            token = term.lease().token_id(), fencing_token = %term.fencing_token(),
+            "elected: a term begins",
+        );
+        Office {
+            campaign: self,
+            counted: InOffice::begin(election.site),
+            term: term.clone(),
+        }
+    }
+}
+
+/// A term that runs. Its drop tells the term's end, behind the body's and before the release.
+struct Office<'a> {
+    campaign: &'a Campaign<'a>,
+    counted: InOffice,
+    term: Term,
+}
+
+impl Drop for Office<'_> {
+    fn drop(&mut self) {
+        let election = self.campaign.election;
+        let length = self.campaign.standing.candidate.end_term();
+        self.counted.ended(length);
+        log!(
+            info,
+            site = election.site.site_name(), resource = %election.resource,
+            token = self.term.lease().token_id(), fencing_token = %self.term.fencing_token(),
+            in_office = length.as_secs_f64(),
+            "a term has ended",
+        );
+    }
+}

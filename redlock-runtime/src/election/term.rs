@@ -1,0 +1,198 @@
+//! A term: one leader's time in office, as its body sees it.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use redlock_core::env::{Clock, Moment};
+
+use super::flag::Flag;
+use super::{ElectionShared, first};
+use crate::lease::{FencingToken, LeaseHandle};
+
+/// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
+/// process is elected. It can be cloned and passed on. After the term it has no effect.
+///
+/// There is no `is_leader()`: its answer would be old when it is used. A leader asks
+/// [`proceed`](Self::proceed) before each step, is cut off at its next await when the office is lost, and
+/// sends the [fencing token](Self::fencing_token) with what it writes.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let election = redlock_runtime::election("reindex");
+/// let led = election.run(async |term| {
+///     let mut part = 0;
+///     while term.proceed().await {
+///         println!("index part {part}, if {} is the highest token so far", term.fencing_token());
+///         part += 1;
+///         if part == 3 {
+///             election.resign();
+///         }
+///     }
+/// });
+/// led.await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Term {
+    shared: Arc<TermShared>,
+}
+
+struct TermShared {
+    lease: LeaseHandle,
+    fencing_token: FencingToken,
+    election: Arc<ElectionShared>,
+    clock: Arc<dyn Clock>,
+    /// The end of `max_term`.
+    until: Option<Moment>,
+    resigned: Flag,
+}
+
+impl Term {
+    pub(super) fn new(
+        lease: LeaseHandle,
+        fencing_token: FencingToken,
+        election: Arc<ElectionShared>,
+        clock: Arc<dyn Clock>,
+        until: Option<Moment>,
+    ) -> Self {
+        let shared = TermShared {
+            lease,
+            fencing_token,
+            election,
+            clock,
+            until,
+            resigned: Flag::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Asks for one more step. True: the office is held, and nothing speaks against a short step. False:
+    /// the office is still held, and the body is to put its work down and return, because the lease is
+    /// about to end, this process shuts down, somebody resigned, or `max_term` has passed. A body whose
+    /// office is lost gets no answer: it is cut off here.
+    ///
+    /// In a spawned task nothing is cut off, and the answer is false.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn proceed(&self) -> bool {
+        if self.shared.lease.is_over() {
+            // The body is polled only while the lease is valid, so it is not polled again.
+            let mut has_waited = false;
+            poll_fn(|context| {
+                if std::mem::replace(&mut has_waited, true) {
+                    return Poll::Ready(());
+                }
+                context.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+            return false;
+        }
+        !self.is_ending()
+    }
+
+    /// Completes when [`proceed`](Self::proceed) says no: for a leader that waits for something else
+    /// meanwhile.
+    ///
+    /// ```
+    /// # use redlock_runtime::election::Term;
+    /// # async fn example(term: Term, mut jobs: tokio::sync::mpsc::Receiver<String>) {
+    /// loop {
+    ///     tokio::select! {
+    ///         Some(job) = jobs.recv() => println!("{job}, as leader {}", term.fencing_token()),
+    ///         () = term.ending() => break,
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn ending(&self) {
+        first(self.asked_to_end(), self.shared.lease.expiring()).await;
+    }
+
+    /// The fencing token of this term. It is higher than that of every term before. A store that refuses
+    /// smaller tokens than the highest that it has seen is safe from a leader that stood still and does not
+    /// know yet that another one leads.
+    pub fn fencing_token(&self) -> FencingToken {
+        self.shared.fencing_token
+    }
+
+    /// Ends this term: [`proceed`](Self::proceed) says no from here on, and the candidate stands again once
+    /// the others had their chance. Once is enough; more calls have no effect, and none has a call after
+    /// the term.
+    ///
+    /// The office is free when the body has returned. A body that goes on is cut off when the validity
+    /// has passed that the lease has now.
+    ///
+    /// With [`min_hold`](super::Election::min_hold), the office stays empty until that has passed.
+    pub fn resign(&self) {
+        self.shared.resigned.raise();
+    }
+
+    /// The lease of the office: for how much longer it is valid, when it is lost and why.
+    pub fn lease(&self) -> &LeaseHandle {
+        &self.shared.lease
+    }
+
+    fn is_ending(&self) -> bool {
+        let shared = &*self.shared;
+        shared.resigned.is_raised()
+            || shared.election.resigned.is_raised()
+            || shared
+                .until
+                .is_some_and(|until| shared.clock.now() >= until)
+            || shared.lease.is_expiring()
+    }
+
+    /// Completes when somebody has resigned, or `max_term` has passed.
+    async fn asked_to_end(&self) {
+        let shared = &*self.shared;
+        let resigned = first(shared.resigned.raised(), shared.election.resigned.raised());
+        let too_long = async {
+            match shared.until {
+                Some(until) => shared.clock.sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        first(resigned, too_long).await;
+    }
+
+    /// Runs `body` until it returns; `None` if it went on for too long after it was asked to end. The body
+    /// is gone when this completes.
+    pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
+        let mut body = pin!(body);
+        let mut cut_off = pin!(async {
+            self.asked_to_end().await;
+            let (clock, lease) = (&self.shared.clock, &self.shared.lease);
+            let until = clock.now().saturating_add(lease.validity());
+            clock.sleep_until(until).await;
+        });
+        poll_fn(|context| {
+            if let Poll::Ready(output) = body.as_mut().poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            cut_off.as_mut().poll(context).map(|()| None)
+        })
+        .await
+    }
+}
+
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Term")
+            .field("lease", &self.shared.lease)
+            .field("is_ending", &self.is_ending())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! How the office goes from one process to the next.
+
+use std::time::Duration;
+
+use redlock_runtime::parameters::LockOptions;
+use redlock_tests::Pttl;
+
+use super::fixture::{LONG, OFFICE, Process, SOON, end_of, office};
+
+/// A candidate that stands aside does so for twice this, and the next one needs some milliseconds.
+fn slow() -> LockOptions {
+    LockOptions::new().retry_delay(Duration::from_secs(3))
+}
+
+#[tokio::test]
+async fn l6_to_resign_twice_is_to_resign_once() {
+    let mut one = Process::start().await;
+    let mut other = one.another().await;
+    let (first, second) = (office().options(slow()), office().options(slow()));
+    let standing = one.stand(&first);
+    let term = one.elected().await;
+    let waiting = other.stand(&second);
+    other.until_refused().await;
+    for _ in 0..3 {
+        term.resign();
+    }
+    one.ended().await;
+    let next = other.elected().await;
+    // The term is over: this is about none that comes after it.
+    term.resign();
+    assert!(next.proceed().await);
+    for _ in 0..2 {
+        second.resign();
+    }
+    other.ended().await;
+    end_of(waiting).await.unwrap();
+    second.resign();
+    // A candidate that has resigned stands no more.
+    end_of(other.stand(&second)).await.unwrap();
+    let term = one.elected().await;
+    assert!(term.proceed().await, "another one's resignation");
+    first.resign();
+    first.resign();
+    one.ended().await;
+    end_of(standing).await.unwrap();
+    one.nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn l6_a_candidate_that_waits_stops_waiting_when_it_resigns() {
+    let process = Process::start().await;
+    for node in &*process.nodes {
+        node.set(OFFICE, "somebody", None);
+    }
+    let election = office();
+    let standing = process.stand(&election);
+    process.until_refused().await;
+    election.resign();
+    end_of(standing).await.unwrap();
+    assert!(process.candidates().is_empty());
+}
+
+#[tokio::test]
+async fn l6_min_hold_keeps_the_office_empty_after_a_short_term() {
+    let mut process = Process::start().await;
+    let quick = LockOptions::new().retry_delay(Duration::from_millis(1));
+    let election = office().ttl(LONG).min_hold(LONG).options(quick);
+    let standing = process.stand(&election);
+    process.elected().await.resign();
+    process.ended().await;
+    // The candidate stands again, and is refused by the keys of its own last term.
+    process.until_refused().await;
+    for node in &*process.nodes {
+        assert!(matches!(node.pttl(OFFICE), Pttl::Left(_)));
+    }
+    let candidates = process.candidates();
+    assert_eq!((candidates[0].terms, candidates[0].leading_for), (1, None));
+    // What the nodes do when `min_hold` has passed.
+    for node in &*process.nodes {
+        node.del(OFFICE);
+    }
+    process.elected().await;
+    standing.abort();
+}
+
+#[tokio::test]
+async fn l8_a_leader_that_resigns_lets_another_process_lead() {
+    let mut one = Process::start().await;
+    let mut other = one.another().await;
+    let standing = one.stand(&office().options(slow()));
+    let first = one.elected().await;
+    let waiting = other.stand(&office().options(slow()));
+    other.until_refused().await;
+    first.resign();
+    one.ended().await;
+    let second = other.elected().await;
+    assert!(second.fencing_token() > first.fencing_token());
+    second.resign();
+    other.ended().await;
+    let third = one.elected().await;
+    assert!(third.fencing_token() > second.fencing_token());
+    standing.abort();
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn l8_a_term_ends_after_max_term_and_another_process_leads() {
+    let mut one = Process::start().await;
+    let mut other = one.another().await;
+    let candidate = || office().options(slow()).max_term(Duration::from_secs(1));
+    let standing = one.stand(&candidate());
+    let first = one.elected().await;
+    let waiting = other.stand(&candidate());
+    // Nobody resigns.
+    one.ended().await;
+    let second = other.elected().await;
+    assert!(second.fencing_token() > first.fencing_token());
+    other.ended().await;
+    standing.abort();
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn l8_a_candidate_that_is_alone_is_elected_again() {
+    let mut process = Process::start().await;
+    let quick = LockOptions::new().retry_delay(Duration::from_millis(1));
+    let election = office().options(quick).max_term(Duration::from_millis(50));
+    let standing = process.stand(&election);
+    for _ in 0..3 {
+        process.elected().await;
+        process.ended().await;
+    }
+    standing.abort();
+}

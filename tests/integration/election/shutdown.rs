@@ -1,0 +1,71 @@
+//! Whatever a candidate waits for, a shutdown ends the wait.
+
+use std::future::pending;
+use std::time::Duration;
+
+use redlock_runtime::parameters::LockOptions;
+
+use super::fixture::{OFFICE, Process, SOON, end_of, office};
+
+#[tokio::test]
+async fn l4_a_shutdown_ends_the_wait_for_another_leader() {
+    let process = Process::start().await;
+    for node in &*process.nodes {
+        node.set(OFFICE, "somebody", None);
+    }
+    let standing = process.stand(&office());
+    process.until_refused().await;
+    let told = process.shut_down().await;
+    assert!(told.is_empty(), "{told:?}");
+    end_of(standing).await.unwrap();
+}
+
+#[tokio::test]
+async fn l4_a_shutdown_asks_a_leader_to_end_and_waits_for_it() {
+    let mut process = Process::start_with(|config| config.shutdown_grace(SOON)).await;
+    let standing = process.stand(&office());
+    process.elected().await;
+    let nodes = std::sync::Arc::clone(&process.nodes);
+    let told = process.shut_down().await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(nodes.lock_keys().is_empty());
+    end_of(standing).await.unwrap();
+}
+
+#[tokio::test]
+async fn l4_a_shutdown_cuts_off_a_leader_that_goes_on() {
+    let mut process = Process::start_with(|config| config.shutdown_grace(Duration::ZERO)).await;
+    let standing = process.stand_with(&office(), |teller, term| async move {
+        teller.lead(term, pending()).await;
+    });
+    process.elected().await;
+    let told = process.shut_down().await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    end_of(standing).await.unwrap();
+}
+
+#[tokio::test]
+async fn l4_a_shutdown_ends_the_pause_of_a_candidate_that_stands_aside() {
+    let mut process = Process::start().await;
+    let hours = LockOptions::new().retry_delay(Duration::from_secs(3600));
+    let standing = process.stand(&office().options(hours));
+    process.elected().await.resign();
+    process.ended().await;
+    process.nodes.assert_no_lock_keys(SOON).await;
+    let told = process.shut_down().await;
+    assert!(told.is_empty(), "{told:?}");
+    end_of(standing).await.unwrap();
+}
+
+#[tokio::test]
+async fn l4_a_shutdown_ends_the_wait_for_nodes() {
+    let process =
+        Process::start_with(|config| config.node_timeout(Duration::from_millis(50))).await;
+    for node in &*process.nodes {
+        node.kill();
+    }
+    let standing = process.stand(&office());
+    let told = process.shut_down().await;
+    assert!(told.is_empty(), "{told:?}");
+    end_of(standing).await.unwrap();
+}

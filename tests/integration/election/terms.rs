@@ -1,0 +1,134 @@
+//! Terms in a loop.
+
+use std::future::pending;
+use std::time::Duration;
+
+use redlock_runtime::election;
+use redlock_tests::eventually;
+
+use super::fixture::{OFFICE, Process, SOON, Told, end_of, office};
+
+/// A leader that loses its office loses it within this.
+const TTL: Duration = Duration::from_secs(2);
+
+#[tokio::test]
+async fn l2_each_beginning_of_a_term_has_one_end() {
+    let mut process = Process::start_with(|config| config.shutdown_grace(Duration::ZERO)).await;
+    let election = office().ttl(TTL).options(quick());
+    let standing = process.stand(&election);
+    // It resigns.
+    process.elected().await.resign();
+    process.ended().await;
+    // It loses the office. Where the machine is slow, it may lose it more often than that.
+    let term = process.elected().await;
+    for node in &*process.nodes {
+        node.del(OFFICE);
+    }
+    process.ended().await;
+    assert!(!term.proceed().await);
+    // It leaves.
+    process.elected().await;
+    let candidates = process.candidates();
+    let [candidate] = &candidates[..] else {
+        panic!("{candidates:?}");
+    };
+    assert!(
+        candidate.terms >= 3 && candidate.leading_for.is_some(),
+        "{candidate:?}"
+    );
+    assert!(candidate.in_office >= candidate.leading_for.unwrap());
+    election.resign();
+    process.ended().await;
+    end_of(standing).await.unwrap();
+    assert!(process.candidates().is_empty());
+
+    // A task that is stopped, and a body that a shutdown cuts off.
+    let stopped = process.stand_with(&office(), |teller, term| async move {
+        teller.lead(term, pending()).await;
+    });
+    process.elected().await;
+    stopped.abort();
+    process.ended().await;
+    let cut_off = process.stand_with(&office(), |teller, term| async move {
+        teller.lead(term, pending()).await;
+    });
+    process.elected().await;
+    let rest = process.shut_down().await;
+    assert!(matches!(rest[..], [Told::Ended(_)]), "{rest:?}");
+    end_of(cut_off).await.unwrap();
+}
+
+fn quick() -> redlock_runtime::parameters::LockOptions {
+    redlock_runtime::parameters::LockOptions::new().retry_delay(Duration::from_millis(1))
+}
+
+#[tokio::test]
+async fn l3_a_leader_that_loses_its_office_stands_again_and_the_run_goes_on() {
+    let mut process = Process::start().await;
+    let standing = process.stand(&office().ttl(TTL));
+    let first = process.elected().await;
+    // A majority hangs: nothing renews the lease.
+    process.nodes[0].freeze();
+    process.nodes[1].freeze();
+    process.ended().await;
+    assert!(!standing.is_finished(), "{:?}", standing.await);
+    process.nodes[0].thaw();
+    process.nodes[1].thaw();
+    let second = process.elected().await;
+    assert!(second.fencing_token() > first.fencing_token());
+    // Somebody deletes the keys and takes the office.
+    for node in &*process.nodes {
+        node.set(OFFICE, "somebody", None);
+    }
+    process.ended().await;
+    process.until_refused().await;
+    assert!(!standing.is_finished(), "{:?}", standing.await);
+    for node in &*process.nodes {
+        node.del(OFFICE);
+    }
+    let third = process.elected().await;
+    assert!(third.fencing_token() > second.fencing_token());
+    standing.abort();
+}
+
+#[tokio::test]
+async fn l3_a_full_line_is_waited_out() {
+    let mut process = Process::start_with(|config| config.max_waiting(0, 0)).await;
+    let (one, other) = (office(), office().options(quick()));
+    let first = process.stand(&one);
+    process.elected().await;
+    let second = process.stand(&other);
+    eventually("two candidates", SOON, async || {
+        let candidates = process.candidates();
+        (candidates.len() == 2)
+            .then_some(())
+            .ok_or(format!("{candidates:?}"))
+    })
+    .await;
+    one.resign();
+    process.ended().await;
+    end_of(first).await.unwrap();
+    process.elected().await;
+    assert!(!second.is_finished());
+    other.resign();
+    end_of(second).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_candidate_does_not_lead_while_another_client_has_the_lock() {
+    let mut process = Process::start().await;
+    for node in &*process.nodes {
+        node.set(OFFICE, "somebody", None);
+    }
+    let election = election(OFFICE);
+    let standing = process.stand(&election);
+    process.until_refused().await;
+    assert_eq!(process.candidates()[0].terms, 0);
+    for node in &*process.nodes {
+        node.del(OFFICE);
+    }
+    process.elected().await;
+    election.resign();
+    process.ended().await;
+    end_of(standing).await.unwrap();
+}
