@@ -1,9 +1,9 @@
 //! One leader in the whole fleet, and another one soon after it is gone.
 //!
-//! Every process waits for the lock, without end (`wait = "forever"`). Who has it leads, and keeps it
-//! for as long as it lives (`max_hold = "unlimited"` renews it, each time that a third of its
-//! validity has passed). The ttl is short: it is how long a leader that was killed, or that cannot
-//! reach the nodes any more, stands in the way of the next one.
+//! Every process stands for the office `leader`. Who is elected leads for as long as it lives: the lease
+//! is renewed each time that a third of its validity has passed. The ttl is short: it is how long a leader
+//! that was killed, or that cannot reach the nodes any more, stands in the way of the next one. Every
+//! process also tells whom it sees leading.
 //!
 //! With the nodes of `compose.yaml`:
 //!
@@ -20,49 +20,63 @@
 //! seconds or `LEADER_TTL_MS`. Stop it by Ctrl-C or SIGTERM: another one leads at once. Freeze it
 //! (`kill -STOP`) for longer than the ttl and let it go on: it notices before its next step.
 //!
-//! For a leader that must never, not for a moment, be one of two, use consensus (etcd, for one), or
-//! give the lock `fencing = true` and send its token with everything that the leader does.
+//! An election does not promise that there is never more than one leader. For that, send the term's
+//! fencing token with everything that the leader does, or use consensus (etcd, for one).
 
 use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use redlock_runtime::{Config, LeaseHandle, LockError, redlock};
+use redlock_runtime::election::{LeaderObserver, Term};
+use redlock_runtime::{Config, election};
 
 const STEP: Duration = Duration::from_millis(50);
 
-#[redlock(resource = "leader", ttl = ttl, wait = "forever", max_hold = "unlimited", guard = lease)]
-async fn lead(ttl: Duration) -> Result<(), LockError> {
-    println!("leading, pid {}", std::process::id());
-    // The body is cancelled at its next await if the lock is lost. It ends by itself when the lock is
-    // about to end: renewals fail, or the process was asked to end.
-    let mut steps = 0_u64;
-    while !is_expiring(lease).await {
-        // One step of what only a leader does. Short: between two of them it may lose the lock.
-        steps += 1;
+/// One term. The body is cut off at its next await if the office is lost. It ends by itself when it is
+/// asked to: renewals fail, or the process was asked to end.
+async fn lead(term: Term) {
+    let mut work = Work::begin(&term);
+    while term.proceed().await {
+        // One step of what only a leader does. Short: between two of them it may lose the office.
+        tokio::time::sleep(STEP).await;
+        work.steps += 1;
     }
-    println!("stepping down after {steps} steps");
-    Ok(())
+    work.is_put_down = true;
 }
 
-/// Waits for the next step. Whether there should be none.
-async fn is_expiring(lease: &LeaseHandle) -> bool {
-    tokio::select! {
-        () = lease.expiring() => true,
-        () = tokio::time::sleep(STEP) => false,
-    }
+/// The work of a term, which says how it ended.
+struct Work {
+    steps: u64,
+    is_put_down: bool,
 }
 
-/// Leads, or waits to lead, until the process ends.
-async fn campaign(ttl: Duration) -> Result<(), LockError> {
-    loop {
-        match lead(ttl).await {
-            Ok(()) => {}
-            Err(error) if error.is_shutting_down() => return Ok(()),
-            // Others may lead by now.
-            Err(error) if error.is_lost() => println!("not leading any more: {error}"),
-            Err(error) => return Err(error),
+impl Work {
+    fn begin(term: &Term) -> Self {
+        let (pid, token) = (std::process::id(), term.fencing_token());
+        println!("leading, pid {pid}, fencing token {token}");
+        Self {
+            steps: 0,
+            is_put_down: false,
         }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if self.is_put_down {
+            println!("stepping down after {} steps", self.steps);
+        } else {
+            println!("not leading any more: cut off after {} steps", self.steps);
+        }
+    }
+}
+
+/// Tells who leads, as of a moment ago, until the process ends.
+async fn tell(mut observer: LeaderObserver) {
+    while observer.changed().await {
+        let leader = observer.sighting().leader;
+        let owner = leader.map(|leader| leader.owner.unwrap_or("another client".to_owned()));
+        println!("seen: {} leads", owner.as_deref().unwrap_or("nobody"));
     }
 }
 
@@ -74,12 +88,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Err(_) => Duration::from_secs(5),
     };
     let redlock = redlock_runtime::init(Config::load()?).await?;
+    let election = election("leader").name("leader").ttl(ttl);
+    tokio::spawn(tell(election.observe()?));
     println!("ready");
 
     // Not dropped at the signal, so that the leader can step down in order.
-    let campaign = tokio::spawn(campaign(ttl));
+    let standing = tokio::spawn(async move { election.run(lead).await });
     tokio::select! {
-        ended = campaign => ended??,
+        ended = standing => ended??,
         () = redlock_runtime::shutdown_signal() => {}
     }
     println!("{}", redlock.shutdown().await);

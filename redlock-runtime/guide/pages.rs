@@ -41,7 +41,7 @@ pages! {
     /// A page a task.
     tasks {
         resources parameters waiting skipping several_keys object_style looking errors losing
-        long_work nested_calls fencing transactions testing shutdown
+        long_work elections nested_calls fencing transactions testing shutdown
     }
     /// What a lock promises, and a page a failure.
     understand {

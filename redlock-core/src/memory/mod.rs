@@ -266,8 +266,17 @@ impl Node for MemoryNode {
                 state.unanswered.push_back((operation, reply));
                 return;
             }
+            let known = state.store.entries.len();
             state.store.expire(now);
-            (state.serve(&operation, now, wall), state.tell(now))
+            let has_expired = state.store.entries.len() < known;
+            let answer = state.serve(&operation, now, wall);
+            // As with a server, a question is no change: an observer that asks would be told of itself.
+            let woken = if has_expired || !operation.want().is_question() {
+                state.tell(now)
+            } else {
+                Vec::new()
+            };
+            (answer, woken)
         };
         // The answer may wake the caller, so it is given after the store's mutex is unlocked.
         woken.into_iter().for_each(wake);

@@ -109,6 +109,13 @@ pub enum Want {
     Peek,
 }
 
+impl Want {
+    /// True if the node changes nothing for it.
+    pub(crate) fn is_question(self) -> bool {
+        matches!(self, Self::Inspect | Self::Recall | Self::Peek)
+    }
+}
+
 impl Operation {
     /// An operation on all names of `keys`, with the configured prefix already in them.
     pub fn new(keys: Resource, token: OwnerToken, want: Want) -> Self {

@@ -124,6 +124,11 @@ impl Holder {
         self.holding.note()
     }
 
+    /// True if `other` is the same holder: both were named by the same owner token.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.holding.value == other.holding.value
+    }
+
     /// The time until the keys have expired at so many nodes that the rest is no majority, unless they are
     /// extended.
     pub fn remaining(&self) -> Remaining {

@@ -374,7 +374,8 @@ impl Registry {
         })
     }
 
-    fn node_set(&self, names: &PoolNames) -> Result<NodeSet, LockErrorKind> {
+    /// The nodes of these pools.
+    pub(crate) fn node_set(&self, names: &PoolNames) -> Result<NodeSet, LockErrorKind> {
         let shared = &*self.shared;
         match names {
             PoolNames::Default => Ok(Arc::clone(&shared.default_set)),

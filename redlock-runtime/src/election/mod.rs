@@ -12,6 +12,7 @@
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
 //!   [`Election::try_run`] is for bodies that may fail.
 //! * [`Term::proceed`] says before each step whether to go on.
+//! * [`Election::observe`] tells anybody who leads, as of a moment ago.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -38,6 +39,7 @@
 //! ```
 
 mod flag;
+mod observe;
 mod run;
 mod term;
 
@@ -56,6 +58,7 @@ use crate::site::Site;
 use flag::Flag;
 
 pub use crate::registry::Candidacy;
+pub use observe::{Leader, LeaderObserver, Sighting};
 pub use term::Term;
 
 /// The name of elections without one. No path looks like it.

@@ -10,11 +10,12 @@ use redlock_core::error::{Brief, Invalid};
 
 use super::term::Term;
 use super::{Election, first};
-use crate::error::{HttpSettings, LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::lock::{Lock, lock};
 use crate::parameters::{LockOptions, OnCancel, OnLost, Renewal, Wait};
 use crate::registry::elections::{Candidate, Standing};
+use crate::registry::limits::RegistryLimits;
 use crate::registry::{Registry, scope};
 use crate::telemetry::InOffice;
 
@@ -153,9 +154,17 @@ impl Election {
         }
     }
 
-    fn refusal(&self, kind: LockErrorKind, http: HttpSettings) -> LockError {
-        let subject = Subject::Resource(self.resource.clone());
-        LockError::new(kind, subject).of_call(Some(self.site), http)
+    /// The error of a call, in a registry with these limits if there is one.
+    pub(super) fn refusal(
+        &self,
+        kind: LockErrorKind,
+        limits: Option<&RegistryLimits>,
+    ) -> LockError {
+        let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
+        match limits {
+            Some(limits) => error.of_call(Some(self.site), limits.http, &limits.throttles),
+            None => error.of_site(Some(self.site)),
+        }
     }
 
     /// What is wrong with the parameters, that the lock does not find.
@@ -195,11 +204,11 @@ struct Campaign<'a> {
 impl<'a> Campaign<'a> {
     fn begin(election: &'a Election) -> Result<Self, LockError> {
         let Some(registry) = scope::current() else {
-            return Err(election.refusal(LockErrorKind::NotInitialized, HttpSettings::default()));
+            return Err(election.refusal(LockErrorKind::NotInitialized, None));
         };
         let shared = &registry.shared;
         election.check().map_err(|invalid| {
-            election.refusal(LockErrorKind::Invalid(invalid), shared.limits.http)
+            election.refusal(LockErrorKind::Invalid(invalid), Some(&shared.limits))
         })?;
         shared.telemetry.stands(election.site);
         let standing = shared.elections.enter(Candidate::new(

@@ -8,6 +8,7 @@ use redlock_core::node::NodeStatus;
 use serde::Serialize;
 
 use super::Document;
+use super::elections::ElectionEntry;
 use super::text::utc;
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
@@ -169,12 +170,14 @@ impl From<PoolHealth> for PoolEntry {
 
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the document")]
-pub(super) struct Held {
+pub(super) struct HeldDocument {
     held: Vec<Lease>,
     /// What finished calls left on the nodes on purpose.
     kept: Vec<Kept>,
     /// The last leases that were over before their holders were done, the last one first.
     lost: Vec<Lost>,
+    /// The elections in which this process stands.
+    elections: Vec<ElectionEntry>,
 }
 
 #[derive(Serialize)]
@@ -218,12 +221,18 @@ struct Lease {
     waiting: usize,
 }
 
-impl Held {
+impl HeldDocument {
     pub(super) fn of(registry: &Registry) -> Self {
         let held = registry.held().into_iter().map(Lease::from).collect();
         let kept = registry.kept().into_iter().map(Kept::from).collect();
         let lost = registry.lost().into_iter().map(Lost::from).collect();
-        Self { held, kept, lost }
+        let elections = registry.elections().into_iter();
+        Self {
+            held,
+            kept,
+            lost,
+            elections: elections.map(ElectionEntry::from).collect(),
+        }
     }
 }
 

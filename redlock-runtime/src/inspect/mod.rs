@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
 //! | `/health` | each pool, as JSON. The status is 200 where [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
-//! | `/held` | each lease that is held, the keys that finished calls left on purpose, and the last leases that were lost, as JSON |
+//! | `/held` | each lease that is held, the keys that finished calls left on purpose, the last leases that were lost, and the elections in which this process stands, as JSON |
 //! | `/sites` | each annotated function with its parameters, the holders that refused its calls in the last minutes, and its last run in a period, as JSON |
 //!
 //! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
@@ -23,6 +23,7 @@ mod actix;
 #[cfg(feature = "axum")]
 mod axum;
 mod contention;
+mod elections;
 mod json;
 mod page;
 mod sites;
@@ -114,7 +115,7 @@ pub fn health(registry: &Registry) -> Document {
     json::document(status, &health)
 }
 
-/// Each lease that is held, as JSON.
+/// Each lease that is held, and each election in which this process stands, as JSON.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -126,7 +127,7 @@ pub fn health(registry: &Registry) -> Document {
 /// # Ok(()) }
 /// ```
 pub fn held(registry: &Registry) -> Document {
-    json::document(200, &json::Held::of(registry))
+    json::document(200, &json::HeldDocument::of(registry))
 }
 
 /// Each annotated function as JSON.

@@ -6,6 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
 use super::contention::{last_run, left_behind, losses, refusals};
+use super::elections::elections;
 use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
@@ -49,6 +50,7 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (leases(&held, registry.waiting()))
                 (left_behind(&registry.kept()))
                 (losses(&registry.lost()))
+                (elections(&registry.elections()))
                 (sites(&registry.sites(), &registry.refused()))
             }
         }

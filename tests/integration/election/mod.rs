@@ -14,6 +14,7 @@
 //! | L10 | the documentation begins with what an election does not promise |
 
 mod fixture;
+mod observing;
 mod office;
 mod rotation;
 mod shutdown;

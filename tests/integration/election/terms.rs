@@ -4,6 +4,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use redlock_runtime::election;
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::testing::TestLocks;
 use redlock_tests::eventually;
 
 use super::fixture::{OFFICE, Process, SOON, Told, end_of, office};
@@ -58,8 +60,8 @@ async fn l2_each_beginning_of_a_term_has_one_end() {
     end_of(cut_off).await.unwrap();
 }
 
-fn quick() -> redlock_runtime::parameters::LockOptions {
-    redlock_runtime::parameters::LockOptions::new().retry_delay(Duration::from_millis(1))
+fn quick() -> LockOptions {
+    LockOptions::new().retry_delay(Duration::from_millis(1))
 }
 
 #[tokio::test]
@@ -131,4 +133,34 @@ async fn a_candidate_does_not_lead_while_another_client_has_the_lock() {
     election.resign();
     process.ended().await;
     end_of(standing).await.unwrap();
+}
+
+/// What a user's test does, with the kit.
+#[tokio::test(start_paused = true)]
+async fn the_kit_has_someone_else_in_office_and_deposes_a_leader() {
+    let locks = TestLocks::new();
+    let other = locks.someone_else().named("web-7/3121").hold(OFFICE);
+    let mut observer = office().observe().unwrap();
+    assert!(observer.changed().await);
+    let leader = observer.sighting().leader.expect("someone else");
+    assert_eq!(leader.owner.as_deref(), Some("web-7/3121"));
+
+    let (begun, mut terms) = tokio::sync::mpsc::unbounded_channel();
+    let standing = tokio::spawn(async move {
+        let run = async |term| {
+            begun.send(term).unwrap();
+            pending::<()>().await;
+        };
+        office().run(run).await
+    });
+    locks.until_waiting(OFFICE).await;
+    assert!(terms.is_empty());
+    other.release();
+    let first = terms.recv().await.unwrap();
+    locks.lose(OFFICE);
+    let second = terms.recv().await.unwrap();
+    assert!(second.fencing_token() > first.fencing_token());
+    let report = locks.shutdown().await;
+    assert_eq!(report.cancelled.len(), 1, "{report}");
+    standing.await.unwrap().unwrap();
 }

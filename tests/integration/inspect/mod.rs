@@ -1,6 +1,7 @@
 //! What is held, and how the nodes are doing, as a registry says it and as it is served.
 
 mod contention;
+mod elections;
 mod fixture;
 mod overview;
 mod served;

@@ -41,6 +41,24 @@ fn named(fleet: &Fleet) -> Option<usize> {
     })
 }
 
+/// Waits until each process that is not in `gone` sees `leader` lead.
+async fn assert_seen(fleet: &Fleet, leader: usize, gone: &[usize]) {
+    let line = format!("/{} leads", fleet.services[leader].pid());
+    eventually("observers that see the leader", LONG, async || {
+        let others = (0..fleet.services.len()).filter(|index| !gone.contains(index));
+        let mut blind = others.filter(|&index| {
+            let said = fleet.services[index].output();
+            let last = said.lines().rfind(|line| line.starts_with("seen: "));
+            !last.is_some_and(|last| last.ends_with(&line))
+        });
+        match blind.next() {
+            None => Ok(()),
+            Some(index) => Err(format!("{index} does not: {}", fleet.said())),
+        }
+    })
+    .await;
+}
+
 async fn fleet_of(size: usize) -> Fleet {
     let mut fleet = Fleet::start("leader", 0, &SETTINGS).await;
     for _ in 0..size {
@@ -80,6 +98,7 @@ async fn a_killed_leader_is_replaced_when_its_ttl_has_passed_and_one_that_ends_a
     let fleet = fleet_of(3).await;
     let first = leader_but(&fleet, &[]).await;
     assert_leads(&fleet, first).await;
+    assert_seen(&fleet, first, &[]).await;
 
     fleet.services[first].kill();
     // What bounds the wait: the nodes forget the dead leader by themselves.
@@ -91,6 +110,7 @@ async fn a_killed_leader_is_replaced_when_its_ttl_has_passed_and_one_that_ends_a
     }
     let second = leader_but(&fleet, &[first]).await;
     assert_leads(&fleet, second).await;
+    assert_seen(&fleet, second, &[first]).await;
 
     fleet.services[second].signal(Signal::TERM);
     let ended = &fleet.services[second];
@@ -99,6 +119,7 @@ async fn a_killed_leader_is_replaced_when_its_ttl_has_passed_and_one_that_ends_a
     ended.wait_for_line("1 finished, 0 cancelled", LONG).await;
     let third = leader_but(&fleet, &[first, second]).await;
     assert_leads(&fleet, third).await;
+    assert_seen(&fleet, third, &[first, second]).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 mod alerts;
 mod capture;
+mod elections;
 mod events;
 mod figures;
 mod fixture;

@@ -191,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_no_change() {
+        let (_nodes, set) = nodes(1);
+        let watch = ChangeWatch::begin(&set, "r".into());
+        assert!(has_changed(&watch));
+        let io = crate::IoThread::start().unwrap();
+        let client = crate::Client::new(io.environment());
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let resource = "r".into();
+        let asking = client.peek(&set, &resource);
+        assert!(runtime.unwrap().block_on(asking).unwrap().is_free());
+        assert!(!has_changed(&watch));
+    }
+
+    #[test]
     fn a_watch_that_is_dropped_keeps_no_waker() {
         let (_nodes, set) = nodes(1);
         let watch = ChangeWatch::begin(&set, "r".into());

@@ -1,0 +1,294 @@
+//! Looking at who leads.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use redlock_core::env::{Clock, Moment};
+use redlock_core::node::Remaining;
+use redlock_core::peek::{Holder, LockStatus};
+use redlock_core::waiting::ChangeWatch;
+use redlock_core::{NodeSet, Resource};
+use tokio::sync::watch;
+
+use super::{Election, first};
+use crate::acquire::PoolNames;
+use crate::error::{LockError, LockErrorKind};
+use crate::registry::{Registry, scope};
+
+/// The pause after a look that no majority answered, or that found several holders.
+const UNDECIDED: Duration = Duration::from_secs(1);
+
+/// Who leads, as an observer saw it. It is advice: by the time that it is read, another one may lead, or
+/// nobody. A leader does not look at it, and nothing that only a leader may do depends on it.
+///
+/// ```
+/// # use redlock_runtime::election::Sighting;
+/// fn redirect(sighting: &Sighting) -> Option<&str> {
+///     sighting.leader.as_ref()?.value.as_deref()
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sighting {
+    /// The leader; `None` if nobody leads, or nobody is known to.
+    pub leader: Option<Leader>,
+    /// The time since a majority of the nodes last told who leads; `None` if it has not yet.
+    pub age: Option<Duration>,
+}
+
+/// A leader, as observers see it.
+///
+/// ```
+/// # use redlock_runtime::election::Leader;
+/// fn show(leader: &Leader) -> String {
+///     let owner = leader.owner.as_deref().unwrap_or("another client");
+///     format!("{owner}, at {}", leader.value.as_deref().unwrap_or("an unknown address"))
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leader {
+    /// `host/pid` of the leader's process; `None` if another client than this library has the lock.
+    pub owner: Option<String>,
+    /// The [value](Election::value) of the candidate that leads.
+    pub value: Option<String>,
+}
+
+/// Follows who leads: see [`Election::observe`]. Clones follow the same looks, and each tells of every change
+/// by itself.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// let mut observer = redlock_runtime::election("reindex").observe()?;
+/// assert!(observer.changed().await);
+/// assert_eq!(observer.sighting().leader, None);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct LeaderObserver {
+    seen: watch::Receiver<Seen>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What was seen last.
+#[derive(Default)]
+struct Seen {
+    leader: Option<(Leader, Holder)>,
+    /// When a majority answered last.
+    at: Option<Moment>,
+    /// When the leader's keys expire, unless it extends them.
+    until: Option<Moment>,
+}
+
+impl Election {
+    /// Follows who leads, whether this process stands or not. It looks at the nodes at once, after each
+    /// change that they tell of, and each half of the ttl. A leader that was killed is seen until its keys
+    /// expire, a ttl at most.
+    ///
+    /// What it sees is advice: see [`Sighting`]. It ends with the last clone of what it returns, or when
+    /// this process shuts down.
+    ///
+    /// # Errors
+    /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), and
+    /// [`Invalid`](LockErrorKind::Invalid) for a name that no lock can have. That nodes do not answer is no
+    /// error: the age of what was seen says so.
+    ///
+    /// # Example: requests go to the leader
+    /// ```
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// # let leaves = redlock_runtime::election("reindex");
+    /// let mut observer = redlock_runtime::election("reindex").observe()?;
+    /// # leaves.run(async |_term| {
+    /// while observer.changed().await {
+    ///     match observer.sighting().leader {
+    ///         Some(leader) => println!("{:?} leads, at {:?}", leader.owner, leader.value),
+    ///         None => println!("nobody leads"),
+    ///     }
+    /// #   if observer.sighting().leader.is_some() { break }
+    /// }
+    /// # leaves.resign();
+    /// # }).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn observe(&self) -> Result<LeaderObserver, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(self.refusal(LockErrorKind::NotInitialized, None));
+        };
+        let refused = |kind| self.refusal(kind, Some(&registry.shared.limits));
+        let names = match &self.pools {
+            Some(names) => PoolNames::Owned(names.clone()),
+            None => PoolNames::Default,
+        };
+        let nodes = registry.node_set(&names).map_err(refused)?;
+        let client = &registry.shared.client;
+        let changes = client.watch_changes(&nodes, &self.resource);
+        let changes = changes.map_err(|invalid| refused(LockErrorKind::Invalid(invalid)))?;
+        let parameters = self.options.above(registry.shared.defaults).decided(false);
+        let (sender, seen) = watch::channel(Seen::default());
+        let clock = Arc::clone(&registry.shared.environment.clock);
+        let spawner = Arc::clone(&registry.shared.environment.spawner);
+        let looking = Looking {
+            resource: self.resource.clone(),
+            nodes,
+            every: parameters.ttl / 2,
+            changes,
+            registry,
+            sender,
+        };
+        spawner.spawn(Box::pin(looking.run()));
+        Ok(LeaderObserver { seen, clock })
+    }
+}
+
+impl LeaderObserver {
+    /// Who leads, by the last look.
+    pub fn sighting(&self) -> Sighting {
+        let seen = self.seen.borrow();
+        let now = self.clock.now();
+        Sighting {
+            leader: seen.leader.as_ref().map(|(leader, _)| leader.clone()),
+            age: seen.at.map(|at| now.saturating_since(at)),
+        }
+    }
+
+    /// Waits until another process leads, the same one leads in another term, or nobody. Completes at once
+    /// if that was the case since the last call, and at the first look. False if nothing will change any
+    /// more, because this process shuts down.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect: no change is lost.
+    pub async fn changed(&mut self) -> bool {
+        self.seen.changed().await.is_ok()
+    }
+}
+
+impl fmt::Debug for LeaderObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LeaderObserver")
+            .field(&self.sighting())
+            .finish()
+    }
+}
+
+/// The background work of one observer.
+struct Looking {
+    resource: Resource,
+    nodes: NodeSet,
+    every: Duration,
+    changes: ChangeWatch,
+    registry: Registry,
+    sender: watch::Sender<Seen>,
+}
+
+impl Looking {
+    /// Looks until there are no observers left, or the registry closes.
+    async fn run(mut self) {
+        let held = Arc::clone(&self.registry.shared.held);
+        let sender = self.sender.clone();
+        let ended = first(held.closed(), sender.closed());
+        first(ended, self.look_again_and_again()).await;
+    }
+
+    async fn look_again_and_again(&mut self) {
+        let clock = Arc::clone(&self.registry.shared.environment.clock);
+        let client = self.registry.shared.client.clone();
+        loop {
+            let status = client.peek(&self.nodes, &self.resource).await;
+            let now = clock.now();
+            let pause = match &status {
+                Ok(LockStatus::Free | LockStatus::Held(_)) => self.every,
+                _ => self.every.min(UNDECIDED),
+            };
+            let until = self.tell(status.ok(), now);
+            let next = now.saturating_add(pause);
+            let next = until.map_or(next, |until| next.min(until));
+            if !changed_before(&self.changes, clock.sleep_until(next)).await
+                && self.changes.is_blind()
+            {
+                // Nodes that told nothing are asked again.
+                if let Ok(changes) = client.watch_changes(&self.nodes, &self.resource) {
+                    self.changes = changes;
+                }
+            }
+        }
+    }
+
+    /// Tells the observers of `status`. Returns when the leader's keys expire.
+    fn tell(&self, status: Option<LockStatus>, now: Moment) -> Option<Moment> {
+        let mut until = None;
+        self.sender.send_if_modified(|seen| {
+            let is_first = seen.at.is_none();
+            let is_changed = match status {
+                Some(LockStatus::Free) => {
+                    seen.at = Some(now);
+                    seen.forget()
+                }
+                Some(LockStatus::Held(holder)) => {
+                    seen.at = Some(now);
+                    seen.see(holder, now)
+                }
+                // What was seen before stands until its keys have expired.
+                _ if seen.until.is_some_and(|until| until <= now) => seen.forget(),
+                _ => false,
+            };
+            until = seen.until;
+            is_changed || is_first && seen.at.is_some()
+        });
+        until
+    }
+}
+
+impl Seen {
+    /// Nobody leads. True if that is new.
+    fn forget(&mut self) -> bool {
+        self.until = None;
+        self.leader.take().is_some()
+    }
+
+    /// `holder` leads. True if that is new.
+    fn see(&mut self, holder: Holder, now: Moment) -> bool {
+        self.until = match holder.remaining() {
+            Remaining::Expires(left) => Some(now.saturating_add(left)),
+            _ => None,
+        };
+        let is_known = self
+            .leader
+            .as_ref()
+            .is_some_and(|(_, known)| known.is_same(&holder));
+        if !is_known {
+            let leader = Leader {
+                owner: holder.owner().map(str::to_owned),
+                value: value_of(&holder),
+            };
+            self.leader = Some((leader, holder));
+        }
+        !is_known
+    }
+}
+
+/// What the holder's candidate says of itself.
+fn value_of(_holder: &Holder) -> Option<String> {
+    None
+}
+
+/// True if the keys changed before `sleep` was over.
+async fn changed_before(keys: &ChangeWatch, sleep: impl Future<Output = ()>) -> bool {
+    let (mut changed, mut sleep) = (pin!(keys.changed()), pin!(sleep));
+    poll_fn(|context| {
+        if changed.as_mut().poll(context).is_ready() {
+            return Poll::Ready(true);
+        }
+        sleep.as_mut().poll(context).map(|()| false)
+    })
+    .await
+}

@@ -1,0 +1,94 @@
+//! The figures and events of elections.
+
+#![expect(clippy::float_cmp, reason = "they are counts, and whole")]
+
+use std::future::pending;
+
+use redlock_runtime::election;
+use redlock_tests::drop_after;
+use tokio::sync::oneshot;
+
+use crate::capture::captured;
+use crate::fixture::{figures, registry, start, until_the_clock_moves};
+
+const SITE: &str = "elections::office";
+
+#[tokio::test]
+async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_they_were() {
+    figures();
+    captured();
+    let (_nodes, redlock) = start().await;
+    let office = || election("l9: office").name(SITE);
+
+    // A candidate that never led has zeros.
+    drop(
+        registry(&redlock)
+            .scope(drop_after(1, office().run(async |_term| {})))
+            .await,
+    );
+    let now = figures();
+    assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
+    assert_eq!(now.of_site("redlock_terms_total", SITE), 0.0);
+
+    let (begun, has_begun) = oneshot::channel();
+    let (begun, candidate) = (std::sync::Mutex::new(Some(begun)), office());
+    let leaver = candidate.clone();
+    let standing = tokio::spawn(registry(&redlock).scope(async move {
+        let body = async |term: redlock_runtime::election::Term| {
+            if let Some(begun) = begun.lock().unwrap().take() {
+                begun.send(term.clone()).unwrap();
+            }
+            term.ending().await;
+        };
+        candidate.run(body).await
+    }));
+    let term = has_begun.await.unwrap();
+    let now = figures();
+    assert_eq!(now.of_site("redlock_leading", SITE), 1.0);
+    assert_eq!(now.of_site("redlock_terms_total", SITE), 1.0);
+    assert_eq!(now.of_site("redlock_held", SITE), 1.0);
+    assert_eq!(
+        now.of_site("redlock_term_seconds_count", SITE).max(0.0),
+        0.0
+    );
+    until_the_clock_moves();
+    leaver.resign();
+    standing.await.unwrap().unwrap();
+    let now = figures();
+    assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
+    assert_eq!(now.of_site("redlock_terms_total", SITE), 1.0);
+    assert_eq!(now.of_site("redlock_term_seconds_count", SITE), 1.0);
+    assert!(now.of_site("redlock_term_seconds_sum", SITE) > 0.0);
+
+    // A task that is stopped, and a body that panics.
+    let (begun, has_begun) = oneshot::channel();
+    let (begun, candidate) = (std::sync::Mutex::new(Some(begun)), office());
+    let stopped = tokio::spawn(registry(&redlock).scope(async move {
+        let body = async |_term| {
+            begun.lock().unwrap().take().unwrap().send(()).unwrap();
+            pending::<()>().await;
+        };
+        candidate.run(body).await
+    }));
+    has_begun.await.unwrap();
+    stopped.abort();
+    assert!(stopped.await.unwrap_err().is_cancelled());
+    let panics = registry(&redlock)
+        .scope(async move { office().run(async |_term| panic!("on purpose")).await });
+    assert!(tokio::spawn(panics).await.unwrap_err().is_panic());
+    let now = figures();
+    assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
+    assert_eq!(now.of_site("redlock_terms_total", SITE), 3.0);
+    assert_eq!(now.of_site("redlock_term_seconds_count", SITE), 3.0);
+
+    // l2, as a log shows it.
+    let events = captured().events("l9: office").into_iter();
+    let token = term.fencing_token().to_string();
+    let events: Vec<_> = events
+        .filter(|event| event.fields.get("fencing_token") == Some(&token))
+        .map(|event| event.message().to_owned())
+        .filter(|message| message.contains("term"))
+        .collect();
+    assert_eq!(events, ["elected: a term begins", "a term has ended"]);
+    redlock.shutdown().await;
+}
