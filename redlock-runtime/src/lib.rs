@@ -58,6 +58,11 @@
 //! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs a future under it, and
 //! [`Lock::acquire`] returns the lease.
 //!
+//! # Electing a leader
+//! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
+//! runs a body in terms while this process leads. The [module](mod@election) begins with what that does not
+//! promise.
+//!
 //! # The lease
 //! A [`Lease`] holds the lock and releases it at its drop. A [`LeaseHandle`] looks at it: what is locked,
 //! for how much longer, and when it is lost. The attribute's `guard = lease` binds the lease, and

@@ -2,6 +2,7 @@
 //! figures are those that the benchmarks measured. CONTRIBUTING.md has the rules.
 
 mod attributes;
+mod elections;
 mod figures;
 mod guide;
 mod links;

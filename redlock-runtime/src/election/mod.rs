@@ -184,6 +184,19 @@ impl Election {
         self
     }
 
+    /// What observers are told of this candidate while it leads, such as its address: at most 256 bytes.
+    /// Everybody who can read the nodes can read it, so it is no place for a secret. It is the lock's
+    /// [note](crate::Lock::note).
+    ///
+    /// ```
+    /// let election = redlock_runtime::election("reindex").value("http://10.0.0.7:3000");
+    /// # drop(election);
+    /// ```
+    pub fn value(mut self, value: impl Into<String>) -> Self {
+        self.value = Some(value.into().into());
+        self
+    }
+
     /// The pools on which the office is locked, instead of the default ones.
     ///
     /// ```

@@ -54,7 +54,8 @@ pub struct Sighting {
 pub struct Leader {
     /// `host/pid` of the leader's process; `None` if another client than this library has the lock.
     pub owner: Option<String>,
-    /// The [value](Election::value) of the candidate that leads.
+    /// The [value](Election::value) of the candidate that leads. It is what stands on the nodes: escape it
+    /// before it is shown.
     pub value: Option<String>,
 }
 
@@ -277,8 +278,8 @@ impl Seen {
 }
 
 /// What the holder's candidate says of itself.
-fn value_of(_holder: &Holder) -> Option<String> {
-    None
+fn value_of(holder: &Holder) -> Option<String> {
+    holder.note().map(|note| note.as_str().to_owned())
 }
 
 /// True if the keys changed before `sleep` was over.

@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::request::MAX_NOTE_BYTES;
 
 use super::term::Term;
 use super::{Election, first};
@@ -148,6 +149,10 @@ impl Election {
             .on_cancel(OnCancel::Release);
         let lock = lock(self.resource.clone()).site(self.site);
         let lock = lock.options(self.options).options(own);
+        let lock = match &self.value {
+            Some(value) => lock.note(value),
+            None => lock,
+        };
         match &self.pools {
             Some(pools) => lock.pools(pools.iter().map(String::as_str)),
             None => lock,
@@ -179,6 +184,13 @@ impl Election {
             return Err(Invalid::new(format!(
                 "`max_term` of {}, in which nothing can be done; leave it out for terms without a limit",
                 Brief(max_term),
+            )));
+        }
+        if let Some(value) = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES) {
+            return Err(Invalid::new(format!(
+                "a `value` of {} bytes, of at most {MAX_NOTE_BYTES}; shorten it, for example to an address \
+                 that tells the rest",
+                value.len(),
             )));
         }
         if chain::is_held(self.resource.clone()) {

@@ -46,12 +46,14 @@ async fn l5_observers_see_the_leader_the_next_one_and_that_nobody_leads() {
     let watching = process.another().await;
     let mut observer = observe(&watching).await;
     until(&mut observer, nobody).await;
-    let election = office().ttl(LONG);
+    let election = office().ttl(LONG).value("http://10.0.0.7:3000");
     let standing = process.stand(&election);
     let term = process.elected().await;
     let sighting = until(&mut observer, somebody).await;
-    let owner = sighting.leader.unwrap().owner;
-    assert_eq!(owner.as_deref(), Some(process.redlock.registry().owner()));
+    let leader = sighting.leader.unwrap();
+    let owner = process.redlock.registry().owner();
+    assert_eq!(leader.owner.as_deref(), Some(owner));
+    assert_eq!(leader.value.as_deref(), Some("http://10.0.0.7:3000"));
     assert!(sighting.age.unwrap() < LONG);
     election.resign();
     process.ended().await;

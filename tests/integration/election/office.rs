@@ -179,6 +179,8 @@ async fn an_election_refuses_what_it_decides_itself_and_what_could_never_be_lost
     }
     let text = refused(office().max_term(Duration::ZERO)).await;
     assert!(text.contains("`max_term`"), "{text}");
+    let text = refused(office().value("x".repeat(257))).await;
+    assert!(text.contains("`value` of 257 bytes"), "{text}");
     let text = refused(office().pools(["nowhere"])).await;
     assert!(text.contains("nowhere"), "{text}");
     let text = refused(office().ttl(Duration::ZERO)).await;
