@@ -17,8 +17,8 @@ pub(crate) use crate::runtime::fixture::SOON;
 /// The name of the lock.
 pub(crate) const OFFICE: &str = "office";
 
-/// Longer than any test here takes.
-pub(crate) const LONG: Duration = Duration::from_secs(600);
+/// Longer than any test here takes, and a ttl that a registry allows.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// What a body tells of a term.
 #[derive(Debug)]

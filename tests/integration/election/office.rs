@@ -77,7 +77,15 @@ async fn a_run_that_is_dropped_at_any_await_leaves_nothing_behind() {
         let process = Process::start().await;
         let teller = process.teller.clone();
         let election = office();
-        let run = election.run(async |term| teller.obey(term).await);
+        // The body wakes itself, so that each number of polls is reached.
+        let run = election.run(async |term| {
+            let work = async {
+                loop {
+                    tokio::task::yield_now().await;
+                }
+            };
+            teller.lead(term, work).await;
+        });
         let ended = scoped(&process, drop_after(polls, run)).await;
         assert!(ended.is_none(), "{ended:?}");
         assert!(process.candidates().is_empty());

@@ -22,7 +22,7 @@ async fn l4_a_shutdown_ends_the_wait_for_another_leader() {
 
 #[tokio::test]
 async fn l4_a_shutdown_asks_a_leader_to_end_and_waits_for_it() {
-    let mut process = Process::start_with(|config| config.shutdown_grace(SOON)).await;
+    let mut process = Process::start().await;
     let standing = process.stand(&office());
     process.elected().await;
     let nodes = std::sync::Arc::clone(&process.nodes);
