@@ -69,6 +69,8 @@ pub enum LeaseEnd {
     Revoked,
     /// Its holder released it.
     Released,
+    /// Its holder gave it away by a [ticket](crate::transfer::Ticket).
+    Transferred,
 }
 
 impl LeaseEnd {
@@ -83,6 +85,7 @@ impl LeaseEnd {
             Self::Forgotten => "forgotten",
             Self::Revoked => "revoked",
             Self::Released => "released",
+            Self::Transferred => "transferred",
         }
     }
 
@@ -113,6 +116,7 @@ impl fmt::Display for LeaseEnd {
             }
             Self::Revoked => "revoked, because this process is shutting down",
             Self::Released => "it was released",
+            Self::Transferred => "it was given away by a ticket",
         })
     }
 }

@@ -134,9 +134,12 @@ impl Pair {
             }
             _ => keys,
         };
+        let is_succession = matches!(want, Want::Acquire { .. }) && self.random.below(2) == 0;
+        let giver = is_succession.then(|| self.token());
         Operation::new(keys, token, want)
             .with_counters(is_fenced.then_some(counters))
             .in_nodes_time(is_outlier)
+            .after(giver)
     }
 
     /// Near enough to both nodes' clocks that neither clamps it: their answers are equal then. Only
@@ -195,7 +198,8 @@ impl Pair {
             );
             let copy = copy
                 .with_counters(operation.counters().cloned())
-                .in_nodes_time(operation.is_in_nodes_time());
+                .in_nodes_time(operation.is_in_nodes_time())
+                .after(operation.giver().cloned());
             let what = format!("operation {place} of seed {}: {operation:?}", self.seed);
             let want = operation.want();
             let mut simulated = ask(&self.memory as &dyn Node, operation).await;

@@ -84,11 +84,12 @@ impl Client {
             }
             let timeout = budget.begin_attempt(environment, request.ttl);
             let keys = &turn.line_key().keys;
-            let refused = match attempt(&client.context, nodes, request, keys, timeout).await {
+            let refused = match attempt(&client.context, nodes, request, keys, None, timeout).await
+            {
                 AttemptOutcome::Acquired(claim, terms) => {
                     let line_ticket = turn.hold(&terms, &claim.token);
                     let leases = &client.leases;
-                    break Lease::new(leases, claim, request, &budget, terms, line_ticket);
+                    break Lease::new(leases, claim, request, &budget, terms, Some(line_ticket));
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
@@ -105,7 +106,7 @@ type Begun = (Turn, Option<Box<LeftClaim>>);
 
 impl ClientShared {
     /// Refuses keys that no Redis Cluster can serve.
-    fn check_slots(
+    pub(super) fn check_slots(
         &self,
         node: &dyn Node,
         keys: &Resource,
@@ -278,7 +279,14 @@ impl ClientShared {
         let terms = left.terms(self.context.now());
         let claim = left.take_over();
         let line_ticket = turn.hold(&terms, &claim.token);
-        Lease::new(&self.leases, claim, request, budget, terms, line_ticket)
+        Lease::new(
+            &self.leases,
+            claim,
+            request,
+            budget,
+            terms,
+            Some(line_ticket),
+        )
     }
 
     /// The error for a caller that gave up.

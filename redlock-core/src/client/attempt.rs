@@ -11,6 +11,7 @@ use crate::error::{AcquireError, TooLate};
 use crate::lease::events::third_left;
 use crate::model::request::{Request, drift};
 use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, Holding, NodeSet, Reply};
 use crate::quorum::claim::Claim;
@@ -44,13 +45,14 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once. Dropping this future drops the claim, which sends the release to every
+/// Asks for `request` once; as the successor of `giver`, if there is one. Dropping this future drops the claim, which sends the release to every
 /// node.
 pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
     keys: &Resource,
+    giver: Option<&OwnerToken>,
     timeout: Duration,
 ) -> AttemptOutcome {
     let environment = &context.environment;
@@ -65,8 +67,9 @@ pub(crate) async fn attempt(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
+    let (keys, giver) = (keys.clone(), giver.cloned());
     let (claim, acquisition) =
-        Claim::acquire(nodes, keys.clone(), token, request.ttl, in_time, counters);
+        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver);
     before(&*environment.clock, until, acquisition.decided()).await;
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {

@@ -3,6 +3,7 @@
 
 mod acquire;
 mod attempt;
+pub(crate) mod claim;
 mod flush;
 mod once;
 mod peek;

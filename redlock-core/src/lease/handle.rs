@@ -58,7 +58,7 @@ impl Lease {
         request: &Request,
         budget: &RetryBudget<'_>,
         terms: Terms,
-        line_ticket: TurnTicket,
+        line_ticket: Option<TurnTicket>,
     ) -> Self {
         let shared = LeaseShared {
             leases: Arc::clone(leases),
@@ -86,7 +86,7 @@ impl Lease {
                 renewals: 0,
                 max_hold: None,
                 extensions: 0,
-                line_ticket: Some(line_ticket),
+                line_ticket,
             }),
             changed: Notify::new(),
         };

@@ -47,6 +47,7 @@ pub(crate) mod observe;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
+pub(crate) mod transfer;
 
 /// A lease: the lock in its holder's hands.
 #[doc = include_str!("protocol.md")]
@@ -150,7 +151,8 @@ pub(crate) struct LeaseState {
     /// The time for which the lease was renewed, once a renewal has ended because of it.
     pub(crate) max_hold: Option<Duration>,
     pub(crate) extensions: u32,
-    /// The turn in this lease's line, until the lease is over.
+    /// The turn in this lease's line, until the lease is over. `None` for a lease that was claimed by a
+    /// ticket: its holder stood in no line.
     pub(crate) line_ticket: Option<TurnTicket>,
 }
 

@@ -32,7 +32,7 @@ pub enum Released {
 }
 
 /// What the last holder sent when it left.
-enum Sent {
+pub(super) enum Sent {
     Released(Arc<Round>),
     HandedOver,
     /// The keys stay for a time. If a round was sent, it shortened that time.
@@ -157,7 +157,7 @@ impl LeaseHandle {
     /// Begins the next generation, so that all handles of this one lose their effect. Then hands the
     /// lock over, or sends the release, or shortens the life of the keys. Only the first call does
     /// this.
-    fn release_once(&self, over: &LeaseEnd) -> Option<Sent> {
+    pub(super) fn release_once(&self, over: &LeaseEnd) -> Option<Sent> {
         let mut turn = self.begin_next_generation(over.clone())?;
         let claim = &self.shared.claim;
         if self.shared.is_left_to_expire.load(Ordering::Acquire) {
@@ -197,7 +197,7 @@ impl LeaseHandle {
         clippy::option_option,
         reason = "the first says whether, the second what was left"
     )]
-    fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
+    pub(super) fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
         let turn = {
             let mut state = self.shared.state.lock();
             if state.generation != self.generation {
@@ -226,7 +226,7 @@ impl LeaseShared {
     }
 
     /// The keys stay until their ttl, which is the deadline and the drift.
-    fn keep_until_expiry(&self) {
+    pub(super) fn keep_until_expiry(&self) {
         let drift = drift(self.ttl, self.clock_drift_factor);
         self.keep_until(self.deadline().saturating_add(drift));
     }

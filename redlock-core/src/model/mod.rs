@@ -10,4 +10,5 @@ mod part;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod run_record;
+pub(crate) mod ticket;
 pub(crate) mod token;

@@ -43,6 +43,11 @@ impl OwnerToken {
         Self(self.0.iter().chain(note).copied().collect())
     }
 
+    /// The token that a ticket has, whose format was checked.
+    pub(super) fn of_ticket(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

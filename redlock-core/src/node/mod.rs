@@ -74,8 +74,8 @@ pub enum Answer {
     },
     /// A key holds another value than our token.
     Held(Holding),
-    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To
-    /// another operation: no key exists.
+    /// No key holds another token. To an extension, a confirmation or the acquisition of a successor: at
+    /// least one key is missing. To another operation: no key exists.
     Absent,
     /// The node did not serve the operation, or it is unknown whether it did.
     Failed(NodeError),

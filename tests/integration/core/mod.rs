@@ -25,4 +25,5 @@ mod renewal;
 mod servers;
 mod sets;
 pub(crate) mod still_clock;
+mod transfer;
 mod wakeups;

@@ -36,17 +36,21 @@ pub enum Profile {
     /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
     /// too long and no client is excluded, but no node may be closed to it.
     Slewed,
+    /// The same as [`Faulty`](Self::Faulty), and holders give half of their locks away, each to a few
+    /// clients that claim it by the same ticket.
+    Transferred,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
         Self::Slewed,
+        Self::Transferred,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -207,7 +211,7 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty | Profile::Misset | Profile::Slewed => {
+            Profile::Faulty | Profile::Misset | Profile::Slewed | Profile::Transferred => {
                 (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
             }
             // A counter that is lost is made good for by the clocks: they are within the window here.

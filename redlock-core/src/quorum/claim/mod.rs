@@ -87,7 +87,8 @@ impl Claim {
 
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
     /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
-    /// the fencing counters, and the least that they should stand at.
+    /// the fencing counters, and the least that they should stand at. `giver` is the token whose keys the
+    /// claim takes over, if it is a successor's.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         keys: Resource,
@@ -95,6 +96,7 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, Hint)>,
+        giver: Option<OwnerToken>,
     ) -> (Arc<Self>, Arc<Round>) {
         let (counters, hint) =
             counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
@@ -104,7 +106,7 @@ impl Claim {
         };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
-        let operation = operation.in_nodes_time(hint.is_of_nodes);
+        let operation = operation.in_nodes_time(hint.is_of_nodes).after(giver);
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),

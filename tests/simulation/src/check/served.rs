@@ -1,6 +1,6 @@
 //! The rules about single operations: what a node may do for a client.
 
-use redlock_core::node::Want;
+use redlock_core::node::{OwnerToken, Want};
 
 use super::Broken;
 use crate::history::{History, Invariant, Served};
@@ -20,7 +20,12 @@ impl History {
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
                 Want::Acquire { .. } | Want::Restore { .. } => {
-                    (Invariant::ForeignChange, before.is_none() && is_ours)
+                    // A successor takes keys over, and sets no others.
+                    let giver = operation.giver().map(OwnerToken::as_bytes);
+                    (
+                        Invariant::ForeignChange,
+                        before.as_deref() == giver && is_ours,
+                    )
                 }
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
                 _ => (Invariant::ForeignChange, false),

@@ -113,11 +113,22 @@ impl SimulatedClient {
         request: &Request,
         whims: Whims,
     ) -> Option<Result<Lease, AcquireError>> {
+        let work = Box::pin(self.client.acquire(&self.nodes, request));
+        self.polling(call, work, whims).await
+    }
+
+    /// Polls the `work` of `call`, as `whims` have it. None where that was dropped.
+    pub(super) async fn polling<E>(
+        &self,
+        call: CallId,
+        work: Work<'_, E>,
+        whims: Whims,
+    ) -> Option<Result<Lease, E>> {
         let limit = whims.limit;
         let acquiring = Acquiring {
             client: self,
             call,
-            work: Some(Box::pin(self.client.acquire(&self.nodes, request))),
+            work: Some(work),
             polls: 0,
             stall: None,
             whims,
@@ -125,7 +136,7 @@ impl SimulatedClient {
         self.within(limit, acquiring).await.flatten()
     }
 
-    fn whims(&self, random: &mut Random) -> Whims {
+    pub(super) fn whims(&self, random: &mut Random) -> Whims {
         let stalls = (self.settings.crowd.stalls > 0).then(|| random.fork());
         let (mut limit, mut drops_at_poll) = (None, None);
         match random.below(12) {
@@ -169,33 +180,42 @@ impl SimulatedClient {
                     _ => coverage.unavailable += 1,
                 });
             }
-            Some(Ok(lease)) => {
-                self.held.lock().push(lease.handle());
-                lease.observe_extensions(self.observer(number));
-                // A node may have begun a new epoch before its listeners were told.
-                self.world.observing(|| lease.recheck());
-                self.hold(lease, number, &request, random).await;
-                let mut held = self.held.lock();
-                held.retain(|lease| lease.over().is_none());
-            }
+            Some(Ok(lease)) => self.use_lease(lease, number, &request, random).await,
         }
+    }
+
+    /// Has lease `number` until its end.
+    pub(super) async fn use_lease(
+        &self,
+        lease: Lease,
+        number: usize,
+        request: &Request,
+        random: &mut Random,
+    ) {
+        self.held.lock().push(lease.handle());
+        lease.observe_extensions(self.observer(number));
+        // A node may have begun a new epoch before its listeners were told.
+        self.world.observing(|| lease.recheck());
+        self.hold(lease, number, request, random).await;
+        let mut held = self.held.lock();
+        held.retain(|lease| lease.over().is_none());
     }
 }
 
-type Work<'a> = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send + 'a>>;
+pub(super) type Work<'a, E> = Pin<Box<dyn Future<Output = Result<Lease, E>> + Send + 'a>>;
 
 /// An acquisition, which may be stopped wherever it reads the clock. None where it was dropped.
-struct Acquiring<'a> {
+struct Acquiring<'a, E> {
     client: &'a SimulatedClient,
     call: CallId,
-    work: Option<Work<'a>>,
+    work: Option<Work<'a, E>>,
     polls: u64,
     /// While it is not polled.
     stall: Option<Sleep>,
     whims: Whims,
 }
 
-impl Acquiring<'_> {
+impl<E> Acquiring<'_, E> {
     /// Whether the work is left alone for a while yet.
     fn is_stalled(&mut self, context: &mut Context<'_>) -> bool {
         let client = self.client;
@@ -219,8 +239,8 @@ impl Acquiring<'_> {
     }
 }
 
-impl Future for Acquiring<'_> {
-    type Output = Option<Result<Lease, AcquireError>>;
+impl<E> Future for Acquiring<'_, E> {
+    type Output = Option<Result<Lease, E>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
@@ -249,7 +269,7 @@ impl Future for Acquiring<'_> {
     }
 }
 
-impl Drop for Acquiring<'_> {
+impl<E> Drop for Acquiring<'_, E> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             let (client, call) = (self.client, self.call);

@@ -9,7 +9,7 @@ use redlock_core::lease::Released;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
 use super::SimulatedClient;
-use crate::profile::DEFAULT_NODE_TIMEOUT;
+use crate::profile::{DEFAULT_NODE_TIMEOUT, Profile};
 use crate::random::Random;
 
 impl SimulatedClient {
@@ -67,6 +67,10 @@ impl SimulatedClient {
 
     /// Ends a lease in one of the ways that there are.
     async fn end(&self, lease: Lease, number: usize, request: &Request, random: &mut Random) {
+        if self.settings.profile == Profile::Transferred && random.below(2) == 0 {
+            self.give_away(lease, number, request, random);
+            return;
+        }
         let ttl = request.ttl;
         let (id, resource) = (lease.token_id().to_owned(), lease.resource().clone());
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));

@@ -71,11 +71,27 @@ pub(crate) struct Report {
 impl History {
     /// A caller of `process` comes with `request`. Returns its number.
     pub fn came(&self, process: ProcessId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
+        self.came_in((process, request.resource.clone()), clock, request)
+    }
+
+    /// A caller of `process` comes with a ticket. It stands in no line: in the history it has one of its
+    /// own.
+    pub fn came_to_claim(
+        &self,
+        process: ProcessId,
+        clock: &Arc<SkewedClock>,
+        request: &Request,
+    ) -> CallId {
+        let own = format!("claim {}", self.lock().calls.len());
+        self.came_in((process, own.into()), clock, request)
+    }
+
+    fn came_in(&self, id: LineId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
+        let process = id.0;
         let (now, paused) = (self.world.now(), self.world.paused_for(process));
         let mut guard = self.lock();
         let inner = &mut *guard;
         let number = inner.calls.len();
-        let id = (process, request.resource.clone());
         let line = inner.queues.entry(id.clone()).or_default();
         if line.waiting.is_empty() && line.held == 0 {
             (line.stirred_at, line.paused) = (now, paused);

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
 use super::scripts::{
-    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE,
+    SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
 
@@ -81,9 +83,11 @@ fn eval(text: &str, keys: &Resource, arguments: &[&[u8]]) -> Vec<u8> {
     pack(words.chain(arguments.iter().copied()))
 }
 
-/// True if an acquisition needs a script: `SET NX` handles one key, and no counter.
+/// True if an acquisition needs a script: `SET NX` handles one key, no counter, and compares nothing.
 fn is_script(acquisition: &Operation) -> bool {
-    acquisition.keys().names().len() > 1 || acquisition.counters().is_some()
+    acquisition.keys().names().len() > 1
+        || acquisition.counters().is_some()
+        || acquisition.giver().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -102,9 +106,14 @@ pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encod
 
 fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
     let is_fenced = operation.counters().is_some();
+    let is_succession = operation.giver().is_some();
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
-            &*ACQUIRE_FENCED,
+            if is_succession {
+                &*SUCCEED_FENCED
+            } else {
+                &*ACQUIRE_FENCED
+            },
             vec![
                 millis(ttl),
                 Digits::of(hint),
@@ -113,6 +122,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
                 Digits::of(operation.is_in_nodes_time().into()),
             ],
         ),
+        Want::Acquire { ttl, .. } if is_succession => (&*SUCCEED, vec![millis(ttl)]),
         Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
         Want::Confirm { counter, ttl } => (
             &*CONFIRM,
@@ -137,14 +147,16 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         .chain(counters.into_iter().flatten())
         .chain(marker);
     let count = Digits::of(keys.clone().count() as u64);
-    let head: [&[u8]; 3] = if with_text {
+    // The greeting does not introduce the scripts of successors.
+    let head: [&[u8]; 3] = if with_text || is_succession {
         [b"EVAL", script.text.as_bytes(), count.as_bytes()]
     } else {
         [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
     };
     let words = head.into_iter().chain(keys);
     let words = words.chain([operation.token().as_bytes()]);
-    pack(words.chain(numbers.iter().map(Digits::as_bytes)))
+    let words = words.chain(numbers.iter().map(Digits::as_bytes));
+    pack(words.chain(operation.giver().map(OwnerToken::as_bytes)))
 }
 
 /// True if the server does not know the script: it was restarted, or its scripts were flushed.
@@ -205,6 +217,7 @@ pub(in crate::redis) fn interpret(
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }
+        (Want::Acquire { .. }, Value::Int(-1)) if operation.giver().is_some() => Answer::Absent,
         (Want::Acquire { .. }, Value::Int(0)) if is_script => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }
