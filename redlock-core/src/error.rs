@@ -346,7 +346,7 @@ mod tests {
         );
         let name = Some(Resource::from("b"));
         let of_several = Contended { name, ..error }.to_string();
-        let begin = "held by web-7/3121 (name `b`) for 12 s more; ";
+        let begin = "held by web-7/3121 (name `b`) (`job 7`) for 12 s more; ";
         assert!(of_several.starts_with(begin), "{of_several}");
     }
 

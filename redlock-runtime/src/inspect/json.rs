@@ -169,7 +169,6 @@ impl From<PoolHealth> for PoolEntry {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the document")]
 pub(super) struct HeldDocument {
     held: Vec<Lease>,
     /// What finished calls left on the nodes on purpose.
