@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use axum::extract::Path;
+use redlock_runtime::election;
 use tokio::task::JoinSet;
 
 use crate::{charge, report};
 
 /// The number of orders that all callers want.
 const ORDERS: u64 = 5;
+
+/// The longest term of the office.
+const TERM: Duration = Duration::from_secs(5);
 
 /// How many callers there are: `TELEMETRY_CALLERS`, 12 by default.
 pub(crate) fn callers() -> Result<u64, String> {
@@ -20,7 +24,7 @@ pub(crate) fn callers() -> Result<u64, String> {
     }
 }
 
-/// Starts them. They end when this is dropped.
+/// Starts them, and a candidate for an office of short terms. They end when this is dropped.
 pub(crate) fn start(callers: u64) -> JoinSet<()> {
     let mut load = JoinSet::new();
     for caller in 0..callers {
@@ -36,5 +40,14 @@ pub(crate) fn start(callers: u64) -> JoinSet<()> {
             }
         });
     }
+    load.spawn(async {
+        let election = election("reindex").name("reindex").max_term(TERM);
+        let led = election
+            .run(async |term| while term.proceed().await {})
+            .await;
+        if let Err(error) = led {
+            tracing::warn!(%error, "no candidate");
+        }
+    });
     load
 }

@@ -17,6 +17,15 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// One I/O thread for all tests, as a process has one.
 pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
 
+/// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
+/// although no caller is slow.
+pub(crate) fn unhurried() -> Client {
+    let mut settings = redlock_core::Settings::default();
+    settings.node_timeout = SOON;
+    settings.handover.longest = Duration::from_secs(60 * 60);
+    Client::with_settings(IO.environment(), settings)
+}
+
 /// A client whose node timeout is no part of the test: on a busy machine 50 ms pass without any
 /// node being slow.
 pub(crate) fn client() -> Client {

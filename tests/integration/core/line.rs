@@ -7,21 +7,12 @@ use std::time::Duration;
 
 use redlock_core::lease::Released;
 use redlock_core::request::RetryLimit;
-use redlock_core::{Client, Request, Settings};
+use redlock_core::Request;
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
-use crate::core::fixture::{IO, SOON, client, stand_in_line, start};
+use crate::core::fixture::{SOON, client, stand_in_line, start, unhurried};
 
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
-/// although no caller is slow.
-fn unhurried() -> Client {
-    let mut settings = Settings::default();
-    settings.node_timeout = SOON;
-    settings.handover.longest = AN_HOUR;
-    Client::with_settings(IO.environment(), settings)
-}
 
 /// Waits for ever, and by itself asks again in an hour only. The lock is as good as new for a tenth
 /// of its ttl, which is longer than a test takes.

@@ -7,7 +7,7 @@ use redlock_core::request::{Note, Renewal, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet, Request};
 use redlock_tests::{Nodes, eventually};
 
-use crate::core::fixture::{SOON, client, once, settle, start};
+use crate::core::fixture::{SOON, client, once, settle, start, unhurried};
 
 const TTL: Duration = Duration::from_secs(60);
 
@@ -166,7 +166,7 @@ async fn next_in_line(
 #[tokio::test]
 async fn a_lock_is_handed_over_as_it_is_only_to_a_caller_with_the_same_note() {
     let (nodes, set) = start(1).await;
-    let client = client();
+    let client = unhurried();
     for (given, is_same) in [
         (["a", "a"], true),
         (["a", "b"], false),
