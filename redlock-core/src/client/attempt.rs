@@ -45,16 +45,17 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once; as the successor of `giver`, if there is one. Dropping this future drops the claim, which sends the release to every
-/// node.
-pub(crate) async fn attempt(
-    context: &Arc<Context>,
-    nodes: &NodeSet,
-    request: &Request,
+/// Asks for `request` once; as the successor of `giver`, if there is one. The acquisition is sent by this
+/// call, and the future waits for the votes: what only the sending needs takes no room in it. Dropping the
+/// future drops the claim, which sends the release to every node.
+pub(crate) fn attempt<'a>(
+    context: &'a Arc<Context>,
+    nodes: &'a NodeSet,
+    request: &'a Request,
     keys: &Resource,
     giver: Option<&OwnerToken>,
     timeout: Duration,
-) -> AttemptOutcome {
+) -> impl Future<Output = AttemptOutcome> + use<'a> {
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
@@ -63,13 +64,24 @@ pub(crate) async fn attempt(
         let keys = counter_keys(keys, &context.key_prefix);
         (keys, Hint::of(nodes, || environment.clock.wall()))
     });
-    let until = started.saturating_add(timeout);
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
     let (keys, giver) = (keys.clone(), giver.cloned());
     let (claim, acquisition) =
         Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver);
+    votes(context, request, (claim, acquisition), (started, timeout))
+}
+
+/// Waits for the votes of an acquisition that was sent, and judges them.
+async fn votes(
+    context: &Arc<Context>,
+    request: &Request,
+    (claim, acquisition): (Arc<Claim>, Arc<Round>),
+    (started, timeout): (Moment, Duration),
+) -> AttemptOutcome {
+    let environment = &context.environment;
+    let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
@@ -104,10 +116,9 @@ pub(crate) async fn attempt(
     let release = claim.release();
     AttemptOutcome::Refused(Box::new(Refused {
         context: Arc::clone(context),
-        claim,
         release,
         refusal: Arc::new(Refusal {
-            nodes: Arc::clone(nodes),
+            nodes: Arc::clone(&claim.nodes),
             resource: request.resource.clone(),
             acquisition,
             began: started,
@@ -115,6 +126,7 @@ pub(crate) async fn attempt(
             too_late: is_won.then_some(TooLate::Validity(left)),
             disagreement: agreement.disagreement,
         }),
+        claim,
     }))
 }
 

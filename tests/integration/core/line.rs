@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use redlock_core::Request;
 use redlock_core::lease::Released;
 use redlock_core::request::RetryLimit;
-use redlock_core::Request;
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
 use crate::core::fixture::{SOON, client, stand_in_line, start, unhurried};
