@@ -10,6 +10,7 @@ pub use crate::model::brief::Brief;
 use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
+pub use crate::model::permits_held::PermitsHeld;
 use crate::node::{Answer, Holding, NodeError, Remaining};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
@@ -145,6 +146,8 @@ pub struct Contended {
     pub waited: Duration,
     /// The number of callers of this process in the line, if the line is full; otherwise zero.
     pub waiters: usize,
+    /// If permits were asked for: how many there are.
+    pub permits: Option<PermitsHeld>,
 }
 
 impl fmt::Display for Contended {
@@ -156,9 +159,11 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        match self.holding.owner() {
-            Some(owner) => write!(f, "held by {owner}")?,
-            None => f.write_str("held by another client")?,
+        let owner = self.holding.owner().unwrap_or("another client");
+        match &self.permits {
+            None => write!(f, "held by {owner}")?,
+            Some(permits) if permits.is_split => permits.fmt(f)?,
+            Some(permits) => write!(f, "{permits}, the first to expire by {owner}")?,
         }
         match self.holding.remaining() {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left))?,
@@ -171,6 +176,9 @@ impl fmt::Display for Contended {
                 f.write_str(", by a key that is not a string: that is no lock; choose another resource or key prefix")?;
             }
             Remaining::Unknown => {}
+        }
+        if let Some(permits) = &self.permits {
+            permits.disagreement().fmt(f)?;
         }
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
@@ -341,6 +349,7 @@ mod tests {
             attempts: 3,
             waited,
             waiters: 0,
+            permits: None,
         });
         assert_eq!(
             error.to_string(),
@@ -374,6 +383,7 @@ mod tests {
             attempts: 1,
             waited: Duration::ZERO,
             waiters: 0,
+            permits: None,
         };
         assert!(
             error.to_string().contains("never expires: that is no lock"),

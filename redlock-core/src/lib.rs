@@ -95,8 +95,11 @@ pub use redis::node::RedisNode;
 
 pub mod request {
     //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-    //! what a ttl and the names of a [`Resource`](crate::Resource) may be.
+    //! how many holders there may be ([`Kind`]); what a ttl and the names of a
+    //! [`Resource`](crate::Resource) may be.
 
+    pub use crate::model::kind::{Kind, MAX_PERMITS, MAX_TAKE, Permits};
+    pub use crate::model::permits::PermitSet;
     pub use crate::model::request::{
         MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };

@@ -2,16 +2,19 @@
 #![doc = include_str!("protocol.md")]
 
 mod acquire;
+mod against;
+mod asks;
 mod attempt;
 mod flush;
 mod once;
+mod permits;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Context;
-use crate::env::{Environment, Moment};
+use crate::env::{Environment, Moment, Throttle};
 use crate::lease::Leases;
 use crate::model::token::TokenSource;
 use crate::waiting::handover::Handover;
@@ -29,6 +32,8 @@ pub(crate) struct ClientShared {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     pub(crate) leases: Arc<Leases>,
+    /// For the log lines about processes that disagree about the number of permits.
+    miscounted: Throttle,
 }
 
 /// The settings of a client.
@@ -103,6 +108,7 @@ impl Client {
             context,
             lines,
             leases: Arc::new(leases),
+            miscounted: Throttle::default(),
         };
         Self {
             shared: Arc::new(shared),

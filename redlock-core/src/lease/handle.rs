@@ -17,13 +17,13 @@ use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
+use crate::waiting::LineKey;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{LineKey, TurnTicket};
 
 use super::events::third_left;
 use super::remember::Run;
 use super::renew::Renewed;
-use super::{FencingToken, LeaseShared, LeaseState, Leases, ObserveExtensions};
+use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -56,11 +56,14 @@ impl Lease {
         request: &Request,
         budget: &RetryBudget<'_>,
         terms: Terms,
-        line_ticket: TurnTicket,
+        place: LeasePlace,
     ) -> Self {
+        let (line_ticket, permits) = place.parts();
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
+            permits,
+            kind: request.kind,
             resource: request.resource.clone(),
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
@@ -84,7 +87,7 @@ impl Lease {
                 renewals: 0,
                 max_hold: None,
                 extensions: 0,
-                line_ticket: Some(line_ticket),
+                line_ticket,
             }),
             changed: Notify::new(),
         };

@@ -44,6 +44,7 @@ mod extend;
 pub(crate) mod handle;
 mod join;
 pub(crate) mod observe;
+mod place;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
@@ -68,10 +69,13 @@ pub use release::Released;
 use crate::context::Context;
 use crate::env::{Clock, Moment, Throttle};
 use crate::error::{LeaseEnd, Unavailable};
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
 use extend::SentExtension;
+use place::HeldPermits;
+pub(crate) use place::LeasePlace;
 use renew::Renewals;
 
 /// The parts that all leases of a client share.
@@ -100,6 +104,9 @@ impl Leases {
 pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
+    /// If it is a lease on permits.
+    permits: Option<Box<HeldPermits>>,
+    kind: Kind,
     resource: Resource,
     /// The request's ttl.
     pub(crate) ttl: Duration,
@@ -169,10 +176,11 @@ impl LeaseShared {
     }
 
     fn line_key(&self) -> LineKey {
-        LineKey {
+        let line_key = self.permits.as_ref().map(|held| held.line_key.clone());
+        line_key.unwrap_or_else(|| LineKey {
             keys: self.claim.keys.clone(),
             nodes: Arc::clone(&self.claim.nodes),
-        }
+        })
     }
 
     fn context(&self) -> &Context {

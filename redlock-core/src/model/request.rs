@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 
+use super::kind::Kind;
 use super::resource::Resource;
 
 /// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
@@ -39,6 +40,8 @@ pub struct Request {
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
     /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
     pub once_per: Option<Duration>,
+    /// How many holders the lock has at a time.
+    pub kind: Kind,
 }
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
@@ -100,6 +103,7 @@ impl Request {
             min_hold: Duration::ZERO,
             fencing: false,
             once_per: None,
+            kind: Kind::Exclusive,
         }
     }
 
@@ -162,6 +166,26 @@ impl Request {
         }
         if let Some(period) = self.once_per {
             check_period(period, self.ttl)?;
+        }
+        self.check_kind()
+    }
+
+    fn check_kind(&self) -> Result<(), Invalid> {
+        if self.kind.permits().is_none() {
+            return Ok(());
+        }
+        if self.resource.names().len() > 1 {
+            return Err(Invalid::new(format!(
+                "`permits` with several resources, `{}`: all or none of several sets of permits cannot \
+                 be taken at once; lock one of them, or leave `permits` out",
+                self.resource,
+            )));
+        }
+        if self.once_per.is_some() {
+            return Err(Invalid::new(
+                "`once_per` with `permits`: several holders at a time would each run the job; leave one \
+                 of the two out",
+            ));
         }
         Ok(())
     }
@@ -245,6 +269,7 @@ pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::kind::Permits;
 
     fn refusal(change: impl FnOnce(&mut Request)) -> String {
         let mut request = Request::new("r");
@@ -272,6 +297,11 @@ mod tests {
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
+        let four = Kind::Permits(Permits::new(4, 1).unwrap());
+        let several = refusal(|r| (r.kind, r.resource) = (four, ["a", "b"].into()));
+        assert!(several.contains("several resources"), "{several}");
+        let period = Some(Duration::from_secs(60));
+        assert!(refusal(|r| (r.kind, r.once_per) = (four, period)).contains("`once_per` with"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {
             assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());

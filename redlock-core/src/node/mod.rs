@@ -8,6 +8,7 @@ pub(crate) mod hash_slot;
 mod health;
 pub(crate) mod observe;
 pub(crate) mod operation;
+mod permits;
 mod reply;
 pub(crate) mod watch;
 
@@ -15,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::model::permits::{CountRecord, PermitReport};
 use crate::model::resource::Shown;
 use crate::model::token;
 pub use crate::model::token::OwnerToken;
@@ -23,6 +25,7 @@ pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
+pub use permits::{PermitKey, PermitOrder};
 pub(crate) use reply::Answers;
 pub use reply::Reply;
 pub use watch::{KeyReport, Watch};
@@ -70,6 +73,8 @@ pub enum Answer {
         counter: Option<u64>,
         /// The [epoch](Node::epoch) in which the node served the operation.
         epoch: u32,
+        /// To an acquisition of permits: the permits that are ours now.
+        permits: Option<Arc<PermitReport>>,
     },
     /// A key holds another value than our token.
     Held(Holding),
@@ -85,6 +90,7 @@ impl Answer {
     pub const GRANTED: Self = Self::Granted {
         counter: None,
         epoch: 0,
+        permits: None,
     };
 }
 
@@ -97,6 +103,8 @@ pub struct Holding {
     pub(crate) value: Option<Arc<[u8]>>,
     /// The key's remaining time.
     pub(crate) remaining: Remaining,
+    /// To an acquisition of permits: the permits of the resource.
+    pub(crate) permits: Option<Arc<PermitReport>>,
 }
 
 /// The remaining time of a key.
@@ -122,16 +130,31 @@ impl Holding {
         let kept = value.len().min(token::LONGEST + 1);
         Self {
             value: Some(value[..kept].into()),
-            remaining: Remaining::Unknown,
+            ..Self::default()
         }
     }
 
     /// A key with an unknown value.
     pub fn unknown(remaining: Remaining) -> Self {
         Self {
-            value: None,
             remaining,
+            ..Self::default()
         }
+    }
+
+    /// The same as the answer to an acquisition of permits that found too few of them free.
+    #[must_use]
+    pub fn with_permits(self, report: PermitReport) -> Self {
+        Self {
+            permits: Some(Arc::new(report)),
+            ..self
+        }
+    }
+
+    /// The same with a remaining time.
+    #[must_use]
+    pub fn for_time(self, remaining: Remaining) -> Self {
+        Self { remaining, ..self }
     }
 
     /// True if the two keys may belong to one holder.
@@ -145,6 +168,11 @@ impl Holding {
     /// The holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
+    }
+
+    /// To an acquisition of permits: what the node says of the permits.
+    pub fn permits(&self) -> Option<&PermitReport> {
+        self.permits.as_deref()
     }
 
     /// The remaining time, if the node told it.

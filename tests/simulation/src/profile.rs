@@ -36,17 +36,21 @@ pub enum Profile {
     /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
     /// too long and no client is excluded, but no node may be closed to it.
     Slewed,
+    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits, of which each caller
+    /// takes one or two.
+    Permits,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
         Self::Slewed,
+        Self::Permits,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -74,6 +78,8 @@ pub struct Rules {
     pub nodes: usize,
     /// Leases exclude each other.
     pub exclusion: bool,
+    /// How many permits a lock has; none: it is a plain one.
+    pub permits: Option<u16>,
     /// Keys of released locks go away.
     pub leftovers: bool,
     /// For how long callers of one process may hand a lock over to each other.
@@ -97,6 +103,8 @@ pub struct Settings {
     pub calls: u64,
     /// Names to lock.
     pub names: u64,
+    /// How many permits each of them has; none: they are plain locks.
+    pub permits: Option<u16>,
     /// How long things go wrong.
     pub span: Duration,
     /// Faults in that time.
@@ -207,7 +215,7 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty | Profile::Misset | Profile::Slewed => {
+            Profile::Faulty | Profile::Misset | Profile::Slewed | Profile::Permits => {
                 (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
             }
             // A counter that is lost is made good for by the clocks: they are within the window here.
@@ -233,12 +241,14 @@ impl Settings {
             _ => (0, 0),
         };
         let (fast, slew) = slews(profile, nodes, random);
+        let permits = permits(profile, random);
         Self {
             profile,
             misset,
             misset_by,
             fast,
             slew,
+            permits,
             restart_check,
             trusts_disks,
             nodes,
@@ -270,7 +280,7 @@ impl Settings {
                 late: random.pick(&[0, 1, 50]),
             },
             // Nothing else is drawn differently for it.
-            copies: if is_calm {
+            copies: if is_calm || permits.is_some() {
                 0
             } else {
                 random.clone().pick(&[0, 0, 0, 500])
@@ -283,6 +293,7 @@ impl Settings {
         let is_wild = self.profile == Profile::Wild;
         Rules {
             nodes: self.nodes,
+            permits: self.permits,
             exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
             leftovers: !is_wild,
             handover: self.crowd.handover,
@@ -322,6 +333,15 @@ impl Settings {
         settings.handover = self.crowd.handover;
         settings.max_waiters_per_lock = self.crowd.most_waiters;
         settings
+    }
+}
+
+/// How many permits each lock has. A lease and what it leaves to others are never the same number of
+/// permits: by that the checker tells their releases apart.
+fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
+    match profile {
+        Profile::Permits => Some(random.pick(&[3, 3, 5])),
+        _ => None,
     }
 }
 

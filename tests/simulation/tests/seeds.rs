@@ -125,6 +125,36 @@ const SLEWED: [&str; 10] = [
     "probed",
 ];
 
+const PERMITS: [&str; 13] = [
+    "acquired_permits",
+    "acquired_fenced",
+    "strayed",
+    "contended",
+    "cancelled",
+    "cancelled_in_line",
+    "extended",
+    "released",
+    "dropped",
+    "left_to_expire",
+    "probed",
+    "queued",
+    "told",
+];
+
+const FAULTY_PERMITS: [&str; 11] = [
+    "unavailable",
+    "extension_failed",
+    "confirmed",
+    "restored",
+    "expired",
+    "owed",
+    "late",
+    "broken",
+    "restarted",
+    "paused",
+    "errors",
+];
+
 /// A few seeds of each profile, for every day.
 mod in_small {
     use super::*;
@@ -138,13 +168,16 @@ mod in_small {
             (Profile::Wild, 150),
             (Profile::Misset, 20),
             (Profile::Slewed, 60),
+            (Profile::Permits, 150),
         ] {
             let coverage = all_hold(profile, seeds);
-            assert_covers(
-                &coverage,
-                1,
-                &["acquired", "acquired_fenced", "contended", "handed_over"],
-            );
+            assert_covers(&coverage, 1, &["acquired", "acquired_fenced", "contended"]);
+            // A permit is not handed over.
+            let special = match profile {
+                Profile::Permits => ["acquired_permits", "strayed"],
+                _ => ["handed_over", "queued"],
+            };
+            assert_covers(&coverage, 1, &special);
         }
     }
 
@@ -199,6 +232,13 @@ mod in_full {
     fn nodes_that_run_too_fast_do_not_vote_and_a_host_that_runs_too_slow_closes_none() {
         let coverage = all_hold(Profile::Slewed, 1500);
         assert_covers(&coverage, OFTEN, &SLEWED);
+    }
+
+    #[test]
+    fn never_more_hold_than_there_are_permits_and_each_permit_has_one_owner() {
+        let coverage = all_hold(Profile::Permits, 2000);
+        assert_covers(&coverage, OFTEN, &PERMITS);
+        assert_covers(&coverage, OFTEN, &FAULTY_PERMITS);
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl History {
             let was_ours = before.as_deref() == Some(token);
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
-                Want::Acquire { .. } | Want::Restore { .. } => {
+                Want::Acquire { .. } | Want::AcquirePermits { .. } | Want::Restore { .. } => {
                     (Invariant::ForeignChange, before.is_none() && is_ours)
                 }
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
