@@ -12,6 +12,7 @@ use crate::errors::Errors;
 use crate::function::Function;
 use crate::output::response;
 use crate::parameters::Key;
+use crate::permits::check_permits;
 use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
 use crate::resource;
 use crate::times::check_times;
@@ -40,6 +41,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
 
     let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
+    check_permits(args, &settings, resource.as_ref(), errors);
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);

@@ -29,6 +29,7 @@ mod lifetimes;
 mod output;
 mod own_words;
 mod parameters;
+mod permits;
 mod plan;
 mod refused;
 mod resource;

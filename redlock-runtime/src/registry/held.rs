@@ -246,6 +246,7 @@ impl HeldEntry {
             ttl: self.lease.ttl(),
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
+            permits: self.lease.permits().iter().collect(),
             token_id: self.lease.token_id().to_owned(),
             pools: names_of(self.lease.nodes()),
             sharers: self.lease.holders(),

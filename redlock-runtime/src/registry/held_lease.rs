@@ -39,6 +39,8 @@ pub struct HeldLease {
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
+    /// The numbers of its permits. Empty for a lock without `permits`.
+    pub permits: Vec<u16>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
     /// The pools of the lock.

@@ -12,6 +12,7 @@ mod object_style;
 mod once_per;
 mod outlived;
 mod parameters;
+mod permits;
 mod places;
 mod reentrancy;
 mod shutdown;
