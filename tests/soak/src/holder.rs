@@ -110,6 +110,7 @@ impl Holder {
         let mut lock = lock(plan.resource.as_str())
             .ttl(plan.ttl)
             .fencing(plan.is_fenced)
+            .permits(plan.permits)
             .min_validity(plan.min_validity)
             .on_lost(plan.on_lost)
             .on_cancel(plan.on_cancel)
@@ -131,15 +132,16 @@ impl Holder {
             Patience::Wait(_) => 1,
         };
         match self.plan.max_hold {
-            None => fenced(self, resource, ttl, retries).await,
-            Some(held) => renewed(self, resource, ttl, held).await,
+            None => fenced(self, resource, ttl, retries, self.plan.permits).await,
+            Some(held) => renewed(self, resource, ttl, held, self.plan.permits).await,
         }
     }
 
     /// The body. Whatever cuts it off, it is dropped before the lease is released.
     async fn work(&self, grip: Grip) {
         let plan = &*self.plan;
-        let mut visit = Visit::enter(&self.place.journal, &plan.resource, grip.clone());
+        let resource = grip.name(&plan.resource);
+        let mut visit = Visit::enter(&self.place.journal, &resource, grip.clone());
         self.has_entered.store(true, Ordering::Relaxed);
         // What a store does for a holder that reads first: the token is known before the work.
         self.write(&visit, &grip).await;
@@ -184,7 +186,7 @@ impl Holder {
 
     async fn write(&self, visit: &Visit, grip: &Grip) {
         let Some(token) = grip.token() else { return };
-        match store::write(&self.place.store, &self.plan.resource, token).await {
+        match store::write(&self.place.store, &grip.name(&self.plan.resource), token).await {
             Ok(Ok(())) => {}
             Ok(Err(highest)) => visit.was_refused(highest),
             Err(error) => self.broken(format!("the store cannot be reached: {error}")),
@@ -227,6 +229,7 @@ async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
     ttl = ttl,
     retry_count = retries,
     retry_delay = 20,
+    permits = permits,
     fencing = true,
     guard = lease
 )]
@@ -235,6 +238,7 @@ async fn fenced(
     resource: &str,
     ttl: Duration,
     retries: u32,
+    permits: u32,
 ) -> Result<(), LockError> {
     holder.work(Grip::Lease(lease.handle())).await;
     Ok(())
@@ -244,6 +248,7 @@ async fn fenced(
     resource = "{resource}",
     ttl = ttl,
     max_hold = held,
+    permits = permits,
     fencing = true,
     on_cancel = "expire",
     guard = lease
@@ -253,6 +258,7 @@ async fn renewed(
     resource: &str,
     ttl: Duration,
     held: Duration,
+    permits: u32,
 ) -> Result<(), LockError> {
     holder.work(Grip::Lease(lease.handle())).await;
     Ok(())

@@ -89,6 +89,17 @@ impl Grip {
         }
     }
 
+    /// What the holder has of `resource` for itself: a permit, the first of which is the plain lock.
+    pub(crate) fn name(&self, resource: &str) -> String {
+        match self {
+            Self::Lease(lease) => match lease.permit() {
+                None | Some(0) => resource.to_owned(),
+                Some(permit) => format!("{resource}#{permit}"),
+            },
+            Self::Pretence { .. } => resource.to_owned(),
+        }
+    }
+
     pub(crate) fn token(&self) -> Option<u64> {
         match self {
             Self::Lease(lease) => lease.fencing_token().map(u64::from),

@@ -15,6 +15,9 @@ pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 /// The ttl of the locks of throttled processes: a key that a release leaves is still there in the end.
 pub(crate) const THROTTLED_TTL: Duration = Duration::from_secs(120);
 
+/// How many permits a resource has for those that want one of several.
+pub(crate) const PERMITS: u32 = 3;
+
 /// How the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -64,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) style: Style,
     pub(crate) ttl: Duration,
     pub(crate) is_fenced: bool,
+    /// With one permit it is a plain lock, which is a holder of the first permit of the others.
+    pub(crate) permits: u32,
     /// Renewal up to here.
     pub(crate) max_hold: Option<Duration>,
     /// A part of the ttl.
@@ -150,6 +155,7 @@ impl Plan {
                 _ => None,
             },
             pause: Duration::from_micros(rng.random_range(0..10_000)),
+            permits: if rng.random_bool(0.3) { PERMITS } else { 1 },
         }
     }
 }
@@ -197,6 +203,7 @@ mod tests {
         some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
+        some(|plan| plan.permits == PERMITS);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {
