@@ -26,7 +26,7 @@ fn l10_the_first_paragraph_says_what_an_election_does_not_promise() {
             assert!(
                 first.contains(text),
                 "{path} does not say {text:?}: {first}"
-            )
+            );
         };
         says("An election does not promise that there is never more than one leader.");
         says("stands still");

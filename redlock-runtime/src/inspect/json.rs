@@ -169,7 +169,6 @@ impl From<PoolHealth> for PoolEntry {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the document")]
 pub(super) struct HeldDocument {
     held: Vec<Lease>,
     /// What finished calls left on the nodes on purpose.
@@ -213,6 +212,7 @@ struct Lease {
     ttl_ms: u64,
     extensions: u32,
     fencing_token: Option<u64>,
+    permits: Vec<u16>,
     token_id: String,
     note: Option<String>,
     pools: Vec<String>,
@@ -273,6 +273,7 @@ impl From<HeldLease> for Lease {
             ttl_ms: ms(lease.ttl),
             extensions: lease.extensions,
             fencing_token: lease.fencing_token.map(u64::from),
+            permits: lease.permits,
             token_id: lease.token_id,
             note: lease.note.map(|note| note.as_str().to_owned()),
             pools: lease.pools,
