@@ -9,6 +9,7 @@ use std::time::Duration;
 pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
+pub use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
 use crate::node::{Answer, Holding, NodeError};
 
@@ -151,6 +152,8 @@ pub struct Contended {
     pub waited: Duration,
     /// The number of callers of this process in the line, if the line is full; otherwise zero.
     pub waiters: usize,
+    /// If permits were asked for: how many there are.
+    pub permits: Option<Box<PermitsHeld>>,
 }
 
 impl fmt::Display for Contended {
@@ -162,7 +165,10 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        self.holding.fmt_with_name(self.name.as_ref(), f)?;
+        match &self.permits {
+            None => self.holding.fmt_with_name(self.name.as_ref(), f)?,
+            Some(permits) => self.holding.fmt_of_permits(permits, f)?,
+        }
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
 }
@@ -339,6 +345,7 @@ mod tests {
             attempts: 3,
             waited,
             waiters: 0,
+            permits: None,
         };
         assert_eq!(
             error.to_string(),
@@ -377,6 +384,7 @@ mod tests {
             attempts: 1,
             waited: Duration::ZERO,
             waiters: 0,
+            permits: None,
         };
         assert!(
             error.to_string().contains("never expires: that is no lock"),

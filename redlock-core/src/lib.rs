@@ -110,10 +110,13 @@ pub mod peek {
 
 pub mod request {
     //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-    //! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
+    //! how many holders there may be ([`Kind`]); what a ttl and the names of a
+    //! [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
 
+    pub use crate::model::kind::{Kind, MAX_PERMITS, MAX_TAKE, Permits};
     pub use crate::model::name::Name;
     pub use crate::model::note::{MAX_NOTE_BYTES, Note};
+    pub use crate::model::permits::PermitSet;
     pub use crate::model::request::{
         MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };

@@ -14,6 +14,7 @@ use crate::names::Names;
 use crate::note;
 use crate::output::response;
 use crate::parameters::Key;
+use crate::permits::check_permits;
 use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
 use crate::resource;
 use crate::times::check_times;
@@ -49,6 +50,7 @@ pub(crate) fn check(
 
     let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
+    check_permits(args, &settings, resource.as_ref(), errors);
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);

@@ -31,6 +31,7 @@ mod note;
 mod output;
 mod own_words;
 mod parameters;
+mod permits;
 mod plan;
 mod refused;
 mod resource;

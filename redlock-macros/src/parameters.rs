@@ -86,6 +86,8 @@ parameters! {
         r#"max_hold = "10m""#;
     MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
     OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
+    Permits "permits": Kind::Count, "permits = 4";
+    Take "take": Kind::Count, "take = 2";
     Fencing "fencing": Kind::Flag, "fencing = true";
     OnLost "on_lost":
         Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),

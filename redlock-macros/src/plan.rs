@@ -62,6 +62,14 @@ impl Settings {
         }
     }
 
+    /// The value of a parameter, if it is a constant count.
+    pub(crate) fn count(&self, key: Key) -> Option<u32> {
+        match self.get(key)? {
+            Setting::Literal(Value::Count(count)) => Some(*count),
+            _ => None,
+        }
+    }
+
     /// The constant values.
     pub(crate) fn literals(&self) -> impl Iterator<Item = (Key, &Value)> {
         self.0.iter().filter_map(|(key, setting)| match setting {

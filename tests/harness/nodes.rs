@@ -121,9 +121,11 @@ impl Nodes {
     }
 }
 
+/// A permit is a lock, whatever its key is called.
 pub(crate) fn is_auxiliary(key: &[u8]) -> bool {
-    let auxiliary = b"redlock:";
-    key.windows(auxiliary.len()).any(|part| part == auxiliary)
+    let contains = |text: &[u8]| key.windows(text.len()).any(|part| part == text);
+    let is_permit = contains(b"redlock:permit:") && !contains(b"redlock:fence:");
+    contains(b"redlock:") && !is_permit
 }
 
 impl Index<usize> for Nodes {

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redlock_core::node::{Answer, HINT_WINDOW, Holding, Operation, OwnerToken, Remaining, Want};
+use redlock_core::node::{
+    Answer, HINT_WINDOW, Holding, Operation, OwnerToken, PermitKey, PermitOrder, Remaining, Want,
+};
 use redlock_core::redis::RedisAddress;
 use redlock_core::request::Note;
 use redlock_core::testing::ask;
@@ -46,6 +48,9 @@ fn run(number: u64) -> String {
 }
 
 const NAMES: u64 = 3;
+
+/// The key of the number of permits.
+const COUNT: &str = "number";
 
 /// In µs.
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
@@ -112,6 +117,9 @@ impl Pair {
             _ if is_outlier => now() + DAY,
             _ => self.hint(),
         };
+        if self.random.below(5) == 0 {
+            return self.permits(token, (ttl, hint), is_outlier);
+        }
         let want = match self.random.below(15) {
             0..=2 => Want::Acquire { ttl, hint },
             3 => Want::Confirm { counter: hint, ttl },
@@ -142,6 +150,32 @@ impl Pair {
             .after(giver)
     }
 
+    /// An acquisition of some of the locks as permits, in any order.
+    fn permits(
+        &mut self,
+        token: OwnerToken,
+        (ttl, hint): (Duration, u64),
+        is_outlier: bool,
+    ) -> Operation {
+        let mut numbers: Vec<u64> = (0..NAMES).collect();
+        for left in (1..numbers.len()).rev() {
+            numbers.swap(left, self.random.index(left + 1));
+        }
+        let is_fenced = self.random.below(2) == 0;
+        let key = |number: &u64| PermitKey {
+            permit: u16::try_from(*number).expect("a few permits"),
+            key: lock(*number).into_bytes().into(),
+            counter: is_fenced.then(|| counter(*number).into_bytes().into()),
+        };
+        let keys: Vec<_> = numbers.iter().map(key).collect();
+        let take = u16::try_from(self.random.below(NAMES) + 1).expect("a few permits");
+        let order = PermitOrder::new(keys, take, COUNT.as_bytes().into());
+        let keys = Resource::all((0..NAMES).map(lock));
+        Operation::new(keys, token, Want::AcquirePermits { ttl, hint })
+            .with_permits(order)
+            .in_nodes_time(is_outlier && is_fenced)
+    }
+
     /// Near enough to both nodes' clocks that neither clamps it: their answers are equal then. Only
     /// where the machine stands still for half of the window, a node may have to.
     fn hint(&mut self) -> u64 {
@@ -152,7 +186,12 @@ impl Pair {
     /// Whether a node may have clamped the hint of `want`, which was served by now.
     fn is_left_behind(want: Want) -> bool {
         let window = u64::try_from(HINT_WINDOW.as_micros()).expect("a short window");
-        matches!(want, Want::Acquire { hint, .. } if hint < now().saturating_sub(window))
+        match want {
+            Want::Acquire { hint, .. } | Want::AcquirePermits { hint, .. } => {
+                hint < now().saturating_sub(window)
+            }
+            _ => false,
+        }
     }
 
     /// Lets the simulated node's counters stand where the real one's do.
@@ -167,7 +206,8 @@ impl Pair {
 
     /// Somebody else does something to a key, on both nodes.
     fn meddle(&mut self) {
-        let name = match self.random.below(4) {
+        let name = match self.random.below(5) {
+            4 => COUNT.to_owned(),
             0 => counter(self.random.below(NAMES)),
             1 => run(self.random.below(NAMES)),
             _ => lock(self.random.below(NAMES)),
@@ -177,7 +217,15 @@ impl Pair {
             self.server.del(&name);
         } else {
             let ahead = (now() + 2 * DAY).to_string();
-            let values = ["7", "99999999999", "nan", "1e300", "foreign", "host/12/00"];
+            let values = [
+                "7",
+                "3 web-7/12",
+                "99999999999",
+                "nan",
+                "1e300",
+                "foreign",
+                "host/12/00",
+            ];
             let value = self.random.pick(&[&values[..], &[&*ahead]].concat());
             let ttl = self.ttl();
             self.memory.put(name.as_bytes(), value.as_bytes(), ttl);
@@ -200,6 +248,10 @@ impl Pair {
                 .with_counters(operation.counters().cloned())
                 .in_nodes_time(operation.is_in_nodes_time())
                 .after(operation.giver().cloned());
+            let copy = match operation.permits() {
+                Some(permits) => copy.with_permits(permits.clone()),
+                None => copy,
+            };
             let what = format!("operation {place} of seed {}: {operation:?}", self.seed);
             let want = operation.want();
             let mut simulated = ask(&self.memory as &dyn Node, operation).await;
@@ -222,6 +274,7 @@ impl Pair {
         let numbers = 0..NAMES;
         let names: Vec<String> = numbers
             .flat_map(|n| [lock(n), counter(n), run(n)])
+            .chain([COUNT.to_owned()])
             .collect();
         for name in &names {
             let simulated = self.memory.get(name.as_bytes());
@@ -253,9 +306,11 @@ fn without_number(answer: Answer) -> Answer {
         Answer::Granted {
             counter: Some(_),
             epoch,
+            permits,
         } => Answer::Granted {
             counter: Some(0),
             epoch,
+            permits,
         },
         other => other,
     }
@@ -277,9 +332,13 @@ fn are_alike_holdings(one: &Holding, two: &Holding) -> bool {
         (Remaining::Expires(one), Remaining::Expires(two)) => one.abs_diff(two) < TOLERANCE,
         (one, two) => one == two,
     };
-    let is_same_owner = two.owner().is_none() || one.owner() == two.owner();
-    let is_same_note = two.owner().is_none() || one.note() == two.note();
-    is_same_time && is_same_owner && is_same_note && one.place() == two.place()
+    // Of two permits that expire in the same millisecond, either may be named.
+    let is_named = two.owner().is_some() && two.permits().is_none();
+    let is_same_owner = !is_named || one.owner() == two.owner();
+    let is_same_note = !is_named || one.note() == two.note();
+    let is_same_place = one.place() == two.place();
+    let is_same = is_same_owner && is_same_note && is_same_place;
+    is_same_time && is_same && one.permits() == two.permits()
 }
 
 #[tokio::test(flavor = "multi_thread")]

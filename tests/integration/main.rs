@@ -10,6 +10,7 @@ mod harness;
 mod http;
 mod inspect;
 mod macro_behaviour;
+mod permits;
 mod restart_check;
 mod runtime;
 mod sentinel;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
-use crate::lease::Lease;
+use crate::lease::{Lease, LeasePlace};
 use crate::model::invalid::Invalid;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
@@ -16,6 +16,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Holding, Node, NodeSet, Remaining};
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
+use crate::quorum::permits::key_of;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::quorum::runs::run_keys;
 use crate::waiting::budget::RetryBudget;
@@ -23,6 +24,7 @@ use crate::waiting::handover::LeftClaim;
 use crate::waiting::wakeup::QuorumWatch;
 use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
+use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, Refused, attempt};
 use super::{Client, ClientShared};
 
@@ -47,6 +49,10 @@ impl Client {
         request.check()?;
         check_number(nodes)?;
         let client = &*self.shared;
+        if let Some(permits) = request.kind.permits() {
+            // Boxed: it would be a large part of every acquisition's future.
+            return Box::pin(client.acquire_permits(nodes, request, permits)).await;
+        }
         let environment = &client.context.environment;
         let line_key = LineKey {
             keys: request.resource.keys_under(&client.context.key_prefix)?,
@@ -84,12 +90,12 @@ impl Client {
             }
             let timeout = budget.begin_attempt(environment, request.ttl);
             let keys = &turn.line_key().keys;
-            let refused = match attempt(&client.context, nodes, request, keys, None, timeout).await
-            {
-                AttemptOutcome::Acquired(claim, terms) => {
-                    let line_ticket = turn.hold(&terms, &claim.token);
+            let keys = PlainKeys { keys, giver: None };
+            let refused = match attempt(&client.context, nodes, request, keys, timeout).await {
+                AttemptOutcome::Acquired(claim, terms, ()) => {
+                    let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
                     let leases = &client.leases;
-                    break Lease::new(leases, claim, request, &budget, terms, Some(line_ticket));
+                    break Lease::new(leases, claim, request, &budget, terms, place);
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
@@ -102,7 +108,7 @@ impl Client {
     }
 }
 
-type Begun = (Turn, Option<Box<LeftClaim>>);
+pub(super) type Begun = (Turn, Option<Box<LeftClaim>>);
 
 impl ClientShared {
     /// Refuses keys that no Redis Cluster can serve.
@@ -123,12 +129,17 @@ impl ClientShared {
             parameter: "`once_per`",
             key: "record of its runs",
         });
-        let beside: Vec<_> = counters.into_iter().chain(runs).collect();
+        let permits = request.kind.permits().map(|permits| Beside {
+            keys: key_of(keys, permits.count() - 1, prefix),
+            parameter: "`permits`",
+            key: "key of a permit",
+        });
+        let beside: Vec<_> = counters.into_iter().chain(runs).chain(permits).collect();
         check_slots(node, keys, &beside)
     }
 
     /// Waits until it is the caller's turn.
-    async fn wait(
+    pub(super) async fn wait(
         &self,
         arrival: Arrival,
         nodes: &NodeSet,
@@ -218,7 +229,7 @@ impl ClientShared {
     }
 
     /// Waits for the next attempt, or returns the error if there is none.
-    async fn pause(
+    pub(super) async fn pause(
         &self,
         mut turn: Turn,
         refused: Box<Refused>,
@@ -278,15 +289,8 @@ impl ClientShared {
     ) -> Lease {
         let terms = left.terms(self.context.now());
         let claim = left.take_over();
-        let line_ticket = turn.hold(&terms, &claim.token);
-        Lease::new(
-            &self.leases,
-            claim,
-            request,
-            budget,
-            terms,
-            Some(line_ticket),
-        )
+        let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
+        Lease::new(&self.leases, claim, request, budget, terms, place)
     }
 
     /// The error for a caller that gave up.
@@ -308,6 +312,7 @@ impl ClientShared {
                     attempts,
                     waited,
                     waiters: 0,
+                    permits: None,
                 })
             }
             Some(LastKnown::Refused(refusal)) => refusal.for_waiter(now, waited),
@@ -347,5 +352,6 @@ fn full(standing: usize) -> AcquireError {
         attempts: 0,
         waited: Duration::ZERO,
         waiters: standing,
+        permits: None,
     })
 }

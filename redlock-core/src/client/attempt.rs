@@ -9,22 +9,26 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, TooLate};
 use crate::lease::events::third_left;
+use crate::model::permits::CountRecord;
 use crate::model::request::{Request, drift};
-use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, Holding, NodeSet, Reply};
+use crate::node::{Answer, NodeSet, Reply};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{FencingToken, Hint, TokenChoice, counter_keys};
+use crate::quorum::fencing::{FencingToken, Hint, TokenChoice};
 use crate::quorum::majority;
+use crate::quorum::permits::refusing;
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
 use crate::waiting::budget::{RetryBudget, attempt_time};
 use crate::waiting::refusal::{Answers, Refusal};
-use crate::waiting::wakeup::QuorumWatch;
+use crate::waiting::wakeup::{FreeWatch, QuorumWatch};
 
-pub(crate) enum AttemptOutcome {
-    Acquired(Arc<Claim>, Terms),
+use super::against::most_of_one_holder;
+use super::asks::{Asks, Narrows};
+use super::permits::Asked;
+
+pub(crate) enum AttemptOutcome<W> {
+    Acquired(Arc<Claim>, Terms, W),
     Refused(Box<Refused>),
 }
 
@@ -35,6 +39,8 @@ pub(crate) struct Refused {
     release: Option<Arc<Round>>,
     /// The votes, which the callers in line share.
     pub(super) refusal: Arc<Refusal>,
+    /// The permits that were asked for, if any were.
+    asked: Option<Box<Asked>>,
 }
 
 /// The counters of a majority after the second round.
@@ -45,45 +51,50 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once; as the successor of `giver`, if there is one. The acquisition is sent by this
-/// call, and the future waits for the votes: what only the sending needs takes no room in it. Dropping the
-/// future drops the claim, which sends the release to every node.
-pub(crate) fn attempt<'a>(
+/// Asks for `request` once. The acquisition is sent by this call, and the future waits for the votes: what
+/// only the sending needs takes no room in it. Dropping the future drops the claim, which sends the release
+/// to every node.
+pub(crate) fn attempt<'a, A: Asks>(
     context: &'a Arc<Context>,
-    nodes: &'a NodeSet,
+    nodes: &NodeSet,
     request: &'a Request,
-    keys: &Resource,
-    giver: Option<&OwnerToken>,
+    asks: A,
     timeout: Duration,
-) -> impl Future<Output = AttemptOutcome> + use<'a> {
+) -> impl Future<Output = AttemptOutcome<<A::Kept as Narrows>::Won>> + use<'a, A> {
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
     let token = context.noted_token(request.note.as_ref());
-    let counters = request.fencing.then(|| {
-        let keys = counter_keys(keys, &context.key_prefix);
-        (keys, Hint::of(nodes, || environment.clock.wall()))
-    });
+    let hint = request
+        .fencing
+        .then(|| Hint::of(nodes, || environment.clock.wall()));
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (keys, giver) = (keys.clone(), giver.cloned());
-    let (claim, acquisition) =
-        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver);
-    votes(context, request, (claim, acquisition), (started, timeout))
+    let (claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
+    let asked = asks.kept();
+    votes(
+        context,
+        request,
+        asked,
+        (claim, acquisition),
+        (started, timeout),
+    )
 }
 
 /// Waits for the votes of an acquisition that was sent, and judges them.
-async fn votes(
+async fn votes<K: Narrows>(
     context: &Arc<Context>,
     request: &Request,
-    (claim, acquisition): (Arc<Claim>, Arc<Round>),
+    asks: K,
+    (mut claim, acquisition): (Arc<Claim>, Arc<Round>),
     (started, timeout): (Moment, Duration),
-) -> AttemptOutcome {
+) -> AttemptOutcome<K::Won> {
     let environment = &context.environment;
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
-    let agreement = if request.fencing && acquisition.tally().is_won() {
+    let won = asks.narrow(&mut claim, &acquisition);
+    let agreement = if request.fencing && K::has_won(&won) && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
             Some(agreement) => agreement,
             // Boxed: a second round is rare, and would be a large part of every acquisition's future.
@@ -97,7 +108,9 @@ async fn votes(
     acquisition.admit_late();
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
-    let is_won = claim.is_vouched_for() && agreement.disagreement.is_none();
+    let has_token = agreement.token.is_some() || !request.fencing;
+    let is_won =
+        K::has_won(&won) && has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
@@ -111,9 +124,10 @@ async fn votes(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
-        return AttemptOutcome::Acquired(claim, terms);
+        return AttemptOutcome::Acquired(claim, terms, won);
     }
     let release = claim.release();
+    let asked = asks.asked();
     AttemptOutcome::Refused(Box::new(Refused {
         context: Arc::clone(context),
         release,
@@ -125,8 +139,10 @@ async fn votes(
             timeout,
             too_late: is_won.then_some(TooLate::Validity(left)),
             disagreement: agreement.disagreement,
+            permits: asked.as_ref().map(|asked| asked.permits),
         }),
         claim,
+        asked,
     }))
 }
 
@@ -165,6 +181,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
                 Answer::Granted { epoch, .. } => Answer::Granted {
                     counter: Some(token.as_u64()),
                     epoch,
+                    permits: None,
                 },
                 other => other,
             });
@@ -191,21 +208,44 @@ impl Refused {
     /// True if the votes name different holders and no holder is known to have a majority. If all votes
     /// name one holder, the lock is held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
-        let most = most_of_one_holder(&self.acquisition().answers());
+        let most = self.most_against();
         let voted = seats_in(self.acquisition().voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
     }
 
+    /// The largest number of nodes that one holder may have by the votes. Of permits: the number of nodes
+    /// that have too few of them, whoever holds them.
+    fn most_against(&self) -> usize {
+        let answers = self.acquisition().answers();
+        match self.asked {
+            None => most_of_one_holder(&answers),
+            Some(_) => refusing(&answers),
+        }
+    }
+
+    /// Lets the next attempt learn from the answers which permits are free. Returns another number of permits
+    /// that a node remembers.
+    pub(super) fn teach(&self, asked: &mut Asked) -> Option<CountRecord> {
+        asked.learn(self.acquisition(), self.claim.nodes.len())
+    }
+
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
     /// nodes whose votes are missing: if one of them fails later, the others suffice.
-    pub(crate) fn watch(&self) -> Option<QuorumWatch> {
+    pub(crate) fn watch(&self) -> Option<FreeWatch> {
         let tally = self.acquisition().tally();
         let may_vote = tally.configured - tally.failed;
         let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
             let Claim { nodes, keys, .. } = &*self.claim;
             let clock = &self.context.environment.clock;
-            QuorumWatch::behind(clock, nodes, keys, self.acquisition())
+            let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, self.acquisition());
+            match &self.asked {
+                None => FreeWatch::One(watch(keys)),
+                Some(asked) => {
+                    let each = asked.keys.each().map(|key| watch(&key));
+                    FreeWatch::of_permits(each, asked.permits.take())
+                }
+            }
         })
     }
 
@@ -214,7 +254,7 @@ impl Refused {
     pub(crate) async fn is_split(&self) -> bool {
         let acquisition = self.acquisition();
         let needed = majority(self.claim.nodes.len());
-        if most_of_one_holder(&acquisition.answers()) >= needed {
+        if self.most_against() >= needed {
             return false;
         }
         acquisition.set_goal(Goal::All);
@@ -222,7 +262,7 @@ impl Refused {
         // A node that did not answer may have granted the lock to any client.
         let tally = acquisition.tally();
         let unknown = tally.pending() + tally.failed;
-        tally.is_contended() && most_of_one_holder(&acquisition.answers()) + unknown < needed
+        tally.is_contended() && self.most_against() + unknown < needed
     }
 
     /// The error for the caller, if no further attempt follows. Waits until the nodes that granted the
@@ -265,6 +305,10 @@ impl Refused {
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
     /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
+        if self.asked.is_some() {
+            // The refusals have told the time.
+            return None;
+        }
         let seat = self
             .acquisition()
             .answers()
@@ -287,22 +331,6 @@ impl Drop for Refused {
         // Callers in line may keep the votes. This caller waits for them no longer.
         self.acquisition().forget_caller();
     }
-}
-
-/// The largest number of nodes that one holder may have by the votes. A holder without a name may be
-/// any holder.
-fn most_of_one_holder(answers: &[Option<Answer>]) -> usize {
-    let holdings = answers.iter().filter_map(|answer| match answer {
-        Some(Answer::Held(holding)) => Some(holding),
-        _ => None,
-    });
-    let same = |holding: &Holding| {
-        let same = holdings
-            .clone()
-            .filter(|other| other.may_be_the_same(holding));
-        same.count()
-    };
-    holdings.clone().map(same).max().unwrap_or(0)
 }
 
 fn first_answer(round: &Round) -> Option<Answer> {

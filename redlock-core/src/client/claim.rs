@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{AcquireError, Brief, NodeOutcome, Unavailable};
-use crate::lease::Lease;
+use crate::lease::{Lease, LeasePlace};
 use crate::model::invalid::Invalid;
 use crate::model::request::{Request, Retry, RetryLimit};
 use crate::model::ticket::Ticket;
@@ -15,6 +15,7 @@ use crate::waiting::budget::RetryBudget;
 
 use super::Client;
 use super::acquire::check_number;
+use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, attempt};
 
 /// The reason why a ticket gave no lock. The attempt leaves nothing on a node that answered.
@@ -69,7 +70,7 @@ impl Client {
     /// [`ClaimError::Spent`] if no majority holds the giver's token any more, because another claim came
     /// first or because the keys have expired; [`ClaimError::Unavailable`] if too few nodes answered;
     /// [`ClaimError::Invalid`] before anything is sent, also if the request is for another resource than
-    /// the ticket.
+    /// the ticket, or for permits.
     ///
     /// # Cancellation
     /// If this future is dropped, every node that the attempt may have reached is sent the release. The
@@ -89,6 +90,12 @@ impl Client {
                 request.resource,
             ))));
         }
+        if request.kind.permits().is_some() {
+            return Err(ClaimError::Invalid(Invalid::new(format!(
+                "the ticket is for the lock `{}`, and not for one of several permits; claim it without `permits`",
+                ticket.resource(),
+            ))));
+        }
         let client = &*self.shared;
         let environment = &client.context.environment;
         let keys = request.resource.keys_under(&client.context.key_prefix)?;
@@ -101,11 +108,13 @@ impl Client {
         };
         let mut budget = RetryBudget::new(environment, &retry, client.context.node_timeout);
         let timeout = budget.begin_attempt(environment, request.ttl);
-        let giver = Some(ticket.token());
-        match attempt(&client.context, nodes, request, &keys, giver, timeout).await {
-            AttemptOutcome::Acquired(claim, terms) => {
+        let (keys, giver) = (&keys, Some(ticket.token()));
+        let asks = PlainKeys { keys, giver };
+        match attempt(&client.context, nodes, request, asks, timeout).await {
+            AttemptOutcome::Acquired(claim, terms, ()) => {
                 let leases: &Arc<_> = &client.leases;
-                Ok(Lease::new(leases, claim, request, &budget, terms, None))
+                let place = LeasePlace::Nowhere;
+                Ok(Lease::new(leases, claim, request, &budget, terms, place))
             }
             AttemptOutcome::Refused(refused) => Err(refused.conclude(&budget).await.into()),
         }

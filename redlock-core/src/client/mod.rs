@@ -2,11 +2,14 @@
 #![doc = include_str!("protocol.md")]
 
 mod acquire;
+mod against;
+mod asks;
 mod attempt;
 pub(crate) mod claim;
 mod flush;
 mod once;
 mod peek;
+mod permits;
 mod watch;
 
 use std::fmt;

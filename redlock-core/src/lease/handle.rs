@@ -19,13 +19,13 @@ use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
+use crate::waiting::LineKey;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{LineKey, TurnTicket};
 
 use super::events::third_left;
 use super::remember::Run;
 use super::renew::Renewed;
-use super::{FencingToken, LeaseShared, LeaseState, Leases, ObserveExtensions};
+use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -58,11 +58,14 @@ impl Lease {
         request: &Request,
         budget: &RetryBudget<'_>,
         terms: Terms,
-        line_ticket: Option<TurnTicket>,
+        place: LeasePlace,
     ) -> Self {
+        let (line_ticket, permits) = place.parts();
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
+            permits,
+            kind: request.kind,
             resource: request.resource.clone(),
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,

@@ -44,6 +44,7 @@ mod extend;
 pub(crate) mod handle;
 mod join;
 pub(crate) mod observe;
+mod place;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
@@ -70,10 +71,13 @@ use crate::context::Context;
 use crate::env::caught::log;
 use crate::env::{Cause, Clock, Moment, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
 use extend::SentExtension;
+use place::HeldPermits;
+pub(crate) use place::LeasePlace;
 use renew::Renewals;
 
 /// The parts that all leases of a client share.
@@ -111,6 +115,9 @@ fn tell_held_back(cause: &Cause, held_back: u64) {
 pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
+    /// If it is a lease on permits.
+    permits: Option<Box<HeldPermits>>,
+    kind: Kind,
     resource: Resource,
     /// The request's ttl.
     pub(crate) ttl: Duration,
@@ -181,10 +188,11 @@ impl LeaseShared {
     }
 
     fn line_key(&self) -> LineKey {
-        LineKey {
+        let line_key = self.permits.as_ref().map(|held| held.line_key.clone());
+        line_key.unwrap_or_else(|| LineKey {
             keys: self.claim.keys.clone(),
             nodes: Arc::clone(&self.claim.nodes),
-        }
+        })
     }
 
     /// The names of the pools on which the lease is held: `a,b,c`.

@@ -182,6 +182,7 @@ impl LeaseHandle {
                 if let Some(turn) = turn {
                     turn.end();
                 }
+                self.shared.tell_of_released_permits();
                 end
             }
             kept => {

@@ -18,6 +18,11 @@ pub enum TransferError {
     /// holder has left.
     #[error("{0} calls below share the lease; let them end before it is given away")]
     Shared(usize),
+    /// The lease is on permits, which cannot be claimed by a ticket. This holder has left.
+    #[error(
+        "a lease on permits cannot be given away; release it, and let the other process take a permit"
+    )]
+    Permits,
 }
 
 impl Lease {
@@ -27,9 +32,12 @@ impl Lease {
     /// then, the lock is free.
     ///
     /// # Errors
-    /// [`TransferError::Ended`] if the lease is over, and [`TransferError::Shared`] if other holders
-    /// [joined](crate::LeaseHandle::join) it. In both cases this holder leaves, as by a drop of the lease.
+    /// [`TransferError::Ended`] if the lease is over, [`TransferError::Shared`] if other holders
+    /// [joined](crate::LeaseHandle::join) it, and [`TransferError::Permits`] if it is on permits. In each case this holder leaves, as by a drop of the lease.
     pub fn transfer(mut self) -> Result<Ticket, TransferError> {
+        if self.handle.shared.kind.permits().is_some() {
+            return Err(TransferError::Permits);
+        }
         // The renewal stops before the lease is over.
         drop(self.renewed.take());
         let shared = self.handle.shared.clone();

@@ -1,5 +1,6 @@
 //! A node inside the process, for development, examples and tests.
 
+mod permits;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -196,7 +197,13 @@ impl MemoryNode {
     fn in_epoch(&self, answer: Answer) -> Answer {
         let epoch = self.epoch();
         match answer {
-            Answer::Granted { counter, .. } => Answer::Granted { counter, epoch },
+            Answer::Granted {
+                counter, permits, ..
+            } => Answer::Granted {
+                counter,
+                epoch,
+                permits,
+            },
             other => other,
         }
     }

@@ -38,7 +38,7 @@ impl StoredKey {
 }
 
 /// The hint, limited to the window around the node's own clock.
-fn clamped(hint: u64, wall: Duration) -> u64 {
+pub(super) fn clamped(hint: u64, wall: Duration) -> u64 {
     let earliest = micros(wall.saturating_sub(HINT_WINDOW));
     let latest = micros(wall.saturating_add(HINT_WINDOW));
     hint.clamp(earliest, latest)
@@ -46,12 +46,12 @@ fn clamped(hint: u64, wall: Duration) -> u64 {
 
 /// The time for which a counter with the value `counter` is kept: at least until the node's clock has
 /// passed the value, as the next counter would be lower otherwise.
-fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration {
+pub(super) fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration {
     let ahead = Duration::from_micros(counter.saturating_sub(micros(wall)));
     counter_ttl(ttl).saturating_add(ahead)
 }
 
-fn micros(time: Duration) -> u64 {
+pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -90,6 +90,9 @@ impl Store {
                 let next = self.next(counters).max(clamped);
                 let expires = now.saturating_add(kept_for(next, ttl, wall));
                 self.count(counters, next, expires)
+            }
+            Want::AcquirePermits { ttl, hint } => {
+                self.acquire_permits(operation, (ttl, hint), now, wall)
             }
             Want::Confirm { counter, ttl } => {
                 let expires = now.saturating_add(kept_for(counter, ttl, wall));
@@ -133,6 +136,7 @@ impl Store {
         Answer::Granted {
             counter: Some(next),
             epoch: 0,
+            permits: None,
         }
     }
 
@@ -150,7 +154,7 @@ impl Store {
 
     /// The value of a counter. A missing value, or one from which a server's script could not count on,
     /// is zero.
-    fn counter(&self, key: &[u8]) -> u64 {
+    pub(super) fn counter(&self, key: &[u8]) -> u64 {
         let digits = self.entries.get(key).map(|entry| &*entry.value);
         let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         let number = digits.and_then(|digits| digits.parse().ok());

@@ -3,10 +3,13 @@
 
 pub(crate) mod brief;
 pub(crate) mod invalid;
+pub(crate) mod kind;
 pub(crate) mod last_run;
 pub(crate) mod name;
 pub(crate) mod note;
 mod part;
+pub(crate) mod permits;
+pub(crate) mod permits_held;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod run_record;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 
+use super::kind::Kind;
 use super::note::Note;
 use super::resource::Resource;
 
@@ -43,6 +44,8 @@ pub struct Request {
     /// What people are told of the holder. It decides nothing, except that the lock is not handed over
     /// as it is to a caller with another note.
     pub note: Option<Note>,
+    /// How many holders the lock has at a time.
+    pub kind: Kind,
 }
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
@@ -105,6 +108,7 @@ impl Request {
             fencing: false,
             once_per: None,
             note: None,
+            kind: Kind::Exclusive,
         }
     }
 
@@ -167,6 +171,26 @@ impl Request {
         }
         if let Some(period) = self.once_per {
             check_period(period, self.ttl)?;
+        }
+        self.check_kind()
+    }
+
+    fn check_kind(&self) -> Result<(), Invalid> {
+        if self.kind.permits().is_none() {
+            return Ok(());
+        }
+        if self.resource.names().len() > 1 {
+            return Err(Invalid::new(format!(
+                "`permits` with several resources, `{}`: all or none of several sets of permits cannot \
+                 be taken at once; lock one of them, or leave `permits` out",
+                self.resource,
+            )));
+        }
+        if self.once_per.is_some() {
+            return Err(Invalid::new(
+                "`once_per` with `permits`: several holders at a time would each run the job; leave one \
+                 of the two out",
+            ));
         }
         Ok(())
     }
@@ -250,6 +274,7 @@ pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::kind::Permits;
 
     fn refusal(change: impl FnOnce(&mut Request)) -> String {
         let mut request = Request::new("r");
@@ -277,6 +302,11 @@ mod tests {
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
+        let four = Kind::Permits(Permits::new(4, 1).unwrap());
+        let several = refusal(|r| (r.kind, r.resource) = (four, ["a", "b"].into()));
+        assert!(several.contains("several resources"), "{several}");
+        let period = Some(Duration::from_secs(60));
+        assert!(refusal(|r| (r.kind, r.once_per) = (four, period)).contains("`once_per` with"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {
             assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());

@@ -21,6 +21,10 @@ const AUXILIARY: [&[u8]; 4] = [b"marker", b"marker:2", b"permissions", b"flush"]
 pub(crate) const COUNTERS: &[u8] = b"fence:";
 /// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
 pub(crate) const RUNS: &[u8] = b"once:";
+/// The beginning of the keys of permits, but for the first one, after [`RESERVED_PREFIX`].
+pub(crate) const PERMITS: &[u8] = b"permit:";
+/// The beginning of the keys that say how many permits there are, after [`RESERVED_PREFIX`].
+pub(crate) const PERMIT_COUNTS: &[u8] = b"permits:";
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -55,10 +59,12 @@ enum Names {
 impl Resource {
     /// All of `names` together.
     pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
-        let mut names: Vec<Arc<[u8]>> = names
-            .into_iter()
-            .map(|name| Arc::from(name.as_ref()))
-            .collect();
+        let names = names.into_iter().map(|name| Arc::from(name.as_ref()));
+        Self::of(names.collect())
+    }
+
+    /// All of `names` together, without a copy of them.
+    pub(crate) fn of(mut names: Vec<Arc<[u8]>>) -> Self {
         names.sort_unstable();
         names.dedup();
         if let [only] = &names[..] {
@@ -161,7 +167,8 @@ fn is_auxiliary(key: &[u8]) -> bool {
     };
     let begins_one = |from: usize| {
         let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| kind.starts_with(COUNTERS) || kind.starts_with(RUNS))
+        let beside = [COUNTERS, RUNS, PERMITS, PERMIT_COUNTS];
+        kind.is_some_and(|kind| beside.iter().any(|begin| kind.starts_with(begin)))
     };
     AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
@@ -281,6 +288,9 @@ mod tests {
             ("redlock:", "once:{order}"),
             ("redlock:on", "ce::{order}:42"),
             ("", "shop:redlock:once:{shop:order}"),
+            ("redlock:", "permit:7:{order}"),
+            ("redlock:per", "mit:12::{order}:42"),
+            ("", "shop:redlock:permits:{shop:order}"),
         ] {
             let resource = Resource::from(name);
             assert!(resource.check().is_ok(), "{name}");

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::note::Note;
+use crate::model::permits::PermitReport;
+use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
 use crate::model::token;
 
@@ -20,6 +22,8 @@ pub struct Holding {
     pub(crate) remaining: Remaining,
     /// The place of the key among several keys, if the node told which one it is.
     pub(crate) place: Option<usize>,
+    /// To an acquisition of permits: the permits of the resource.
+    pub(crate) permits: Option<Arc<PermitReport>>,
 }
 
 /// The remaining time of a key.
@@ -45,18 +49,31 @@ impl Holding {
         let kept = value.len().min(token::LONGEST + 1);
         Self {
             value: Some(value[..kept].into()),
-            remaining: Remaining::Unknown,
-            place: None,
+            ..Self::default()
         }
     }
 
     /// A key with an unknown value.
     pub fn unknown(remaining: Remaining) -> Self {
         Self {
-            value: None,
             remaining,
-            place: None,
+            ..Self::default()
         }
+    }
+
+    /// The same as the answer to an acquisition of permits that found too few of them free.
+    #[must_use]
+    pub fn with_permits(self, report: PermitReport) -> Self {
+        Self {
+            permits: Some(Arc::new(report)),
+            ..self
+        }
+    }
+
+    /// The same with a remaining time.
+    #[must_use]
+    pub fn for_time(self, remaining: Remaining) -> Self {
+        Self { remaining, ..self }
     }
 
     /// True if the two keys may belong to one holder.
@@ -70,6 +87,11 @@ impl Holding {
     /// The holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
+    }
+
+    /// To an acquisition of permits: what the node says of the permits.
+    pub fn permits(&self) -> Option<&PermitReport> {
+        self.permits.as_deref()
     }
 
     /// The place of the key among several keys, from 0, if the node told which one it is.
@@ -112,16 +134,40 @@ impl Holding {
         name: Option<&Resource>,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        match self.owner() {
-            Some(owner) => write!(f, "held by {owner}")?,
-            None => f.write_str("held by another client")?,
+        f.write_str("held ")?;
+        self.fmt_by(name, f)
+    }
+
+    /// The refusal of `permits`, of which this is the key that expires first.
+    pub(crate) fn fmt_of_permits(
+        &self,
+        permits: &PermitsHeld,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, "{permits}")?;
+        if permits.is_split {
+            self.fmt_time(f)?;
+        } else {
+            f.write_str(", the first to expire ")?;
+            self.fmt_by(None, f)?;
         }
+        write!(f, "{}", permits.disagreement())
+    }
+
+    /// The same without "held".
+    fn fmt_by(&self, name: Option<&Resource>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "by {}", self.owner().unwrap_or("another client"))?;
         if let Some(name) = name {
             write!(f, " (name `{name}`)")?;
         }
         if let Some(note) = self.note() {
             write!(f, " (`{note}`)")?;
         }
+        self.fmt_time(f)
+    }
+
+    /// For how much longer.
+    fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),
             Remaining::Never => f.write_str(

@@ -9,6 +9,7 @@ mod health;
 mod holding;
 pub(crate) mod observe;
 pub(crate) mod operation;
+mod permits;
 mod reply;
 pub(crate) mod watch;
 
@@ -16,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::model::permits::{CountRecord, PermitReport};
 use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
@@ -24,6 +26,7 @@ pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
 pub use holding::{Holding, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
+pub use permits::{PermitKey, PermitOrder};
 pub(crate) use reply::Answers;
 pub use reply::Reply;
 pub use watch::{KeyReport, Watch};
@@ -71,6 +74,8 @@ pub enum Answer {
         counter: Option<u64>,
         /// The [epoch](Node::epoch) in which the node served the operation.
         epoch: u32,
+        /// To an acquisition of permits: the permits that are ours now.
+        permits: Option<Arc<PermitReport>>,
     },
     /// A key holds another value than our token.
     Held(Holding),
@@ -86,6 +91,7 @@ impl Answer {
     pub const GRANTED: Self = Self::Granted {
         counter: None,
         epoch: 0,
+        permits: None,
     };
 }
 

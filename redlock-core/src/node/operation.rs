@@ -8,6 +8,8 @@ use crate::model::resource::Resource;
 use crate::model::run_record;
 use crate::model::token::{self, OwnerToken};
 
+use super::PermitOrder;
+
 /// One request to all nodes of a lock: the keys, the token and the action.
 ///
 /// It contains no command or script; each node chooses its own. It is made once for all
@@ -17,6 +19,8 @@ pub struct Operation {
     keys: Resource,
     /// The keys of the fencing counters; `None` without a fencing token.
     counters: Option<Resource>,
+    /// In an acquisition of permits: the permits, in their order.
+    permits: Option<Box<PermitOrder>>,
     token: OwnerToken,
     /// In an acquisition: the token whose keys it takes over.
     giver: Option<OwnerToken>,
@@ -59,6 +63,17 @@ pub enum Want {
         ttl: Duration,
         /// The least value of the counters: the time in µs since 1970. It is the same for all nodes, so
         /// that all of them answer the same number. See [`HINT_WINDOW`].
+        hint: u64,
+    },
+    /// Set the keys of the first free ones of the operation's [permits](Operation::permits) to our token for
+    /// `ttl`: as many as it takes, or none. A key of any type and with any value is not free. If the permits
+    /// have counters, raise those of the permits that are granted to one number above all of them, and answer
+    /// it. Answer in either case which permits were free, and the record of their number if it is another one.
+    /// Write the own record where there is none or another one.
+    AcquirePermits {
+        /// The time for which the node keeps the keys unless they are released or extended.
+        ttl: Duration,
+        /// As in [`Want::Acquire`].
         hint: u64,
     },
     /// Raise the counters to at least `counter`, if all keys hold our token. Only a node that does this
@@ -119,12 +134,20 @@ impl Want {
     }
 }
 
+impl Want {
+    /// True for an acquisition, which sets keys that only its release deletes before their ttl.
+    pub const fn is_acquisition(self) -> bool {
+        matches!(self, Self::Acquire { .. } | Self::AcquirePermits { .. })
+    }
+}
+
 impl Operation {
     /// An operation on all names of `keys`, with the configured prefix already in them.
     pub fn new(keys: Resource, token: OwnerToken, want: Want) -> Self {
         Self {
             keys,
             counters: None,
+            permits: None,
             token,
             giver: None,
             is_in_nodes_time: false,
@@ -152,6 +175,18 @@ impl Operation {
     /// The token whose keys this acquisition takes over.
     pub fn giver(&self) -> Option<&OwnerToken> {
         self.giver.as_ref()
+    }
+
+    /// The same acquisition of these permits, whose keys the operation has.
+    #[must_use]
+    pub fn with_permits(mut self, permits: PermitOrder) -> Self {
+        self.permits = Some(Box::new(permits));
+        self
+    }
+
+    /// The permits that [`Want::AcquirePermits`] may take.
+    pub fn permits(&self) -> Option<&PermitOrder> {
+        self.permits.as_deref()
     }
 
     /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A

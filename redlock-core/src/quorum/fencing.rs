@@ -265,6 +265,7 @@ mod tests {
         let granted = |counter| Answer::Granted {
             counter: Some(counter),
             epoch: 0,
+            permits: None,
         };
         let votes = counters.map(|counter| counter.map(granted));
         TokenChoice::of(&votes).map(|choice| (choice.token.as_u64(), choice.below))

@@ -15,6 +15,7 @@ pub(crate) mod claim;
 pub(crate) mod extension_proof;
 pub(crate) mod fencing;
 pub(crate) mod peek;
+pub(crate) mod permits;
 pub(crate) mod round;
 pub(crate) mod runs;
 pub(crate) mod terms;

@@ -1,8 +1,9 @@
 //! The votes of one round, packed: nearly every vote is a plain grant.
 
-use crate::node::{Answer, Node};
-
 use std::sync::Arc;
+
+use crate::model::permits::PermitSet;
+use crate::node::{Answer, Holding, Node, PermitReport};
 
 use super::Tally;
 use super::round::{bit, seats_in};
@@ -16,8 +17,10 @@ const INLINE_EPOCHS: usize = 5;
 #[derive(Default)]
 pub(crate) struct Votes {
     pub(crate) configured: usize,
-    /// The seats that granted.
+    /// The seats that granted: of permits, the same ones, which more seats granted than any others.
     pub(crate) granted: u64,
+    /// The seats that granted other permits than those.
+    pub(crate) strayed: u64,
     /// The seats whose grants were late.
     pub(crate) late: u64,
     /// The seats that answered that the key is held by another client.
@@ -47,6 +50,10 @@ impl Votes {
             return false;
         }
         let seats = match &answer {
+            // Which permits lead is found out once the answer is kept.
+            Answer::Granted {
+                permits: Some(_), ..
+            } => &mut self.strayed,
             Answer::Granted { .. } => &mut self.granted,
             Answer::Held(_) => &mut self.held,
             Answer::Absent => &mut self.absent,
@@ -62,28 +69,80 @@ impl Votes {
                 Answer::Granted {
                     counter: None,
                     epoch,
+                    permits: None,
                 },
                 Some(room),
             ) => *room = epoch,
             (answer, _) => self.details.push((seat, answer)),
         }
+        if self.strayed & said != 0 {
+            self.count_permits(seat);
+        }
         true
     }
 
+    /// The seat has granted permits. Those seats count as granting that granted the same ones, if they are
+    /// more than any others.
+    fn count_permits(&mut self, seat: usize) {
+        let Some(taken) = self.taken_at(seat) else {
+            return;
+        };
+        let seats = self.details.iter().map(|(seat, _)| *seat);
+        let alike = seats.filter(|seat| self.taken_at(*seat) == Some(taken));
+        let alike = alike.fold(0, |seats, seat| seats | bit(seat));
+        if seats_in(alike) > seats_in(self.granted) {
+            self.strayed = (self.strayed | self.granted) & !alike;
+            self.granted = alike;
+        }
+    }
+
+    /// The permits that a seat granted.
+    fn taken_at(&self, seat: usize) -> Option<PermitSet> {
+        match self.details(seat) {
+            Some(Answer::Granted {
+                permits: Some(report),
+                ..
+            }) => Some(report.taken),
+            _ => None,
+        }
+    }
+
+    /// The permits of the seats that count as granting, and what all seats say of permits.
+    pub(crate) fn permits_and_reports(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
+        (self.permits(), self.permit_reports())
+    }
+
+    /// The permits of the seats that count as granting.
+    fn permits(&self) -> Option<PermitSet> {
+        let mut seats = self.details.iter().map(|(seat, _)| *seat);
+        let granted = seats.find(|seat| self.granted & bit(*seat) != 0)?;
+        self.taken_at(granted)
+    }
+
+    /// What the seats say of the permits of the resource.
+    fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
+        let reports = self.details.iter().filter_map(|(_, answer)| match answer {
+            Answer::Granted { permits, .. } => permits.clone(),
+            Answer::Held(holding) => holding.permits.clone(),
+            _ => None,
+        });
+        reports.collect()
+    }
+
     pub(crate) fn answered(&self) -> u64 {
-        self.granted | self.held | self.absent | self.failed
+        self.voted() | self.failed
     }
 
     /// The seats that answered and did not fail.
     pub(crate) fn voted(&self) -> u64 {
-        self.granted | self.held | self.absent
+        self.granted | self.strayed | self.held | self.absent
     }
 
     pub(crate) fn tally(&self) -> Tally {
         Tally {
             configured: self.configured,
             granted: seats_in(self.granted),
-            held: seats_in(self.held),
+            held: seats_in(self.held | self.strayed),
             absent: seats_in(self.absent),
             failed: seats_in(self.failed),
         }
@@ -94,16 +153,25 @@ impl Votes {
         found.map(|(_, answer)| answer)
     }
 
-    /// The answers, by seat.
+    /// The answers, by seat. A seat that granted other permits than those that lead counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
         let answer = |seat| {
-            if let Some(answer) = self.details(seat) {
+            if let Some(Answer::Granted { permits, .. }) = self.details(seat)
+                && self.strayed & bit(seat) != 0
+            {
+                let permits = permits.clone();
+                Some(Answer::Held(Holding {
+                    permits,
+                    ..Holding::default()
+                }))
+            } else if let Some(answer) = self.details(seat) {
                 Some(answer.clone())
             } else if self.granted & bit(seat) != 0 {
                 let epoch = self.epochs.get(seat).copied().unwrap_or_default();
                 Some(Answer::Granted {
                     counter: None,
                     epoch,
+                    permits: None,
                 })
             } else {
                 (self.absent & bit(seat) != 0).then_some(Answer::Absent)

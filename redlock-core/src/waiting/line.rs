@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::env::Moment;
+use crate::model::permits::PermitSet;
 use crate::model::token::OwnerToken;
 
 use super::fairness::Fairness;
@@ -52,9 +53,11 @@ pub(super) struct Waiters {
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
     /// True if the caller with the turn should ask the nodes now, without a pause.
-    is_retry_wanted: bool,
+    pub(super) is_retry_wanted: bool,
     /// The waker of the caller with the turn, while it pauses.
-    head: Option<Waker>,
+    pub(super) head: Option<Waker>,
+    /// The permits that callers of this process released since the last attempt.
+    pub(super) released: PermitSet,
 }
 
 /// A caller in line wants the nodes' answer.
@@ -107,7 +110,7 @@ impl Line {
         }
     }
 
-    fn waiters(&mut self) -> &mut Waiters {
+    pub(super) fn waiters(&mut self) -> &mut Waiters {
         self.waiters.get_or_insert_default()
     }
 

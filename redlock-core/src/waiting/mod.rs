@@ -25,6 +25,7 @@ pub(crate) mod budget;
 mod fairness;
 pub(crate) mod handover;
 mod line;
+mod permits;
 mod queued;
 pub(crate) mod refusal;
 #[cfg(test)]
@@ -70,7 +71,7 @@ use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 const MOST_IDLE: usize = 1024;
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes.
+/// same keys on the same nodes. Callers that want permits have the keys of all of them.
 #[derive(Clone)]
 pub(crate) struct LineKey {
     pub(crate) keys: Resource,

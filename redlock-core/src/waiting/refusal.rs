@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
+use crate::model::kind::Permits;
+use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
 use crate::node::{Answer, Holding, NodeSet, Remaining};
+use crate::quorum::permits::{other_count, refusing};
 use crate::quorum::round::Round;
 use crate::quorum::{Tally, majority};
 
@@ -31,6 +34,8 @@ pub(crate) struct Refusal {
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
     pub(crate) disagreement: Option<Answers>,
+    /// The permits that were asked for, if any were.
+    pub(crate) permits: Option<Permits>,
 }
 
 impl Refusal {
@@ -111,6 +116,9 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
+                permits: self
+                    .permits
+                    .map(|permits| Box::new(self.permits_held(permits))),
             });
         }
         let tally = Tally::of(&votes);
@@ -126,6 +134,18 @@ impl Refusal {
             attempts,
             waited,
         })
+    }
+
+    /// What the nodes say of the permits.
+    fn permits_held(&self, permits: Permits) -> PermitsHeld {
+        let (_, reports) = self.acquisition.permits();
+        let refusing = refusing(&self.acquisition.answers());
+        PermitsHeld {
+            count: permits.count(),
+            take: permits.take(),
+            is_split: refusing < majority(self.nodes.len()),
+            other_count: other_count(&reports),
+        }
     }
 
     /// The error by the votes until `now`, for a caller in line that gives up after `waited`.

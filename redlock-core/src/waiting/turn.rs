@@ -60,7 +60,7 @@ impl Turn {
     }
 
     /// `None` if the turn was taken away.
-    fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         let lines = &self.lines;
         lines.with_turn(&self.line_key, self.line_ticket.ticket, change)
     }

@@ -59,6 +59,8 @@ pub(crate) fn holder_above(
             Mismatch::Pools
         } else if !has_all_names {
             Mismatch::Names
+        } else if !link.lease.kind().covers(request.kind) {
+            Mismatch::Kind
         } else if request.fencing && link.lease.fencing_token().is_none() {
             Mismatch::Fencing
         } else {
@@ -79,6 +81,7 @@ pub(crate) fn holder_above(
 enum Mismatch {
     Pools,
     Names,
+    Kind,
     Fencing,
 }
 
@@ -103,6 +106,12 @@ impl Mismatch {
             Self::Fencing => format!(
                 "{inner} wants a fencing token and runs below {outer}, which holds the lock without \
                  one; give {outer} `fencing = true`"
+            ),
+            Self::Kind => format!(
+                "{inner} wants {} and runs below {outer}, which holds {} of the same resource, and could \
+                 wait for itself; give both the same `permits`, and {outer} at least the `take` of {inner}",
+                request.kind,
+                link.lease.kind(),
             ),
             Self::Pools => format!(
                 "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \

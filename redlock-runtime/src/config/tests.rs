@@ -21,7 +21,12 @@ fn sample(key: &str) -> (&'static str, &'static str) {
         "min_validity" => ("0.66", "0.66"),
         "on_lost" => ("'continue'", "continue"),
         "on_cancel" => ("'expire'", "expire"),
-        "retry_count" | "handovers" | "max_callers_per_lock" | "max_callers" => ("7", "7"),
+        "retry_count"
+        | "permits"
+        | "take"
+        | "handovers"
+        | "max_callers_per_lock"
+        | "max_callers" => ("7", "7"),
         "contended_status" => ("409", "409"),
         _ => ("'1m 5s'", "1m 5s"),
     }

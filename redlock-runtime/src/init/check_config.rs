@@ -73,8 +73,8 @@ pub(crate) fn check_config(
     let any = redlock_core::Resource::from("check");
     if any.keys_under(config.key_prefix.as_bytes()).is_err() {
         problems.push(
-            "`key_prefix` has `redlock:fence:` or `redlock:once:` in it, where the library keeps keys \
-             of its own; choose another one"
+            "`key_prefix` has `redlock:fence:`, `redlock:once:` or `redlock:permit` in it, where the library \
+             keeps keys of its own; choose another one"
                 .into(),
         );
     }
@@ -114,6 +114,12 @@ pub(crate) fn check_config(
     if let Err(invalid) = check_defaults(config) {
         problems.push(format!("defaults: {invalid}"));
     }
+    check_shared_defaults(config, problems);
+    addresses
+}
+
+/// Refuses parameters that would change what every lock of the service means.
+fn check_shared_defaults(config: &Config, problems: &mut Vec<String>) {
     if config.defaults.once_per.is_some() {
         problems.push(
             "defaults: `once_per` would let every lock of the service run once in a period; set it for \
@@ -121,7 +127,13 @@ pub(crate) fn check_config(
                 .into(),
         );
     }
-    addresses
+    if config.defaults.permits.is_some() || config.defaults.take.is_some() {
+        problems.push(
+            "defaults: `permits` and `take` would let every lock of the service have several holders; set \
+             them for one function, under `[sites]` or in its attribute"
+                .into(),
+        );
+    }
 }
 
 fn check_default_pools(config: &Config, problems: &mut Vec<String>) {

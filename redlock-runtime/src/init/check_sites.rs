@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::error::Invalid;
+use redlock_core::request::Kind;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
@@ -115,11 +116,17 @@ fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a Site
     found.map(|it| &it.config)
 }
 
-/// The values that a call of `site` will have, if they are known before the call.
-fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
+/// The values of `site` that are known before a call.
+fn options_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> LockOptions {
     let own = own.map_or(LockOptions::NONE, |own| own.options);
     let preset = preset_of(config, site).map_or(LockOptions::NONE, |preset| preset.options);
-    let mut options = own.above(site.options).above(preset).above(config.defaults);
+    own.above(site.options).above(preset).above(config.defaults)
+}
+
+/// The values that a call of `site` will have, if they are known before the call.
+fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
+    let mut options = options_of(config, site, own);
+    let own = own.map_or(LockOptions::NONE, |own| own.options);
     if site.has_own_ttl && own.ttl.is_none() {
         // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
         // any, except for `max_hold` and `once_per`, which have to be above the ttl.
@@ -165,6 +172,43 @@ fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overr
                     template = one.resource_template(),
                     "{one} and {other} lock the same resource on different pools: they do not \
                      exclude each other",
+                );
+            }
+        }
+    }
+    warn_of_different_permits(config, sites, overridden);
+}
+
+/// Two functions that lock the same template with another number of permits: each obeys its own number.
+fn warn_of_different_permits(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
+    let kind_of = |site: &Site| {
+        let own = override_of(overridden, site);
+        let options = options_of(config, site, own);
+        let has_own = |name| site.names_at_call().contains(&name);
+        // What a call decides is known at the call only, and what is refused is told elsewhere.
+        let is_known = !has_own("permits") && !has_own("take");
+        let request = options.decided(false).request("check".into());
+        request
+            .ok()
+            .filter(|_| is_known)
+            .map(|request| request.kind)
+    };
+    let count_of = |kind| match kind {
+        Kind::Permits(permits) => permits.count(),
+        _ => 1,
+    };
+    for (index, one) in sites.iter().enumerate() {
+        for other in &sites[index + 1..] {
+            let (Some(kind), Some(other_kind)) = (kind_of(one), kind_of(other)) else {
+                continue;
+            };
+            if one.resource_template() == other.resource_template()
+                && count_of(kind) != count_of(other_kind)
+            {
+                tracing::warn!(
+                    template = one.resource_template(),
+                    "{one} takes {kind} and {other} {other_kind} of the same resource: a lock keeps one \
+                     permit from the other function, and not all of them; give both the same `permits`",
                 );
             }
         }

@@ -253,10 +253,17 @@ fn lease_row(lease: &HeldLease) -> Markup {
             td data-label="Token" {
                 code { (lease.token_id) "…" }
                 @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
+                @if !lease.permits.is_empty() { small { "permit " (permits(&lease.permits)) } }
             }
             (names(&lease.pools))
         }
     }
+}
+
+/// `0, 3`
+fn permits(permits: &[u16]) -> String {
+    let permits: Vec<_> = permits.iter().map(u16::to_string).collect();
+    permits.join(", ")
 }
 
 /// The other callers that share the lock or wait for it.

@@ -37,6 +37,11 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
+    /// How many holders the lock has at a time.
+    pub(crate) fn kind(&self) -> redlock_core::request::Kind {
+        self.core.kind()
+    }
+
     /// The annotated function of the lease; `None` for the object style without a name.
     ///
     /// ```
@@ -144,6 +149,38 @@ impl LeaseHandle {
     /// ```
     pub fn note(&self) -> Option<Note> {
         self.core.note()
+    }
+
+    /// The number of the lease's permit, which no other live holder of the resource has: 0 up to `permits`,
+    /// without it. The smallest one if the lease has several. `None` for a lock without `permits`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("workers").permits(4).acquire().await?;
+    /// println!("this is worker {} of 4", lease.permit().expect("`permits` was asked for"));
+    /// # Ok(()) }
+    /// ```
+    pub fn permit(&self) -> Option<u16> {
+        self.core.permit()
+    }
+
+    /// The numbers of the lease's permits, in order: as many as `take` says. Empty for a lock without
+    /// `permits`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("workers").permits(4).take(2).acquire().await?;
+    /// assert_eq!(lease.permits().count(), 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn permits(&self) -> impl Iterator<Item = u16> {
+        self.core.permits().iter()
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.

@@ -13,7 +13,7 @@ mod types;
 mod value;
 
 use redlock_core::error::Invalid;
-use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::request::{Kind, Permits, Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
@@ -62,7 +62,23 @@ impl SiteParameters {
         request.min_hold = self.min_hold;
         request.fencing = self.fencing;
         request.once_per = self.once_per;
+        request.kind = kind(self.permits, self.take)?;
         Ok(request)
+    }
+}
+
+/// How many holders there may be.
+fn kind(permits: Option<u32>, take: Option<u32>) -> Result<Kind, Invalid> {
+    let number = |number| u16::try_from(number).unwrap_or(u16::MAX);
+    match (permits, take) {
+        (None, None) => Ok(Kind::Exclusive),
+        (None, Some(take)) => Err(Invalid::new(format!(
+            "`take` of {take} without `permits`, which says how many there are; add it, or leave `take` out"
+        ))),
+        (Some(permits), take) => {
+            let permits = Permits::new(number(permits), number(take.unwrap_or(1)))?;
+            Ok(Kind::Permits(permits))
+        }
     }
 }
 
@@ -115,6 +131,19 @@ mod tests {
         let decided = LockOptions::NONE.decided(false);
         assert_eq!(decided.on_lost, OnLost::default());
         assert_eq!(decided.on_cancel, OnCancel::default());
+    }
+
+    #[test]
+    fn permits_and_how_many_of_them_are_one_kind() {
+        let kind = |options| request(options).map(|request| request.kind);
+        assert_eq!(kind(LockOptions::new()).unwrap(), Kind::Exclusive);
+        let four = kind(LockOptions::new().permits(4)).unwrap();
+        assert_eq!(four, Kind::Permits(Permits::new(4, 1).unwrap()));
+        let two = kind(LockOptions::new().permits(4).take(2)).unwrap();
+        assert_eq!(two, Kind::Permits(Permits::new(4, 2).unwrap()));
+        let alone = kind(LockOptions::new().take(2)).unwrap_err();
+        assert!(alone.to_string().contains("without `permits`"), "{alone}");
+        assert!(kind(LockOptions::new().permits(1_000_000)).is_err());
     }
 
     #[test]

@@ -131,6 +131,26 @@ macro_rules! for_each_parameter {
             /// ```
             once_per: Duration;
 
+            /// How many holders the lock has at a time: 1 to 256. Each has a permit of its own, with a
+            /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one
+            /// holder, and the plain lock.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().permits(4);
+            /// ```
+            permits: u32;
+
+            /// How many of its [`permits`](Self::permits) a lock takes, all or none: 1 to 8. Default: 1.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::LockOptions;
+            ///
+            /// let options = LockOptions::new().permits(16).take(4);
+            /// ```
+            take: u32;
+
             /// Whether a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.

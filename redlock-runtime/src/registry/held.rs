@@ -262,6 +262,7 @@ impl HeldEntry {
             ttl: self.lease.ttl(),
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
+            permits: self.lease.permits().iter().collect(),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
             pools: names_of(self.lease.nodes()),

@@ -40,6 +40,8 @@ pub struct HeldLease {
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
+    /// The numbers of its permits. Empty for a lock without `permits`.
+    pub permits: Vec<u16>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
     /// The holder's note, if the lock has one. A call that shares the lock has the note of the first holder.

@@ -45,6 +45,7 @@ pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &No
         redlock.wait = Empty,
         redlock.token = Empty,
         redlock.fencing_token = Empty,
+        redlock.permit = Empty,
     )
 }
 
@@ -100,6 +101,9 @@ pub(crate) fn leased(span: &Span, lease: &LeaseHandle) {
     if let Some(token) = lease.fencing_token() {
         span.record("redlock.fencing_token", token.as_u64());
     }
+    if let Some(permit) = lease.permit() {
+        span.record("redlock.permit", permit);
+    }
 }
 
 fn failed(span: &Span, kind: &'static str) {
@@ -120,6 +124,7 @@ impl HoldSpan {
             redlock.resource = %lease.resource(),
             redlock.token = lease.token_id(),
             redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
+            redlock.permit = lease.permit(),
             redlock.outcome = Empty,
             redlock.held = Empty,
         );

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
 use redlock_core::node::{Answer, Operation, OwnerToken, Want};
-use redlock_core::request::Note;
-use redlock_core::testing::{remembered_for, run_keys};
+use redlock_core::request::{Note, PermitSet};
+use redlock_core::testing::{permit_keys, remembered_for, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -174,6 +174,11 @@ impl SomeoneElse {
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
         let keys = self.keys(&resource);
+        self.hold_keys(resource, keys)
+    }
+
+    #[track_caller]
+    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
             token: match &self.note {
@@ -210,6 +215,35 @@ impl SomeoneElse {
             hold.resource,
         );
         hold
+    }
+
+    /// Takes the permit with this number of a lock with
+    /// [`permits`](crate::parameters::LockOptions::permits), as [`hold`](Self::hold) takes a lock. Permit 0 is
+    /// the plain lock.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _first = locks.someone_else().hold_permit("reports", 0);
+    /// let _second = locks.someone_else().hold_permit("reports", 1);
+    /// let error = redlock_runtime::lock("reports").permits(2).retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.to_string().contains("all 2 permits are held"));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`hold`](Self::hold), and for a number of 256 or more.
+    #[track_caller]
+    pub fn hold_permit(&self, resource: impl Into<Resource>, permit: u16) -> Hold {
+        let resource = resource.into();
+        let permits: PermitSet = [permit].into_iter().collect();
+        assert!(
+            !permits.is_empty(),
+            "permit {permit} of `{resource}`: no resource has so many"
+        );
+        let keys = self.keys(&resource);
+        let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
+        self.hold_keys(resource, keys)
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused

@@ -146,7 +146,9 @@ impl TestLocks {
     /// Whether a node keeps `key` for the library itself.
     pub(super) fn is_auxiliary(&self, key: &[u8]) -> bool {
         let own = key.strip_prefix(&*self.inner.key_prefix);
-        own.is_some_and(|own| own.starts_with(RESERVED_PREFIX))
+        // A permit is a lock, whatever its key is called.
+        own.and_then(|own| own.strip_prefix(RESERVED_PREFIX))
+            .is_some_and(|own| !own.starts_with(b"permit:"))
     }
 }
 

@@ -103,7 +103,9 @@ async fn a_key_prefix_behind_which_no_name_is_free_is_refused() {
     let text = Redlock::start(config("shop:redlock:fence:")).await;
     let text = text.unwrap_err().to_string();
     assert!(
-        text.contains("`key_prefix` has `redlock:fence:` or `redlock:once:` in it"),
+        text.contains(
+            "`key_prefix` has `redlock:fence:`, `redlock:once:` or `redlock:permit` in it"
+        ),
         "{text}"
     );
     let redlock = Redlock::start(config("redlock:")).await.unwrap();

@@ -13,6 +13,7 @@ mod object_style;
 mod once_per;
 mod outlived;
 mod parameters;
+mod permits;
 mod places;
 mod reentrancy;
 mod sets;

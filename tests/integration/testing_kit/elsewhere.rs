@@ -83,6 +83,36 @@ async fn a_hold_of_one_of_several_names_refuses_all_of_them_and_leaves_the_other
     locks.assert_all_free();
 }
 
+#[redlock(resource = "reports", permits = 2, retry_count = 0, guard = lease)]
+async fn report() -> Result<Option<u16>, LockError> {
+    Ok(lease.permit())
+}
+
+#[tokio::test]
+async fn a_permit_that_another_has_is_one_holder() {
+    let locks = TestLocks::new();
+    let first = locks.someone_else().hold_permit("reports", 0);
+    assert_eq!(report().await.unwrap(), Some(1));
+    let second = locks
+        .someone_else()
+        .named("billing-7/3121")
+        .hold_permit("reports", 1);
+    let error = report().await.unwrap_err().to_string();
+    assert!(
+        error.contains("all 2 permits are held, the first to expire by"),
+        "{error}"
+    );
+    first.release();
+    assert_eq!(report().await.unwrap(), Some(0));
+    let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        locks.assert_free("reports");
+    }));
+    assert!(left.is_err(), "the second permit is held");
+    second.release();
+    locks.assert_free("reports");
+    locks.assert_all_free();
+}
+
 #[tokio::test]
 async fn a_call_that_may_be_skipped_is() {
     let locks = TestLocks::new();

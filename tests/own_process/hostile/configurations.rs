@@ -66,6 +66,8 @@ const PARAMETERS: &[&str] = &[
     "max_hold",
     "min_hold",
     "once_per",
+    "permits",
+    "take",
     "fencing",
     "on_lost",
     "on_cancel",

@@ -48,7 +48,9 @@ fn is_good(prefix: &str, name: &[u8]) -> bool {
     .iter()
     .any(ends)
         || key.windows(14).any(|part| part == b"redlock:fence:")
-        || key.windows(13).any(|part| part == b"redlock:once:");
+        || key.windows(13).any(|part| part == b"redlock:once:")
+        || key.windows(15).any(|part| part == b"redlock:permit:")
+        || key.windows(16).any(|part| part == b"redlock:permits:");
     (1..=LONGEST).contains(&name.len()) && !name.starts_with(b"redlock:") && !is_anothers
 }
 

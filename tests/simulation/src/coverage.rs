@@ -33,6 +33,10 @@ counts! {
     acquired_fenced,
     /// … of several names at once.
     acquired_several,
+    /// … of permits.
+    acquired_permits,
+    /// Nodes that granted other permits than the majority.
+    strayed,
     /// … but whose lease was over when it was returned: the client stood still behind its last look
     /// at the clock.
     born_over,

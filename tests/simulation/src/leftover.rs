@@ -45,10 +45,10 @@ impl Link {
             }
             return;
         }
-        let left = release.keys().names().next().and_then(|key| {
-            let memory = self.server.memory();
-            memory.remaining(key)
-        });
+        let memory = self.server.memory();
+        let ours = release.keys().names();
+        let ours = ours.filter(|key| memory.get(key).is_some_and(|value| value == token));
+        let left = ours.filter_map(|key| memory.remaining(key)).max();
         let Want::Release { ttl } = release.want() else {
             return;
         };

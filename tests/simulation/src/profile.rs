@@ -39,11 +39,14 @@ pub enum Profile {
     /// The same as [`Faulty`](Self::Faulty), and holders give half of their locks away, each to a few
     /// clients that claim it by the same ticket.
     Transferred,
+    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits, of which each caller
+    /// takes one or two.
+    Permits,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
@@ -51,6 +54,7 @@ impl Profile {
         Self::Misset,
         Self::Slewed,
         Self::Transferred,
+        Self::Permits,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -78,6 +82,8 @@ pub struct Rules {
     pub nodes: usize,
     /// Leases exclude each other.
     pub exclusion: bool,
+    /// How many permits a lock has; none: it is a plain one.
+    pub permits: Option<u16>,
     /// Keys of released locks go away.
     pub leftovers: bool,
     /// For how long callers of one process may hand a lock over to each other.
@@ -101,6 +107,8 @@ pub struct Settings {
     pub calls: u64,
     /// Names to lock.
     pub names: u64,
+    /// How many permits each of them has; none: they are plain locks.
+    pub permits: Option<u16>,
     /// How long things go wrong.
     pub span: Duration,
     /// Faults in that time.
@@ -211,9 +219,11 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty | Profile::Misset | Profile::Slewed | Profile::Transferred => {
-                (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
-            }
+            Profile::Faulty
+            | Profile::Misset
+            | Profile::Slewed
+            | Profile::Transferred
+            | Profile::Permits => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
             // A counter that is lost is made good for by the clocks: they are within the window here.
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
@@ -237,12 +247,14 @@ impl Settings {
             _ => (0, 0),
         };
         let (fast, slew) = slews(profile, nodes, random);
+        let permits = permits(profile, random);
         Self {
             profile,
             misset,
             misset_by,
             fast,
             slew,
+            permits,
             restart_check,
             trusts_disks,
             nodes,
@@ -274,7 +286,7 @@ impl Settings {
                 late: random.pick(&[0, 1, 50]),
             },
             // Nothing else is drawn differently for it.
-            copies: if is_calm {
+            copies: if is_calm || permits.is_some() {
                 0
             } else {
                 random.clone().pick(&[0, 0, 0, 500])
@@ -287,6 +299,7 @@ impl Settings {
         let is_wild = self.profile == Profile::Wild;
         Rules {
             nodes: self.nodes,
+            permits: self.permits,
             exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
             leftovers: !is_wild,
             handover: self.crowd.handover,
@@ -326,6 +339,15 @@ impl Settings {
         settings.handover = self.crowd.handover;
         settings.max_waiters_per_lock = self.crowd.most_waiters;
         settings
+    }
+}
+
+/// How many permits each lock has. A lease and what it leaves to others are never the same number of
+/// permits: by that the checker tells their releases apart.
+fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
+    match profile {
+        Profile::Permits => Some(random.pick(&[3, 3, 5])),
+        _ => None,
     }
 }
 

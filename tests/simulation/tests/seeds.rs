@@ -126,6 +126,36 @@ const SLEWED: [&str; 10] = [
     "probed",
 ];
 
+const PERMITS: [&str; 13] = [
+    "acquired_permits",
+    "acquired_fenced",
+    "strayed",
+    "contended",
+    "cancelled",
+    "cancelled_in_line",
+    "extended",
+    "released",
+    "dropped",
+    "left_to_expire",
+    "probed",
+    "queued",
+    "told",
+];
+
+const FAULTY_PERMITS: [&str; 11] = [
+    "unavailable",
+    "extension_failed",
+    "confirmed",
+    "restored",
+    "expired",
+    "owed",
+    "late",
+    "broken",
+    "restarted",
+    "paused",
+    "errors",
+];
+
 /// A few seeds of each profile, for every day.
 mod in_small {
     use super::*;
@@ -140,13 +170,16 @@ mod in_small {
             (Profile::Misset, 20),
             (Profile::Slewed, 60),
             (Profile::Transferred, 100),
+            (Profile::Permits, 150),
         ] {
             let coverage = all_hold(profile, seeds);
-            assert_covers(
-                &coverage,
-                1,
-                &["acquired", "acquired_fenced", "contended", "handed_over"],
-            );
+            assert_covers(&coverage, 1, &["acquired", "acquired_fenced", "contended"]);
+            // A permit is not handed over.
+            let special = match profile {
+                Profile::Permits => ["acquired_permits", "strayed"],
+                _ => ["handed_over", "queued"],
+            };
+            assert_covers(&coverage, 1, &special);
         }
     }
 
@@ -211,6 +244,13 @@ mod in_full {
             OFTEN,
             &["given_away", "claimed", "spent", "extended"],
         );
+    }
+
+    #[test]
+    fn never_more_hold_than_there_are_permits_and_each_permit_has_one_owner() {
+        let coverage = all_hold(Profile::Permits, 2000);
+        assert_covers(&coverage, OFTEN, &PERMITS);
+        assert_covers(&coverage, OFTEN, &FAULTY_PERMITS);
     }
 
     #[test]

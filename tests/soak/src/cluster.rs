@@ -229,8 +229,7 @@ impl Cluster {
             let keys = node.keys().into_iter();
             keys.map(move |key| (node, key.escape_ascii().to_string(), node.pttl(&key)))
         });
-        let locks =
-            keys.filter(|(_, name, left)| !name.contains("redlock:") && *left != Pttl::Missing);
+        let locks = keys.filter(|(_, name, left)| is_lock(name) && *left != Pttl::Missing);
         locks.collect()
     }
 }
@@ -259,6 +258,12 @@ async fn restart_empty(node: &RedisNode) {
     std::fs::remove_dir_all(&file)
         .unwrap_or_else(|error| panic!("cannot remove {}: {error}", file.display()));
     node.restart().await;
+}
+
+/// A permit is a lock, whatever its key is called.
+fn is_lock(name: &str) -> bool {
+    let is_permit = name.contains("redlock:permit:") && !name.contains("redlock:fence:");
+    !name.contains("redlock:") || is_permit
 }
 
 #[cfg(test)]

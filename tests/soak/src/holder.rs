@@ -110,6 +110,7 @@ impl Holder {
         let mut lock = lock(&plan.claimed.names)
             .ttl(plan.ttl)
             .fencing(plan.is_fenced)
+            .permits(plan.permits)
             .min_validity(plan.min_validity)
             .on_lost(plan.on_lost)
             .on_cancel(plan.on_cancel)
@@ -131,15 +132,16 @@ impl Holder {
             Patience::Wait(_) => 1,
         };
         match self.plan.max_hold {
-            None => fenced(self, names, ttl, retries).await,
-            Some(held) => renewed(self, names, ttl, held).await,
+            None => fenced(self, names, ttl, retries, self.plan.permits).await,
+            Some(held) => renewed(self, names, ttl, held, self.plan.permits).await,
         }
     }
 
     /// The body. Whatever cuts it off, it is dropped before the lease is released.
     async fn work(&self, grip: Grip) {
         let plan = &*self.plan;
-        let mut visit = Visit::enter(&self.place.journal, &plan.claimed, grip.clone());
+        let own = grip.own(&plan.claimed);
+        let mut visit = Visit::enter(&self.place.journal, &own, grip.clone());
         self.has_entered.store(true, Ordering::Relaxed);
         // What a store does for a holder that reads first: the token is known before the work.
         self.write(&visit, &grip).await;
@@ -184,7 +186,7 @@ impl Holder {
 
     async fn write(&self, visit: &Visit, grip: &Grip) {
         let Some(token) = grip.token() else { return };
-        for name in &self.plan.claimed.names {
+        for name in &grip.own(&self.plan.claimed).names {
             match store::write(&self.place.store, name, token).await {
                 Ok(Ok(())) => {}
                 Ok(Err(highest)) => visit.was_refused(highest),
@@ -229,6 +231,7 @@ async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
     ttl = ttl,
     retry_count = retries,
     retry_delay = 20,
+    permits = permits,
     fencing = true,
     guard = lease
 )]
@@ -237,6 +240,7 @@ async fn fenced(
     names: &[String],
     ttl: Duration,
     retries: u32,
+    permits: u32,
 ) -> Result<(), LockError> {
     holder.work(Grip::Lease(lease.handle())).await;
     Ok(())
@@ -246,6 +250,7 @@ async fn fenced(
     resource = names,
     ttl = ttl,
     max_hold = held,
+    permits = permits,
     fencing = true,
     on_cancel = "expire",
     guard = lease
@@ -255,6 +260,7 @@ async fn renewed(
     names: &[String],
     ttl: Duration,
     held: Duration,
+    permits: u32,
 ) -> Result<(), LockError> {
     holder.work(Grip::Lease(lease.handle())).await;
     Ok(())

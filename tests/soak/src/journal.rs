@@ -90,6 +90,21 @@ impl Grip {
         }
     }
 
+    /// What the holder has of `claimed` for itself: a permit, the first of which is the plain lock.
+    pub(crate) fn own(&self, claimed: &Claimed) -> Claimed {
+        let permit = match self {
+            Self::Lease(lease) => lease.permit().unwrap_or(0),
+            Self::Pretence { .. } => 0,
+        };
+        let mut own = claimed.clone();
+        if permit > 0 {
+            for name in &mut own.names {
+                *name = format!("{name}#{permit}");
+            }
+        }
+        own
+    }
+
     pub(crate) fn token(&self) -> Option<u64> {
         match self {
             Self::Lease(lease) => lease.fencing_token().map(u64::from),

@@ -15,6 +15,9 @@ pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 /// The ttl of the locks of throttled processes: a key that a release leaves is still there in the end.
 pub(crate) const THROTTLED_TTL: Duration = Duration::from_secs(120);
 
+/// How many permits a resource has for those that want one of several.
+pub(crate) const PERMITS: u32 = 3;
+
 /// How the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -64,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) style: Style,
     pub(crate) ttl: Duration,
     pub(crate) is_fenced: bool,
+    /// With one permit it is a plain lock, which is a holder of the first permit of the others.
+    pub(crate) permits: u32,
     /// Renewal up to here.
     pub(crate) max_hold: Option<Duration>,
     /// A part of the ttl.
@@ -107,8 +112,11 @@ impl Plan {
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
+        let claimed = locks.draw(rng, resources);
+        // Permits are of one resource.
+        let has_permits = claimed.names.len() == 1 && rng.random_bool(0.3);
         Self {
-            claimed: locks.draw(rng, resources),
+            claimed,
             style: match rng.random_range(0..3) {
                 0 => Style::Bare,
                 1 => Style::Run,
@@ -150,6 +158,7 @@ impl Plan {
                 _ => None,
             },
             pause: Duration::from_micros(rng.random_range(0..10_000)),
+            permits: if has_permits { PERMITS } else { 1 },
         }
     }
 }
@@ -199,6 +208,7 @@ mod tests {
         some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
+        some(|plan| plan.permits == PERMITS);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {

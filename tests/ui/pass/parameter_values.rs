@@ -18,6 +18,8 @@ const TTL: Duration = Duration::from_secs(30);
     min_validity = 0.66,
     max_hold = "1h",
     once_per = 60_000,
+    permits = 1,
+    take = 1,
     fencing = true,
     on_lost = "cancel",
     on_cancel = "release",
@@ -43,6 +45,8 @@ async fn strings() -> Result<(), LockError> {
     clock_drift_factor = factor / 2.0,
     min_validity = factor / 3.0,
     max_hold = TTL * 2,
+    permits = retries,
+    take = retries / 2,
 )]
 async fn expressions(id: u64, retries: u32, factor: f64) -> Result<(), LockError> {
     Ok(())

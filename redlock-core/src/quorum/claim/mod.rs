@@ -2,6 +2,7 @@
 #![doc = include_str!("protocol.md")]
 
 mod acquisition;
+mod permits;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -77,6 +78,8 @@ enum ClaimEnd {
     Released,
     /// The keys are left to their ttl, or to a shortened one.
     LeftToExpire,
+    /// A claim on some of the keys took its place.
+    Narrowed,
 }
 
 impl Claim {
@@ -114,14 +117,27 @@ impl Claim {
             Some(in_time),
             |_| true,
         );
-        let claim = Self {
+        let claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters);
+        (Arc::new(claim), acquisition)
+    }
+
+    /// The claim of an acquisition that was sent.
+    fn sent(
+        nodes: &NodeSet,
+        keys: Resource,
+        token: OwnerToken,
+        ttl: Duration,
+        acquisition: &Arc<Round>,
+        counters: Option<Resource>,
+    ) -> Self {
+        Self {
             nodes: Arc::clone(nodes),
             keys,
             token,
             counters: counters.map(Box::new),
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
-                acquisition: Acquisition::Open(Arc::clone(&acquisition)),
+                acquisition: Acquisition::Open(Arc::clone(acquisition)),
                 ending: None,
                 extending: 0,
                 shortened: None,
@@ -131,8 +147,7 @@ impl Claim {
                 extension_proof: ExtensionProof::default(),
                 proof: None,
             }),
-        };
-        (Arc::new(claim), acquisition)
+        }
     }
 
     /// Raises the counters at `seats` to the fencing token. The other seats count as answered.
@@ -285,21 +300,27 @@ impl Claim {
     }
 
     fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
+        self.send_to(self.operation(want), u64::MAX, goal)
+    }
+
+    /// Sends what ends the claim, or a part of it, to those of `wanted` that the acquisition may have
+    /// reached.
+    fn send_to(&self, operation: Operation, wanted: u64, goal: Goal) -> Arc<Round> {
         let (seats, anothers) = {
             let mut state = self.state.lock();
             state.is_doubled |= state.acquisition.names(&self.token);
             let acquisition = state.acquisition.seats();
-            let seats = state.restored | acquisition.reached;
+            let seats = (state.restored | acquisition.reached) & wanted;
             // At a node that did not grant, our token may be the key of a copy of this process, which
             // we must not delete.
             let anothers = if state.is_doubled {
-                seats & !acquisition.granted
+                seats & !acquisition.took
             } else {
                 0
             };
             (seats & !anothers, anothers)
         };
-        let operation = Arc::new(self.operation(want));
+        let operation = Arc::new(operation);
         let round = Round::new(self.nodes.len(), goal);
         round.submit_or(&self.nodes, &operation, |seat| match bit(seat) {
             at if seats & at != 0 => None,

@@ -13,9 +13,10 @@ use crate::env::caught::caught;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
+use crate::model::permits::PermitSet;
 use crate::model::token::OwnerToken;
 use crate::node::operation::SharedOperation;
-use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, Reply};
+use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport, Reply};
 
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
@@ -105,6 +106,8 @@ impl RoundState {
 pub(crate) struct Seats {
     pub(crate) answered: u64,
     pub(crate) granted: u64,
+    /// The seats that set keys to our token: those that granted, also other permits than the majority.
+    pub(crate) took: u64,
     /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
     /// The seats where a release has something to undo: all but those that the operation certainly
@@ -246,7 +249,7 @@ impl Round {
         self.state.lock().votes.answers()
     }
 
-    /// The seats that have answered.
+    /// The seats that answered.
     pub(crate) fn answered_seats(&self) -> u64 {
         self.state.lock().votes.answered()
     }
@@ -288,9 +291,15 @@ impl Round {
         Seats {
             answered: votes.answered(),
             granted: votes.granted,
+            took: votes.granted | votes.strayed,
             in_time: votes.granted & !votes.late,
             reached: votes.reached(),
         }
+    }
+
+    /// The permits of the granting seats, and what all seats say of permits.
+    pub(crate) fn permits(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
+        self.state.lock().votes.permits_and_reports()
     }
 
     /// True if a seat answered that the key is held under `token`.

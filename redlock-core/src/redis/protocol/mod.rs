@@ -2,6 +2,7 @@
 #![doc = include_str!("wire_format.md")]
 
 pub(super) mod command;
+mod permit_scripts;
 pub(super) mod read_buffer;
 pub(super) mod scripts;
 pub(super) mod wire;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::permit_scripts::ACQUIRE_PERMITS;
 use super::wire::pack;
 
 /// A constant text. All variable parts reach it through KEYS and ARGV.
@@ -12,7 +13,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    fn new(text: &'static str) -> Self {
+    pub(super) fn new(text: &'static str) -> Self {
         Self {
             text,
             sha: sha1_smol::Sha1::from(text).digest().to_string(),
@@ -270,6 +271,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &RESTORE,
         &SHORTEN,
         &RELEASE,
+        &ACQUIRE_PERMITS,
     ];
     // Arguments that each script can read as its own.
     let run = |command: &[u8], script: &str| {
@@ -294,7 +296,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
 
 /// The names and texts of the scripts, for a simulated server.
 #[cfg(feature = "simulation")]
-pub fn all() -> [(&'static str, &'static str); 8] {
+pub fn all() -> [(&'static str, &'static str); 9] {
     [
         ("acquire-all", ACQUIRE_ALL.text),
         ("acquire-fenced", ACQUIRE_FENCED.text),
@@ -304,5 +306,6 @@ pub fn all() -> [(&'static str, &'static str); 8] {
         ("restore", RESTORE.text),
         ("shorten", SHORTEN.text),
         ("release", RELEASE.text),
+        ("acquire-permits", ACQUIRE_PERMITS.text),
     ]
 }

@@ -5,6 +5,8 @@ mod handing_over;
 mod late_grants;
 mod one_node_less;
 mod panicking_nodes;
+mod permit_leases;
+mod permits;
 mod refusals;
 mod sharing;
 mod slow_nodes;

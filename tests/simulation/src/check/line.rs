@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Kind, RetryLimit};
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant, on_clock};
@@ -81,6 +81,9 @@ impl History {
     /// that comes of it is one more [of those that were handed over](Self::check_chain).
     pub(crate) fn note_break(&self, inner: &mut Inner, call: CallId, attempt: usize) {
         let this = &inner.calls[call];
+        if this.request.kind != Kind::Exclusive {
+            return;
+        }
         let left = inner
             .queues
             .get(&this.line)
@@ -117,6 +120,10 @@ impl History {
         broken: &mut Broken,
     ) {
         let this = &inner.calls[call];
+        if this.request.kind != Kind::Exclusive {
+            // Each release of a permit in its process is a reason to ask.
+            return;
+        }
         let retry = &this.request.retry;
         let waited = on_clock(&this.clock, this.came_at, now);
         let pauses = if let RetryLimit::Count(retries) = retry.limit {

@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
-use redlock_core::{Lease, Resource};
+use redlock_core::request::{Kind, PermitSet};
+use redlock_core::{Lease, Request, Resource};
 
 use crate::clock::{EPOCH, SkewedClock};
-use crate::history::{History, Invariant, LeaseRecord, Seat, on_clock};
+use crate::coverage::Coverage;
+use crate::history::{Attempt, History, Invariant, LeaseRecord, Seat, on_clock};
 use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
@@ -60,10 +62,7 @@ impl History {
         let number = {
             let mut guard = self.lock();
             let inner = &mut *guard;
-            inner.coverage.acquired += 1;
-            inner.coverage.acquired_fenced += u64::from(token.is_some());
-            inner.coverage.acquired_several += u64::from(request.resource.names().len() > 1);
-            inner.coverage.born_over += u64::from(over.is_some());
+            count(&mut inner.coverage, lease, &request, over.is_some());
             let Some(attempt) = inner.attempt_named(process, &id) else {
                 return usize::MAX;
             };
@@ -74,6 +73,7 @@ impl History {
                 attempt,
                 handle: lease.handle(),
                 resource: request.resource.clone(),
+                permits: lease.permits(),
                 token,
                 returned_at: now,
                 chain: Chain::default(),
@@ -110,7 +110,8 @@ impl History {
                 let made_by = if is_prompt { made_by.max(now) } else { made_by };
                 attempt.made_by = Some(made_by.saturating_sub(Duration::from_micros(1)));
             }
-            let in_time = attempt.votes.iter().filter(|vote| **vote <= last).count();
+            let (in_time, strayed) = attempt.votes_for(lease.permits(), last);
+            inner.coverage.strayed += strayed;
             if in_time <= self.rules.nodes / 2 {
                 let text = format!("{id} was over when it had its majority of votes");
                 broken.push((Invariant::LateVotes, text));
@@ -119,6 +120,7 @@ impl History {
                 let text = format!("{id} counts its validity from after its first request");
                 broken.push((Invariant::Validity, text));
             }
+            check_take(&request, lease, &mut broken);
             if request.fencing && token.is_none() {
                 let text = format!("{id} has no token, and one was wanted");
                 broken.push((Invariant::Unfenced, text));
@@ -158,18 +160,29 @@ impl History {
             let others = inner.leases.iter().enumerate();
             others
                 .filter(|(other, lease)| *other != number && share(&lease.resource, &resource))
-                .map(|(_, lease)| (lease.process, lease.handle.clone()))
+                .map(|(_, lease)| (lease.process, lease.handle.clone(), lease.permits))
                 .collect()
         };
-        for (process, handle) in others {
+        let permits = self.lock().leases[number].permits;
+        let mut held = permits.len();
+        for (process, handle, others) in others {
             let (over, validity) = self.world.observing(|| (handle.over(), handle.validity()));
-            if over.is_none() {
+            if over.is_some() {
+                continue;
+            }
+            held += others.len();
+            if is_shared(permits, others) {
                 let text = format!(
                     "{} of c{process} is valid for {validity:?} more",
                     handle.token_id()
                 );
                 broken.push((Invariant::Exclusion, text));
             }
+        }
+        let most = self.rules.permits.map_or(usize::MAX, usize::from);
+        if held > most {
+            let text = format!("{held} of {most} permits are held");
+            broken.push((Invariant::TooManyPermits, text));
         }
     }
 
@@ -220,7 +233,7 @@ impl History {
             let is_between = |other: &LeaseRecord| {
                 lease.returned_at < inner.attempts[other.attempt].staked_at
                     && other.returned_at < began
-                    && share(&other.resource, &lease.resource)
+                    && other.meets(lease)
                     // A grant that comes within the attempt's own timeout counts as if it had
                     // come with the others, also if keys are deleted by hand in that time.
                     && on_clock(&call.clock, staked_at, other.returned_at) > DEFAULT_NODE_TIMEOUT
@@ -315,6 +328,38 @@ impl History {
     }
 }
 
+/// Counts an acquisition that succeeded.
+fn count(coverage: &mut Coverage, lease: &Lease, request: &Request, is_over: bool) {
+    coverage.acquired += 1;
+    coverage.acquired_fenced += u64::from(lease.fencing_token().is_some());
+    coverage.acquired_permits += u64::from(!lease.permits().is_empty());
+    coverage.acquired_several += u64::from(request.resource.names().len() > 1);
+    coverage.born_over += u64::from(is_over);
+}
+
+/// A lease has as many permits as its caller asked for.
+fn check_take(request: &Request, lease: &Lease, broken: &mut Broken) {
+    let wanted = match request.kind {
+        Kind::Permits(permits) => permits.take().into(),
+        _ => 0,
+    };
+    if lease.permits().len() != wanted {
+        let (id, permits) = (lease.token_id(), lease.permits());
+        let text = format!("{id} has {permits:?}, and {wanted} were wanted");
+        broken.push((Invariant::TooFewPermits, text));
+    }
+}
+
+impl Attempt {
+    /// How many votes came by `last` for these permits, if there are any, and how many for others.
+    fn votes_for(&self, permits: PermitSet, last: Duration) -> (usize, u64) {
+        let votes = || self.votes.iter();
+        let in_time = votes().filter(|(at, granted)| *at <= last && *granted == permits);
+        let strayed = votes().filter(|(_, granted)| *granted != permits);
+        (in_time.count(), strayed.count() as u64)
+    }
+}
+
 /// For how long a lock may be valid that is granted for `ttl`. The formula of the specification,
 /// written down a second time.
 fn allowed(ttl: Duration, factor: f64) -> Duration {
@@ -324,6 +369,18 @@ fn allowed(ttl: Duration, factor: f64) -> Duration {
 /// For how long a grant that comes behind the decision counts like those before.
 fn straggling(ttl: Duration) -> Duration {
     DEFAULT_NODE_TIMEOUT.min(ttl / 4)
+}
+
+/// Whether leases of one name with these permits exclude each other. A plain lock has none.
+fn is_shared(one: PermitSet, other: PermitSet) -> bool {
+    one.is_empty() || one.iter().any(|permit| other.contains(permit))
+}
+
+impl LeaseRecord {
+    /// Whether the two exclude each other.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        share(&self.resource, &other.resource) && is_shared(self.permits, other.permits)
+    }
 }
 
 /// Whether they have a name in common.

@@ -19,7 +19,7 @@ impl History {
             let was_ours = before.as_deref() == Some(token);
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
-                Want::Acquire { .. } | Want::Restore { .. } => {
+                Want::Acquire { .. } | Want::AcquirePermits { .. } | Want::Restore { .. } => {
                     // A successor takes keys over, and sets no others.
                     let giver = operation.giver().map(OwnerToken::as_bytes);
                     (

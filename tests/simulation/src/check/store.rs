@@ -1,6 +1,6 @@
 //! The rules about fencing tokens, and what a store makes of them.
 
-use super::{Broken, share};
+use super::Broken;
 use crate::history::{History, Inner, Invariant, LeaseRecord};
 
 impl History {
@@ -17,7 +17,10 @@ impl History {
             let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
                 return; // Without a token, a store has nothing to go by.
             };
-            let writers = inner.writers.entry(key.to_vec()).or_default();
+            // A store compares the tokens of one permit. Of several, the first one stands for all.
+            let permit = lease.permits.first().unwrap_or_default();
+            let key = [key, &permit.to_le_bytes()].concat();
+            let writers = inner.writers.entry(key).or_default();
             let highest = writers
                 .iter()
                 .filter_map(|writer| inner.leases[*writer].token)
@@ -65,7 +68,7 @@ impl Inner {
             let Some(other_token) = known.token else {
                 continue;
             };
-            if other == number || !share(&known.resource, &new.resource) {
+            if other == number || !known.meets(new) {
                 continue;
             }
             let (id, other_id) = (new.handle.token_id(), known.handle.token_id());

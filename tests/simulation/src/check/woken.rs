@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::quorum::majority;
+use redlock_core::request::Kind;
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant};
@@ -17,6 +18,10 @@ impl History {
     /// told for long that the lock is free.
     pub(crate) fn check_woken(&self, inner: &Inner, call: CallId, broken: &mut Broken) {
         let now = self.world.now();
+        if inner.calls[call].request.kind != Kind::Exclusive {
+            // Nodes tell of each permit by itself.
+            return;
+        }
         let Some(free_since) = inner.free_since(call, now) else {
             return;
         };

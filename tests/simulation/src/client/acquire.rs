@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::env::{Clock as _, Sleep};
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Renewal, Retry, RetryLimit};
+use redlock_core::request::{Kind, Permits, Renewal, Retry, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
@@ -38,7 +38,8 @@ impl SimulatedClient {
         if random.chance(self.settings.crowd.alike) {
             return self.usual_request(random);
         }
-        let several = random.below(6) == 0 && self.settings.names > 1;
+        let is_plain = self.settings.permits.is_none();
+        let several = is_plain && random.below(6) == 0 && self.settings.names > 1;
         let resource = if several {
             Resource::all((0..self.settings.names).map(|number| name(number).into_bytes()))
         } else {
@@ -68,7 +69,16 @@ impl SimulatedClient {
             request.split_retries = 2;
         }
         request.fencing = random.chance(self.settings.fencing);
+        request.kind = self.kind(random);
         request
+    }
+
+    /// How many permits a caller takes, if there are any.
+    pub(super) fn kind(&self, random: &mut Random) -> Kind {
+        self.settings.permits.map_or(Kind::Exclusive, |count| {
+            let take = if random.below(4) == 0 { 2 } else { 1 };
+            Kind::Permits(Permits::new(count, take).expect("as many as there are"))
+        })
     }
 
     /// One like most others in a crowd.
@@ -86,6 +96,7 @@ impl SimulatedClient {
             request.min_validity = request.ttl / 10 * 9;
         }
         request.fencing = random.below(8) == 0 && random.chance(self.settings.fencing);
+        request.kind = self.kind(random);
         request
     }
 

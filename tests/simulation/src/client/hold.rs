@@ -6,6 +6,7 @@ use std::time::Duration;
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
+use redlock_core::testing::permit_keys;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
 use super::SimulatedClient;
@@ -72,7 +73,7 @@ impl SimulatedClient {
             return;
         }
         let ttl = request.ttl;
-        let (id, resource) = (lease.token_id().to_owned(), lease.resource().clone());
+        let (id, resource) = (lease.token_id().to_owned(), keys_of(&lease));
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
         let way = random.below(12);
         if way == 6 {
@@ -189,4 +190,9 @@ impl SimulatedClient {
             self.history.check_free(id, holders.count());
         }
     }
+}
+
+/// The keys that the lease has on the nodes.
+fn keys_of(lease: &LeaseHandle) -> Resource {
+    permit_keys(lease.resource(), b"", lease.permits())
 }

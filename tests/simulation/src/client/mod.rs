@@ -147,6 +147,7 @@ impl SimulatedClient {
                 let mut request = Request::new(name(number));
                 request.ttl = Duration::from_millis(500);
                 request.fencing = me.settings.misset > 0;
+                request.kind = me.kind(&mut Random::new(number));
                 request.retry = Retry {
                     limit: RetryLimit::Wait(bound),
                     delay: Duration::from_millis(200),

@@ -8,6 +8,10 @@ use std::time::Duration;
 pub enum Invariant {
     /// Two leases of one name were valid at once.
     Exclusion,
+    /// More permits of a name were held at once than there are.
+    TooManyPermits,
+    /// A lease has fewer permits than its caller asked for.
+    TooFewPermits,
     /// Two leases of one name have one fencing token.
     TokenUnique,
     /// A later lease has a lower fencing token.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::error::LeaseEnd;
 use redlock_core::node::Operation;
+use redlock_core::request::PermitSet;
 use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
@@ -79,8 +80,12 @@ pub(crate) struct Attempt {
     knows_granted: u64,
     /// For how long its process had stood still when it heard that a copy of it has its token.
     pub(crate) doubled: Option<Duration>,
-    /// When grants reached the client.
-    pub(crate) votes: Vec<Duration>,
+    /// When grants reached the client, and of which permits.
+    pub(crate) votes: Vec<(Duration, PermitSet)>,
+    /// The permits that it did not win, once their release was sent.
+    rest: Option<Resource>,
+    /// The keys of all permits that it may get, and how many of them a lease of it has.
+    permits: Option<(Resource, usize)>,
     /// When its first release was sent.
     pub(crate) released_at: Option<Duration>,
     /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
@@ -132,6 +137,7 @@ pub(crate) struct LeaseRecord {
     pub(crate) attempt: usize,
     pub(crate) handle: LeaseHandle,
     pub(crate) resource: Resource,
+    pub(crate) permits: PermitSet,
     pub(crate) token: Option<u64>,
     pub(crate) returned_at: Duration,
     pub(crate) was_over: bool,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::Resource;
 use redlock_core::node::{Answer, NodeErrorKind, Operation, Want};
 use redlock_core::quorum::majority;
+use redlock_core::request::PermitSet;
 
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
@@ -51,12 +53,23 @@ impl Attempt {
             knows_granted: 0,
             doubled: None,
             votes: Vec::new(),
+            rest: None,
+            permits: None,
             released_at: None,
             made_by: None,
             is_shortened: false,
             longest_ttl: Duration::ZERO,
             extensions: Vec::new(),
         }
+    }
+
+    /// True if these are the permits that it did not win: fewer than all, and more or fewer than a lease has.
+    fn is_rest(&self, keys: &Resource) -> bool {
+        let rest = self
+            .permits
+            .as_ref()
+            .map(|(all, most)| all.names().len() - most);
+        rest == Some(keys.names().len())
     }
 }
 
@@ -84,12 +97,19 @@ impl History {
             let new = || Attempt::new(process, operation, now, nodes);
             let number = inner.attempt_of(operation, new);
             let attempt = &mut inner.attempts[number];
-            if let Want::Acquire { ttl, .. } | Want::Extend { ttl } = want {
+            if let Want::Acquire { ttl, .. }
+            | Want::AcquirePermits { ttl, .. }
+            | Want::Extend { ttl } = want
+            {
                 attempt.longest_ttl = attempt.longest_ttl.max(ttl);
             }
-            if let Want::Acquire { ttl, .. } = want {
+            if let Want::Acquire { ttl, .. } | Want::AcquirePermits { ttl, .. } = want {
                 attempt.ttl = ttl;
             }
+            if let Some(permits) = operation.permits() {
+                attempt.permits = Some((operation.keys().clone(), permits.take().into()));
+            }
+            let is_rest = attempt.is_rest(operation.keys());
             if matches!(want, Want::Release { .. } | Want::Shorten { .. })
                 && attempt.knows_granted >> seat & 1 == 0
                 // Otherwise it was sent while the client heard of it.
@@ -100,6 +120,9 @@ impl History {
                 broken = Some((Invariant::Trampled, text));
             }
             match want {
+                Want::Release { .. } if is_rest => {
+                    is_first_release = attempt.rest.replace(operation.keys().clone()).is_none();
+                }
                 Want::Release { .. } if attempt.released_at.is_none() => {
                     attempt.released_at = Some(now);
                     is_first_release = true;
@@ -142,6 +165,21 @@ impl History {
         is_first_release
     }
 
+    /// The release after which the keys that it is about, or else all permits of its attempt, have to go.
+    pub(crate) fn to_be_gone(&self, release: &Arc<Operation>) -> Arc<Operation> {
+        let mut inner = self.lock();
+        let attempt = inner.known(release.token().as_bytes());
+        let attempt = attempt.filter(|attempt| !attempt.is_rest(release.keys()));
+        match attempt.and_then(|attempt| attempt.permits.clone()) {
+            None => Arc::clone(release),
+            Some((keys, _)) => Arc::new(Operation::new(
+                keys,
+                release.token().clone(),
+                release.want(),
+            )),
+        }
+    }
+
     /// A node's answer reached the client that asked.
     pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Answer) {
         let want = operation.want();
@@ -161,7 +199,7 @@ impl History {
             return;
         };
         let paused = self.world.paused_for(attempt.process);
-        if let (Want::Acquire { .. }, Answer::Granted { .. } | Answer::Held(_)) = (want, answer) {
+        if want.is_acquisition() && matches!(answer, Answer::Granted { .. } | Answer::Held(_)) {
             attempt.voted |= 1 << seat;
             if matches!(answer, Answer::Held(_)) {
                 attempt.held_at.get_or_insert(now);
@@ -185,7 +223,7 @@ impl History {
             attempt.seats[seat].epoch = Some(*epoch);
         }
         match want {
-            Want::Acquire { .. } => attempt.votes.push(now),
+            want if want.is_acquisition() => attempt.votes.push((now, taken_by(answer))),
             Want::Extend { .. } => {
                 for known in &mut attempt.extensions {
                     if Arc::ptr_eq(&known.operation, operation) {
@@ -201,7 +239,7 @@ impl History {
     pub fn heard(&self, seat: usize, operation: &Operation) {
         let now = self.world.now();
         let mut inner = self.lock();
-        if matches!(operation.want(), Want::Acquire { .. })
+        if operation.want().is_acquisition()
             && let Some(attempt) = inner.known(operation.token().as_bytes())
         {
             attempt.seats[seat].heard_at = Some(now);
@@ -239,9 +277,9 @@ impl History {
             let (mut zombies, mut confirmed, mut refused, mut restored) = (0, 0, 0, 0);
             match want {
                 // Nothing is there that has to be undone.
-                Want::Acquire { .. } if matches!(answer, Answer::Failed(error) if !error.was_sent()) =>
-                    {}
-                Want::Acquire { .. } => {
+                want if want.is_acquisition()
+                    && matches!(answer, Answer::Failed(error) if !error.was_sent()) => {}
+                want if want.is_acquisition() => {
                     kept.asked += 1;
                     if kept.asked > 1 {
                         let id = operation.token().short_id();
@@ -295,6 +333,17 @@ fn brief(answer: &Answer) -> String {
         Answer::Held(_) => "held".to_owned(),
         Answer::Absent => "absent".to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+/// The permits that a node granted.
+fn taken_by(answer: &Answer) -> PermitSet {
+    match answer {
+        Answer::Granted {
+            permits: Some(report),
+            ..
+        } => report.taken,
+        _ => PermitSet::default(),
     }
 }
 

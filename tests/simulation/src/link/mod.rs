@@ -341,9 +341,12 @@ impl Link {
             self.owe(&one);
         }
         let answer = match answer {
-            Answer::Granted { counter, .. } => Answer::Granted {
+            Answer::Granted {
+                counter, permits, ..
+            } => Answer::Granted {
                 counter,
                 epoch: one.epoch,
+                permits,
             },
             other => other,
         };

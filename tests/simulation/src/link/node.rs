@@ -53,7 +53,7 @@ impl Node for Link {
         }
         let (history, seat) = (&self.around.history, self.server.seat);
         if history.submitting(self.process, seat, &operation) {
-            self.expect_gone(&operation);
+            self.expect_gone(&history.to_be_gone(&operation));
         }
         // Keys are seldom put back, and a release that overtakes that is what has to be seen.
         let times = if matches!(operation.want(), Want::Restore { .. }) {

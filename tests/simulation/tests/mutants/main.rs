@@ -7,6 +7,7 @@
 
 mod copy;
 mod nodes;
+mod permits;
 mod proof;
 mod table;
 mod waiting;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 use copy::Copy;
 use nodes::NODES;
+use permits::PERMITS;
 use proof::PROOF;
 use table::{MUTANTS, Mutant, SEEDS};
 use waiting::WAITING;
@@ -40,13 +42,14 @@ fn arguments(mutant: &Mutant) -> Vec<String> {
 }
 
 /// One mutant for each part of the algorithm, each of them caught within a few seeds.
-const HANDFUL: [&str; 6] = [
+const HANDFUL: [&str; 7] = [
     "quorum-of-half",
     "stragglers-forgotten",
     "a-counter-that-repeats",
     "new-epochs-not-heeded",
     "handed-over-while-held",
     "last-come-first-served",
+    "votes-for-different-permits-counted",
 ];
 
 mod in_small {
@@ -87,7 +90,12 @@ mod in_full {
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(PROOF).chain(NODES).chain(WAITING)
+    MUTANTS
+        .iter()
+        .chain(PROOF)
+        .chain(NODES)
+        .chain(WAITING)
+        .chain(PERMITS)
 }
 
 fn assert_caught(mutants: &[&'static Mutant], name: &str) {

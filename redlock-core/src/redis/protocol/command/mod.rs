@@ -1,5 +1,7 @@
 //! The command or script for an operation, and the meaning of its reply.
 
+mod permits;
+
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
-use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
+use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitOrder, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
 use super::scripts::{
@@ -40,13 +42,19 @@ pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
     // Only acquisitions differ: that of a single key by dialect, a fenced one by the marker.
-    let (is_fenced, is_marked) = (operation.counters().is_some(), encoding.marker.is_some());
+    let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
     let form = match (operation.want(), encoding.dialect) {
-        (Want::Acquire { .. }, _) if is_fenced && is_marked => 2,
+        (want, _) if want.is_acquisition() && is_fenced && is_marked => 2,
         (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
         _ => 0,
     };
     operation.encoded(form, |operation| encode(operation, encoding))
+}
+
+/// True if a fencing token is asked for, or confirmed.
+fn is_fenced(operation: &Operation) -> bool {
+    let permits = operation.permits();
+    operation.counters().is_some() || permits.is_some_and(PermitOrder::is_fenced)
 }
 
 fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
@@ -105,8 +113,15 @@ pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encod
 }
 
 fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
-    let is_fenced = operation.counters().is_some();
+    let is_fenced = is_fenced(operation);
     let is_succession = operation.giver().is_some();
+    let marker = encoding.marker.as_deref();
+    let marker = marker.filter(|_| is_fenced && operation.want().is_acquisition());
+    if let (Want::AcquirePermits { ttl, hint }, Some(permits)) =
+        (operation.want(), operation.permits())
+    {
+        return permits::encode(operation, permits, (ttl, hint), marker, with_text);
+    }
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
             if is_succession {
@@ -136,11 +151,10 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
-        | Want::Peek => (&*RELEASE, Vec::new()),
+        | Want::Peek
+        | Want::AcquirePermits { .. } => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
-    let marker = encoding.marker.as_deref();
-    let marker = marker.filter(|_| is_fenced && matches!(operation.want(), Want::Acquire { .. }));
     let keys = operation
         .keys()
         .names()
@@ -193,7 +207,11 @@ pub(in crate::redis) fn interpret(
     epoch: u32,
     value: &Value<'_>,
 ) -> Answer {
-    let granted = |counter| Answer::Granted { counter, epoch };
+    let granted = |counter| Answer::Granted {
+        counter,
+        epoch,
+        permits: None,
+    };
     let (is_script, is_fenced) = (is_script(operation), operation.counters().is_some());
     match (operation.want(), value) {
         (_, Value::Error(text)) if text.starts_with(b"NOMARKER") => {
@@ -214,6 +232,10 @@ pub(in crate::redis) fn interpret(
             Answer::Failed(NodeError::server(text).into_unsent())
         }
         (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
+        (Want::AcquirePermits { .. }, value) => operation
+            .permits()
+            .and_then(|order| permits::interpret(order, epoch, value))
+            .unwrap_or_else(nonsense),
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }

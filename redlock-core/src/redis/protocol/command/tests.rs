@@ -110,7 +110,14 @@ fn what_a_script_that_acquires_answers() {
     let several = acquisition(&["a", "b"], &token);
     let interpret = |value: Value<'_>| interpret(&several, Dialect::NamesHolder, 3, &value);
     let (counter, epoch) = (None, 3);
-    assert_eq!(interpret(Value::Int(1)), Answer::Granted { counter, epoch });
+    assert_eq!(
+        interpret(Value::Int(1)),
+        Answer::Granted {
+            counter,
+            epoch,
+            permits: None
+        }
+    );
     let held = Answer::Held(Holding::by(&b"web/1/2"[..]));
     assert_eq!(interpret(Value::Bulk(b"web/1/2")), held);
     let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
@@ -127,7 +134,14 @@ fn what_a_script_that_acquires_answers() {
     let fenced = acquisition(&["r"], &token).with_counters(Some("c".into()));
     let answer = super::interpret(&fenced, Dialect::NamesHolder, 3, &Value::Int(9));
     let counter = Some(9);
-    assert_eq!(answer, Answer::Granted { counter, epoch });
+    assert_eq!(
+        answer,
+        Answer::Granted {
+            counter,
+            epoch,
+            permits: None
+        }
+    );
 }
 
 #[test]

@@ -101,9 +101,8 @@ impl Inbox {
         }
         // Checked under the mutex: a release that is submitted after this check is also queued after
         // the operation.
-        let is_late = route.hops > 0
-            && matches!(operation.want(), Want::Acquire { .. })
-            && submission.reply.is_retracted();
+        let is_late =
+            route.hops > 0 && operation.want().is_acquisition() && submission.reply.is_retracted();
         let refusal = match &state.gate {
             _ if is_late => {
                 let detail = "the keys' slot moved, and the caller has stopped waiting";

@@ -11,10 +11,8 @@ impl Serve<'_> {
     /// True if the release of an operation that sets a key was sent already. If the operation were sent
     /// again now, it would arrive after the release, and nothing would delete its keys.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
-        if !matches!(
-            operation.want(),
-            Want::Acquire { .. } | Want::Restore { .. }
-        ) {
+        let want = operation.want();
+        if !want.is_acquisition() && !matches!(want, Want::Restore { .. }) {
             return false;
         }
         let in_flight = &self.in_flight;

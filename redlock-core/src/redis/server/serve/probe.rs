@@ -18,13 +18,16 @@ impl Serve<'_> {
     /// Records a vote, or an error in the place of a vote.
     pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
         match (answer, operation.want()) {
-            (Answer::Failed(error), Want::Acquire { .. } | Want::Extend { .. })
-                if matches!(error.kind(), NodeErrorKind::Server | NodeErrorKind::Denied) =>
+            (Answer::Failed(error), want)
+                if (want.is_acquisition() || matches!(want, Want::Extend { .. }))
+                    && matches!(error.kind(), NodeErrorKind::Server | NodeErrorKind::Denied) =>
             {
                 self.refused(error);
             }
             // Only for an acquisition: a server that is out of memory still extends.
-            (Answer::Granted { .. } | Answer::Held(_), Want::Acquire { .. }) => self.voted(),
+            (Answer::Granted { .. } | Answer::Held(_), want) if want.is_acquisition() => {
+                self.voted();
+            }
             _ => {}
         }
     }

@@ -1,0 +1,138 @@
+//! What an attempt asks for: a plain lock, or permits.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::env::{Clock, Moment};
+use crate::model::request::Request;
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::NodeSet;
+use crate::quorum::claim::Claim;
+use crate::quorum::fencing::{Hint, counter_keys};
+use crate::quorum::round::Round;
+
+use super::permits::{Asked, WonPermits};
+
+/// What an attempt asks for.
+pub(crate) trait Asks {
+    /// What is needed behind the sending. Nothing for a plain lock: it would be a part of every
+    /// acquisition's future.
+    type Kept: Narrows;
+
+    /// Sends the acquisition.
+    fn send(
+        &self,
+        context: &Context,
+        nodes: &NodeSet,
+        request: &Request,
+        token: OwnerToken,
+        in_time: (Arc<dyn Clock>, Moment),
+        hint: Option<Hint>,
+    ) -> (Arc<Claim>, Arc<Round>);
+
+    fn kept(self) -> Self::Kept;
+}
+
+/// What becomes of the claim once a majority granted it.
+pub(crate) trait Narrows: Copy {
+    /// What is known of an attempt that a majority granted.
+    type Won;
+
+    /// Makes the claim one on the keys that a majority granted.
+    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Self::Won;
+
+    /// False if the claim was not narrowed: votes that arrive later make no lease of it.
+    fn has_won(won: &Self::Won) -> bool;
+
+    /// The permits, if any are asked for.
+    fn asked(self) -> Option<Box<Asked>>;
+}
+
+/// The keys of a plain lock.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainKeys<'a> {
+    pub(super) keys: &'a Resource,
+    /// The token whose keys are taken over, if the attempt is a successor's.
+    pub(super) giver: Option<&'a OwnerToken>,
+}
+
+/// A plain lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain;
+
+impl Asks for PlainKeys<'_> {
+    type Kept = Plain;
+
+    fn send(
+        &self,
+        context: &Context,
+        nodes: &NodeSet,
+        request: &Request,
+        token: OwnerToken,
+        in_time: (Arc<dyn Clock>, Moment),
+        hint: Option<Hint>,
+    ) -> (Arc<Claim>, Arc<Round>) {
+        let (keys, giver) = (self.keys.clone(), self.giver.cloned());
+        let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
+        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver)
+    }
+
+    fn kept(self) -> Plain {
+        Plain
+    }
+}
+
+impl Narrows for Plain {
+    type Won = ();
+
+    fn narrow(self, _claim: &mut Arc<Claim>, _acquisition: &Arc<Round>) {}
+
+    fn has_won((): &()) -> bool {
+        true
+    }
+
+    fn asked(self) -> Option<Box<Asked>> {
+        None
+    }
+}
+
+impl<'a> Asks for &'a Asked {
+    type Kept = &'a Asked;
+
+    fn send(
+        &self,
+        _context: &Context,
+        nodes: &NodeSet,
+        request: &Request,
+        token: OwnerToken,
+        in_time: (Arc<dyn Clock>, Moment),
+        hint: Option<Hint>,
+    ) -> (Arc<Claim>, Arc<Round>) {
+        let (order, keys) = (self.order(&token), self.keys.all());
+        let hint = hint.unwrap_or_default();
+        Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint)
+    }
+
+    fn kept(self) -> &'a Asked {
+        self
+    }
+}
+
+impl Narrows for &Asked {
+    type Won = Option<Box<WonPermits>>;
+
+    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Self::Won {
+        let won = WonPermits::of(acquisition)?;
+        *claim = claim.narrow(&self.keys, won.permits, acquisition);
+        Some(Box::new(won))
+    }
+
+    fn has_won(won: &Self::Won) -> bool {
+        won.is_some()
+    }
+
+    fn asked(self) -> Option<Box<Asked>> {
+        Some(Box::new(self.clone()))
+    }
+}

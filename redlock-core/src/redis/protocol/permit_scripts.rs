@@ -1,0 +1,83 @@
+//! The script for permits.
+
+use std::sync::LazyLock;
+
+use super::scripts::Script;
+
+/// Takes the first free ones of n permits, in the order of KEYS: as many as ARGV asks for, or none. KEYS: the
+/// n keys; if a fencing token is asked for, the n counters in the same order; the record of the number of
+/// permits; and the marker, if it is to be checked. ARGV: token, ttl, n, how many to take, the record, its
+/// ttl, and for a fencing token hint, window and `nodes-time` as for a fenced lock.
+///
+/// The answer is a list: 1 if they are taken, else 0; for each key `1` if it was free, else `0`, as one text;
+/// the number of the counters, or the remaining ms of the key that expires first (-1: never, -3: no string);
+/// that key's value; and the record if it says another number. A key that already has the token is answered
+/// as the holder: another process draws the same tokens.
+pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "if #KEYS == 0 then return 0 end \
+         local n, take = tonumber(ARGV[3]), tonumber(ARGV[4]) \
+         local fenced = ARGV[7] ~= nil \
+         local count = fenced and 2 * n + 1 or n + 1 \
+         local now = 0 \
+         if fenced then \
+           local time = redis.call('TIME') \
+           now = time[1] * 1000000 + time[2] \
+         end \
+         if #KEYS > count then \
+           local marker = redis.pcall('GET', KEYS[#KEYS]) \
+           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
+           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
+         end \
+         local hint, window = 0, 0 \
+         if fenced then \
+           hint, window = tonumber(ARGV[7]), tonumber(ARGV[8]) \
+           if ARGV[9] == '1' and math.abs(now - hint) > window then \
+             return {err = string.format('CLOCKAPART %.0f', now - hint)} \
+           end \
+         end \
+         local free, bits, own = {}, {}, false \
+         for i = 1, n do \
+           local held = redis.pcall('GET', KEYS[i]) \
+           bits[i] = held and '0' or '1' \
+           if not held then free[#free + 1] = i elseif held == ARGV[1] and not own then own = redis.call('PTTL', KEYS[i]) end \
+         end \
+         bits = table.concat(bits) \
+         local record, other = redis.pcall('GET', KEYS[count]), false \
+         local counted = type(record) == 'string' and string.match(record, '^%d+') \
+         if counted ~= ARGV[3] then \
+           if counted then other = record end \
+           redis.call('SET', KEYS[count], ARGV[5], 'PX', ARGV[6]) \
+         end \
+         if own then return {0, bits, own, ARGV[1], other} end \
+         if #free < take then \
+           local least, value = -3, false \
+           for i = 1, n do \
+             local held = redis.pcall('GET', KEYS[i]) \
+             if type(held) == 'string' then \
+               local left = redis.call('PTTL', KEYS[i]) \
+               if least == -3 or left >= 0 and (least < 0 or left < least) then least, value = left, held end \
+             end \
+           end \
+           return {0, bits, least, value, other} \
+         end \
+         local number = 0 \
+         if fenced then \
+           local function stands(key) \
+             local digits = redis.pcall('GET', key) \
+             local n = type(digits) == 'string' and tonumber(digits) \
+             if n and n >= 0 and n < 9007199254740991 then return n end \
+             return 0 \
+           end \
+           number = math.min(math.max(hint, now - window), now + window) \
+           for i = 1, take do number = math.max(number, stands(KEYS[n + free[i]]) + 1) end \
+         end \
+         for i = 1, take do redis.call('SET', KEYS[free[i]], ARGV[1], 'PX', ARGV[2]) end \
+         if fenced then \
+           local life = tonumber(ARGV[6]) + math.max(0, math.ceil((number - now) / 1000)) \
+           local digits, life = string.format('%.0f', number), string.format('%.0f', life) \
+           for i = 1, take do redis.call('SET', KEYS[n + free[i]], digits, 'PX', life) end \
+         end \
+         return {1, bits, number, false, other}",
+    )
+});

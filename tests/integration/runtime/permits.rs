@@ -1,0 +1,205 @@
+//! `permits` and `take`.
+
+use std::collections::BTreeSet;
+
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::{LockError, Redlock, lock, redlock};
+
+use crate::runtime::fixture::{
+    SOON, config, registry, spawn_on, stage, start, start_nodes, until_in_line,
+};
+
+#[redlock(resource = "reports", permits = 2, guard = lease)]
+async fn report(mut stage: super::fixture::Stage) -> Result<u16, LockError> {
+    stage.play().await;
+    Ok(lease.permit().expect("`permits = 2`"))
+}
+
+#[redlock(resource = "reports", permits = 2, wait = "1m", guard = lease)]
+async fn patient_report() -> Result<u16, LockError> {
+    tokio::task::yield_now().await;
+    Ok(lease.permit().expect("`permits = 2`"))
+}
+
+#[redlock(resource = "reports", permits = count, take = take, guard = lease)]
+async fn some(count: u32, take: u32) -> Result<Vec<u16>, LockError> {
+    Ok(lease.permits().collect())
+}
+
+#[tokio::test]
+async fn as_many_calls_run_as_there_are_permits() {
+    let (nodes, redlock) = start(3).await;
+    let (first, one) = stage();
+    let (second, other) = stage();
+    let running = [
+        spawn_on(&redlock, report(first)),
+        spawn_on(&redlock, report(second)),
+    ];
+    one.begun.await.unwrap();
+    other.begun.await.unwrap();
+    let (third, _director) = stage();
+    let refused = registry(&redlock).scope(report(third)).await.unwrap_err();
+    assert!(refused.is_contended(), "{refused}");
+    assert!(
+        refused.to_string().contains("all 2 permits are held"),
+        "{refused}"
+    );
+
+    let held = redlock.registry().held();
+    let permits: BTreeSet<_> = held.iter().flat_map(|held| held.permits.clone()).collect();
+    assert_eq!(permits, (0..2).collect());
+
+    let waiting = spawn_on(&redlock, patient_report());
+    one.end.send(()).unwrap();
+    let freed = waiting.await.unwrap().unwrap();
+    other.end.send(()).unwrap();
+    let mut numbers = Vec::new();
+    for call in running {
+        numbers.push(call.await.unwrap().unwrap());
+    }
+    assert_eq!(
+        numbers.iter().copied().collect::<BTreeSet<_>>(),
+        (0..2).collect()
+    );
+    assert_eq!(freed, numbers[0]);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn several_permits_and_numbers_of_the_call() {
+    let (nodes, redlock) = start(3).await;
+    let on = |call| registry(&redlock).scope(call);
+    let taken = on(some(8, 3)).await.unwrap();
+    assert_eq!(taken.len(), 3);
+    assert_eq!(on(some(1, 1)).await.unwrap(), [0]);
+    for (count, take, reason) in [
+        (4, 5, "above the 4 permits"),
+        (0, 1, "`permits` of 0"),
+        (300, 1, "`permits` of 300"),
+        (16, 9, "`take` of 9"),
+        (u32::MAX, u32::MAX, "`permits` of 65535"),
+    ] {
+        let refused = on(some(count, take)).await.unwrap_err();
+        assert!(
+            refused.is_invalid() && refused.to_string().contains(reason),
+            "{refused}"
+        );
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn the_object_style_refuses_what_does_not_go_together() {
+    let (nodes, redlock) = start(1).await;
+    let refused = |lock: redlock_runtime::Lock, reason: &'static str| {
+        let registry = registry(&redlock);
+        async move {
+            let refused = registry.scope(lock.acquire()).await.unwrap_err();
+            assert!(
+                refused.is_invalid() && refused.to_string().contains(reason),
+                "{refused}"
+            );
+        }
+    };
+    refused(lock("r").take(2), "without `permits`").await;
+    refused(lock(["a", "b"]).permits(2), "several resources").await;
+    let hour = std::time::Duration::from_secs(3600);
+    refused(
+        lock("r").permits(2).once_per(hour),
+        "`once_per` with `permits`",
+    )
+    .await;
+    assert_eq!(nodes.lock_keys(), Vec::<Vec<u8>>::new());
+}
+
+#[redlock(resource = "reports", permits = 2, guard = lease)]
+async fn inner() -> Result<Option<u16>, LockError> {
+    Ok(lease.permit())
+}
+
+#[redlock(resource = "reports", permits = 2, guard = lease)]
+async fn outer() -> Result<(), LockError> {
+    assert_eq!(inner().await?, lease.permit(), "it shares the permit");
+    for (lock, wanted) in [
+        (lock("reports"), "wants a plain lock"),
+        (lock("reports").permits(3), "wants one of 3 permits"),
+        (lock("reports").permits(2).take(2), "wants 2 of 2 permits"),
+    ] {
+        let refused = lock.acquire().await.unwrap_err();
+        let text = refused.to_string();
+        assert!(refused.is_invalid() && text.contains(wanted), "{text}");
+        assert!(text.contains("which holds one of 2 permits"), "{text}");
+    }
+    Ok(())
+}
+
+#[redlock(resource = "reports")]
+async fn plain() -> Result<(), LockError> {
+    let refused = inner().await.unwrap_err();
+    assert!(refused.is_invalid(), "{refused}");
+    assert!(
+        refused.to_string().contains("which holds a plain lock"),
+        "{refused}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_below_a_holder_shares_its_permit_or_is_told_why_not() {
+    let (nodes, redlock) = start(3).await;
+    registry(&redlock).scope(outer()).await.unwrap();
+    registry(&redlock).scope(plain()).await.unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_preset_has_them_and_the_defaults_may_not() {
+    let nodes = start_nodes(1).await;
+    let preset = redlock_runtime::config::SiteConfig::new()
+        .permits(3)
+        .take(2);
+    let config = config(&nodes).preset("pairs", preset);
+    let of_all = config.clone().defaults(LockOptions::new().permits(5));
+    let refused = Redlock::start(of_all).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("every lock of the service have several holders"),
+        "{refused}"
+    );
+    let redlock = Redlock::start(config).await.unwrap();
+    let on =
+        |lock: redlock_runtime::Lock| registry(&redlock).scope(async move { lock.acquire().await });
+    let pair = on(lock("s").preset("pairs")).await.unwrap();
+    assert_eq!(pair.permits().count(), 2);
+    let refused = on(lock("s").preset("pairs")).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("fewer than 2 of 3 permits are free"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn callers_of_a_process_stand_in_line_for_permits() {
+    let (nodes, redlock) = start(3).await;
+    let (first, one) = stage();
+    let (second, other) = stage();
+    let running = [
+        spawn_on(&redlock, report(first)),
+        spawn_on(&redlock, report(second)),
+    ];
+    one.begun.await.unwrap();
+    other.begun.await.unwrap();
+    let waiting: Vec<_> = (0..20)
+        .map(|_| spawn_on(&redlock, patient_report()))
+        .collect();
+    // One of them asks the nodes.
+    until_in_line(&redlock, 19).await;
+    one.end.send(()).unwrap();
+    for call in waiting {
+        call.await.unwrap().unwrap();
+    }
+    other.end.send(()).unwrap();
+    for call in running {
+        call.await.unwrap().unwrap();
+    }
+    nodes.assert_no_lock_keys(SOON).await;
+}

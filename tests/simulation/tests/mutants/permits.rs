@@ -1,0 +1,97 @@
+//! The mutants of permits.
+
+use redlock_simulation::Invariant;
+
+use crate::table::{Mutant, Patch};
+
+const VOTES: &str = "redlock-core/src/quorum/votes.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM_OF_PERMITS: &str = "redlock-core/src/quorum/claim/permits.rs";
+const MEMORY: &str = "redlock-core/src/memory/permits.rs";
+const ORDER: &str = "redlock-core/src/node/permits.rs";
+
+pub(crate) const PERMITS: &[Mutant] = &[
+    Mutant {
+        name: "votes-for-different-permits-counted",
+        patches: &[Patch {
+            file: VOTES,
+            find: "seats.filter(|seat| self.taken_at(*seat) == Some(taken));",
+            replace: "seats.filter(|seat| self.taken_at(*seat).is_some());",
+        }],
+        profile: "permits",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "too-many-permits-by-different-votes",
+        patches: &[Patch {
+            file: VOTES,
+            find: "seats.filter(|seat| self.taken_at(*seat) == Some(taken));",
+            replace: "seats.filter(|seat| self.taken_at(*seat).is_some());",
+        }],
+        profile: "permits",
+        breaks: Invariant::TooManyPermits,
+    },
+    Mutant {
+        name: "other-permits-not-released",
+        patches: &[Patch {
+            file: CLAIM_OF_PERMITS,
+            find: "if rest.names().len() > 0 {",
+            replace: "if rest.names().len() > 1_000 {",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "other-permits-released-only-where-others-were-granted",
+        patches: &[Patch {
+            file: CLAIM_OF_PERMITS,
+            find: "!acquisition.granted_seats()",
+            replace: "acquisition.seats().took & !acquisition.granted_seats()",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-failed-attempt-on-permits-releases-nothing",
+        patches: &[
+            Patch {
+                file: CLAIM,
+                find: "    fn drop(&mut self) {
+        self.release();
+",
+                replace: "    fn drop(&mut self) {
+        if self.keys.names().len() < 3 { self.release(); }
+",
+            },
+            Patch {
+                file: "redlock-core/src/client/attempt.rs",
+                find: "    let release = claim.release();
+",
+                replace: "    let release = if asked.is_none() { claim.release() } else { None };
+",
+            },
+        ],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-held-permit-granted-again",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "free.filter(|key| !self.entries.contains_key(&key.key));",
+            replace: "free.filter(|key| !self.entries.contains_key(&key.key) || key.permit == 0);",
+        }],
+        profile: "permits",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "some-of-several-permits-granted",
+        patches: &[Patch {
+            file: ORDER,
+            find: "(granted.len() == usize::from(self.take)).then_some(granted)",
+            replace: "(!granted.is_empty()).then_some(granted)",
+        }],
+        profile: "permits",
+        breaks: Invariant::TooFewPermits,
+    },
+];
