@@ -1,9 +1,10 @@
 //! The one way to a lock: from what a caller wants to a lease.
 
+mod ask;
+mod look;
 mod reentrancy;
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::lease::OnLost;
-use redlock_core::peek::LockStatus;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
@@ -24,6 +24,8 @@ use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{self, Acquiring};
+use ask::{Anew, Ask};
+pub(crate) use look::shown;
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults are applied.
@@ -35,13 +37,6 @@ pub(crate) struct Wanted {
     pub(crate) preset: Option<Cow<'static, str>>,
     pub(crate) options: LockOptions,
     pub(crate) note: Option<Note>,
-}
-
-/// The note that reads as `text` is shown. Of a `Display` that fails, what it wrote until then.
-pub(crate) fn shown(text: impl fmt::Display) -> Option<Note> {
-    let mut note = String::new();
-    let _ = write!(note, "{text}");
-    Note::new(note)
 }
 
 /// One acquisition, with all values decided.
@@ -86,21 +81,6 @@ pub(crate) enum PoolNames {
 const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
-    /// What a majority of the nodes says of the lock.
-    pub(crate) async fn peek(&self) -> Result<LockStatus, LockError> {
-        let Some(registry) = scope::current() else {
-            return Err(self.not_initialized());
-        };
-        let of_call = |kind| {
-            let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
-            let limits = &registry.shared.limits;
-            error.of_call(self.holder.site, limits.http, &limits.throttles)
-        };
-        let nodes = self.nodes(&registry).map_err(of_call)?;
-        let status = registry.shared.client.peek(&nodes, &self.resource).await;
-        status.map_err(|invalid| of_call(LockErrorKind::Invalid(invalid)))
-    }
-
     fn not_initialized(&self) -> LockError {
         let subject = match self.holder.site {
             Some(site) => Subject::Function(site.site_name()),
@@ -204,15 +184,19 @@ impl Wanted {
 }
 
 impl Prepared {
-    /// Acquires the lock, or a share of the outer lease. This is the only way to a lock.
-    pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
-        let above = self.above.take();
-        let (record, mut acquiring) = self.begin(above.is_some());
+    /// Acquires the lock, or a share of the outer lease.
+    pub(crate) fn acquire(&mut self) -> impl Future<Output = Result<Lease, LockError>> {
+        self.acquire_by(Anew)
+    }
+
+    /// The same; the nodes are asked as `ask` does. This is the only way to a lock.
+    async fn acquire_by<A: Ask>(&mut self, ask: A) -> Result<Lease, LockError> {
+        let (record, mut acquiring) = self.begin(self.above.is_some());
         let acquired = {
             let work = pin!(async {
-                match above {
+                match self.above.take() {
                     Some(joined) => Ok(Got::Joined(self.join(*joined).await?)),
-                    None => Ok(Got::Anew(self.acquire_anew().await?)),
+                    None => Ok(Got::Anew(self.acquire_anew(ask).await?)),
                 }
             });
             acquiring.within(work).await
@@ -282,19 +266,7 @@ impl Prepared {
         Ok((core, place))
     }
 
-    /// Refuses a job that ran already in its period.
-    async fn look(&self, nodes: &NodeSet) -> Result<(), LockError> {
-        let resource = &self.request.resource;
-        let looked = self.registry.shared.client.last_run(nodes, resource).await;
-        let kind = match looked {
-            Ok(None) => return Ok(()),
-            Ok(Some(run)) => LockErrorKind::AlreadyRun(run),
-            Err(invalid) => LockErrorKind::Invalid(invalid),
-        };
-        Err(LockError::new(kind, Subject::Resource(resource.clone())))
-    }
-
-    async fn acquire_anew(&self) -> Result<HeldLock, LockError> {
+    async fn acquire_anew<A: Ask>(&self, ask: A) -> Result<HeldLock, LockError> {
         let epochs = epochs_of(&self.nodes);
         // A shutdown waits for work below a held lease.
         let is_below = self.registry.is_below_held();
@@ -308,8 +280,8 @@ impl Prepared {
                 Some(under_way) => _under_way = under_way,
                 None => return self.fail(self.registry.refusal()),
             }
-            let mut acquiring = pin!(shared.client.acquire(&self.nodes, &self.request));
-            let acquired = poll_fn(|context| {
+            let mut acquiring = pin!(ask.ask(self));
+            let acquired = poll_fn(move |context| {
                 if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
                     return Poll::Ready(Some(acquired));
                 }
@@ -323,10 +295,7 @@ impl Prepared {
             match acquired.await {
                 None => return self.fail(self.registry.refusal()),
                 Some(Ok(core)) => core,
-                Some(Err(error)) => {
-                    let resource = self.request.resource.clone();
-                    return Err(LockError::of_acquire(error, resource));
-                }
+                Some(Err(error)) => return Err(A::error(error, self.request.resource.clone())),
             }
         };
         let held = &self.registry.shared.held;

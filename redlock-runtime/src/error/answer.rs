@@ -45,6 +45,7 @@ impl LockError {
             LockErrorKind::Contended(_) => {
                 "Another request is working on this right now. Try again later."
             }
+            LockErrorKind::Spent(_) => "This was taken over already, or too late.",
             LockErrorKind::AlreadyRun(_) => {
                 "This was done already a short while ago. Try again later."
             }
@@ -76,9 +77,9 @@ impl LockError {
     /// ```
     pub fn http_status(&self) -> u16 {
         match self.kind() {
-            LockErrorKind::Contended(_) | LockErrorKind::AlreadyRun(_) => {
-                self.inner.http.contended_status
-            }
+            LockErrorKind::Contended(_)
+            | LockErrorKind::AlreadyRun(_)
+            | LockErrorKind::Spent(_) => self.inner.http.contended_status,
             LockErrorKind::Unavailable(_)
             | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown
@@ -120,7 +121,8 @@ impl LockError {
             | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown
             | LockErrorKind::Dropped => Some(SOON),
-            LockErrorKind::NotInitialized
+            LockErrorKind::Spent(_)
+            | LockErrorKind::NotInitialized
             | LockErrorKind::UnknownPool { .. }
             | LockErrorKind::Invalid(_) => None,
         }

@@ -2,6 +2,8 @@
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
 mod answer;
+mod context;
+mod from_core;
 mod holder;
 mod start;
 
@@ -11,12 +13,13 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::env::Throttles;
-use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
+use redlock_core::error::LeaseEnd;
 
 pub use redlock_core::error::{
     Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,
 };
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
+pub use redlock_core::transfer::TicketSpent;
 
 pub(crate) use answer::HttpSettings;
 pub(crate) use holder::{HolderHere, Holds};
@@ -80,6 +83,9 @@ pub enum LockErrorKind {
     /// A majority of the nodes remembers a run of this period: see
     /// [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
+    /// The [ticket](crate::transfer::Ticket) was used before, or came too late: too few nodes still hold
+    /// its giver's token.
+    Spent(TicketSpent),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
     Lost(LeaseEnd),
     /// This process is shutting down and refuses further locks.
@@ -121,65 +127,6 @@ impl LockError {
                 holder: None,
             }),
         }
-    }
-
-    /// The same error, of a call of the function at `site`, in a registry with the settings `http`, whose
-    /// log lines are held back by `throttles`.
-    pub(crate) fn of_call(
-        mut self,
-        site: Option<&'static Site>,
-        http: HttpSettings,
-        throttles: &Throttles,
-    ) -> Self {
-        // Nobody else has it yet: it was just made.
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.site = site;
-            inner.http = http;
-            inner.throttles = Some(throttles.clone());
-        }
-        self
-    }
-
-    /// The same error of a call without a registry.
-    pub(crate) fn of_site(mut self, site: Option<&'static Site>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.site = site;
-        }
-        self
-    }
-
-    /// The throttles of the registry that the call found.
-    pub(crate) fn throttles(&self) -> Option<&Throttles> {
-        self.inner.throttles.as_ref()
-    }
-
-    /// The same error, with the time after which the lock is likely free.
-    pub(crate) fn free_after(mut self, after: Option<Duration>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.free_after = after;
-        }
-        self
-    }
-
-    pub(crate) fn of_acquire(error: AcquireError, resource: Resource) -> Self {
-        let kind = match error {
-            AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
-            AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
-            AcquireError::AlreadyRun(run) => LockErrorKind::AlreadyRun(run),
-            AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
-            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
-        };
-        Self::new(kind, Subject::Resource(resource))
-    }
-
-    pub(crate) fn of_extend(error: ExtendError, resource: Resource) -> Self {
-        let kind = match error {
-            ExtendError::Ended(over) => LockErrorKind::Lost(over),
-            ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
-            ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
-            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
-        };
-        Self::new(kind, Subject::Resource(resource))
     }
 
     /// What happened, with the details.
@@ -255,6 +202,24 @@ impl LockError {
     /// ```
     pub fn is_already_run(&self) -> bool {
         matches!(self.kind(), LockErrorKind::AlreadyRun(_))
+    }
+
+    /// Whether a ticket was used before, or came too late.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let ticket = redlock_runtime::lock("order:42").acquire().await?.transfer()?;
+    /// let again = ticket.to_secret().parse()?;
+    /// let lease = redlock_runtime::lock("order:42").claim(ticket).await?;
+    /// let error = redlock_runtime::lock("order:42").claim(again).await.unwrap_err();
+    /// assert!(error.is_spent());
+    /// # Ok(()) }
+    /// ```
+    pub fn is_spent(&self) -> bool {
+        matches!(self.kind(), LockErrorKind::Spent(_))
     }
 
     /// Whether the lock was lost under the body.
@@ -338,15 +303,6 @@ impl LockError {
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
-
-    /// The number of attempts and the time spent on them, if the lock was tried for.
-    pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
-        match self.kind() {
-            LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
-            LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for LockError {
@@ -361,6 +317,7 @@ impl fmt::Display for LockError {
                 write!(f, "{subject} could not be locked: {unavailable}")
             }
             LockErrorKind::AlreadyRun(run) => write!(f, "{subject} was {run}"),
+            LockErrorKind::Spent(spent) => write!(f, "{subject} was not claimed: {spent}"),
             LockErrorKind::Lost(over) => write!(f, "the lock on {subject} was lost: {over}"),
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
@@ -414,6 +371,7 @@ impl std::error::Error for LockError {
             LockErrorKind::Contended(contended) => Some(contended),
             LockErrorKind::Unavailable(unavailable) => Some(unavailable),
             LockErrorKind::AlreadyRun(run) => Some(run),
+            LockErrorKind::Spent(spent) => Some(spent),
             LockErrorKind::Invalid(invalid) => Some(invalid),
             _ => None,
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::error::LeaseEnd;
+use redlock_core::error::{Invalid, LeaseEnd};
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Resource};
 
@@ -207,10 +207,8 @@ impl LeaseHandle {
     /// Dropping the future leaves the old deadline standing.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
         let resource = self.resource().clone();
-        self.limits.locks.check_ttl(ttl).map_err(|invalid| {
-            let subject = Subject::Resource(resource.clone());
-            self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
-        })?;
+        let checked = self.limits.locks.check_ttl(ttl);
+        checked.map_err(|invalid| self.invalid(invalid))?;
         self.core
             .extend(ttl)
             .await
@@ -284,6 +282,11 @@ impl LeaseHandle {
         let subject = Subject::Resource(self.resource().clone());
         let kind = LockErrorKind::Lost(over);
         self.of_call(LockError::new(kind, subject))
+    }
+
+    pub(super) fn invalid(&self, invalid: Invalid) -> LockError {
+        let subject = Subject::Resource(self.resource().clone());
+        self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
     }
 
     fn of_call(&self, error: LockError) -> LockError {

@@ -68,8 +68,8 @@ impl Losses {
         resource: &Resource,
         over: Option<&LeaseEnd>,
     ) {
-        let Some(reason) = over.filter(|it| !matches!(it, LeaseEnd::Released | LeaseEnd::Revoked))
-        else {
+        use LeaseEnd::{Released, Revoked, Transferred};
+        let Some(reason) = over.filter(|it| !matches!(it, Released | Revoked | Transferred)) else {
             return;
         };
         let lost = Lost {

@@ -18,4 +18,5 @@ mod places;
 mod reentrancy;
 mod sets;
 mod shutdown;
+mod transfer;
 mod waiting;

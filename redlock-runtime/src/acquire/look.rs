@@ -1,0 +1,49 @@
+//! Looks at nodes that take no lock, and the notes that they show.
+
+use std::fmt::{self, Write as _};
+
+use redlock_core::NodeSet;
+use redlock_core::peek::LockStatus;
+use redlock_core::request::Note;
+
+use super::{Prepared, Wanted};
+use crate::error::{LockError, LockErrorKind, Subject};
+use crate::registry::scope;
+
+/// The note that reads as `text` is shown. Of a `Display` that fails, what it wrote until then.
+pub(crate) fn shown(text: impl fmt::Display) -> Option<Note> {
+    let mut note = String::new();
+    let _ = write!(note, "{text}");
+    Note::new(note)
+}
+
+impl Wanted {
+    /// What a majority of the nodes says of the lock.
+    pub(crate) async fn peek(&self) -> Result<LockStatus, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(self.not_initialized());
+        };
+        let of_call = |kind| {
+            let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
+            let limits = &registry.shared.limits;
+            error.of_call(self.holder.site, limits.http, &limits.throttles)
+        };
+        let nodes = self.nodes(&registry).map_err(of_call)?;
+        let status = registry.shared.client.peek(&nodes, &self.resource).await;
+        status.map_err(|invalid| of_call(LockErrorKind::Invalid(invalid)))
+    }
+}
+
+impl Prepared {
+    /// Refuses a job that ran already in its period.
+    pub(super) async fn look(&self, nodes: &NodeSet) -> Result<(), LockError> {
+        let resource = &self.request.resource;
+        let looked = self.registry.shared.client.last_run(nodes, resource).await;
+        let kind = match looked {
+            Ok(None) => return Ok(()),
+            Ok(Some(run)) => LockErrorKind::AlreadyRun(run),
+            Err(invalid) => LockErrorKind::Invalid(invalid),
+        };
+        Err(LockError::new(kind, Subject::Resource(resource.clone())))
+    }
+}

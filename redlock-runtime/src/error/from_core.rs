@@ -1,0 +1,51 @@
+//! The errors of core, with what the lock was about and the effort that it took.
+
+use std::time::Duration;
+
+use redlock_core::Resource;
+use redlock_core::error::{AcquireError, ExtendError, Invalid};
+use redlock_core::transfer::ClaimError;
+
+use super::{LockError, LockErrorKind, Subject};
+
+impl LockError {
+    pub(crate) fn of_acquire(error: AcquireError, resource: Resource) -> Self {
+        let kind = match error {
+            AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
+            AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            AcquireError::AlreadyRun(run) => LockErrorKind::AlreadyRun(run),
+            AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
+            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
+        };
+        Self::new(kind, Subject::Resource(resource))
+    }
+
+    pub(crate) fn of_claim(error: ClaimError, resource: Resource) -> Self {
+        let kind = match error {
+            ClaimError::Spent(spent) => LockErrorKind::Spent(spent),
+            ClaimError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            ClaimError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
+            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
+        };
+        Self::new(kind, Subject::Resource(resource))
+    }
+
+    pub(crate) fn of_extend(error: ExtendError, resource: Resource) -> Self {
+        let kind = match error {
+            ExtendError::Ended(over) => LockErrorKind::Lost(over),
+            ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
+            ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
+            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
+        };
+        Self::new(kind, Subject::Resource(resource))
+    }
+
+    /// The number of attempts and the time spent on them, if the lock was tried for.
+    pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
+        match self.kind() {
+            LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
+            LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
+            _ => None,
+        }
+    }
+}
