@@ -47,7 +47,7 @@ use crate::site::Site;
 /// # let _entered = redlock.registry().enter();
 /// let both = redlock_runtime::lock(["account:1", "account:2"]).acquire().await?;
 /// let error = redlock_runtime::lock(["account:2", "account:3"]).retry_count(0).acquire().await;
-/// assert!(error.unwrap_err().to_string().contains("(`account:2`)"));
+/// assert!(error.unwrap_err().to_string().contains("(name `account:2`)"));
 /// # both.release().await;
 /// # Ok(()) }
 /// ```
