@@ -47,8 +47,9 @@ pub(super) struct Waiters {
     by_ticket: BTreeMap<u64, Option<Waker>>,
     /// The handoff for the caller with the turn, until that caller takes it.
     handoff: Option<TurnHandoff>,
-    /// The last two attempts that the nodes refused, the newer one first. The older one may be the only
-    /// one whose votes are complete: callers that come all the time have the nodes asked all the time.
+    /// Of the attempts that the nodes refused, the two that began last, the newer one first. The older one
+    /// may be the only one whose votes are complete: callers that come all the time have the nodes asked
+    /// all the time.
     refusals: [Option<Arc<Refusal>>; 2],
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
@@ -241,12 +242,18 @@ impl Line {
         }
     }
 
-    /// The nodes refused the caller with the turn. Returns the wakers of the callers that wait for that
-    /// news, and the refusal that is forgotten for it, for the caller to drop.
+    /// The nodes refused an attempt. Returns the wakers of the callers that wait for that news, and the
+    /// refusal that is forgotten for it, for the caller to drop.
     pub(super) fn refused(&mut self, refusal: Arc<Refusal>) -> (Vec<Waker>, Option<Arc<Refusal>>) {
-        let [newer, older] = &mut self.waiters().refusals;
-        let forgotten = std::mem::replace(older, newer.replace(refusal));
-        (self.answer_wakers(), forgotten)
+        let mut refused = Some(refusal);
+        let began = |refusal: &Option<Arc<Refusal>>| refusal.as_ref().map(|it| it.began);
+        // A caller that lost the turn may report its attempt after the attempt of a later caller.
+        for kept in &mut self.waiters().refusals {
+            if began(kept) <= began(&refused) {
+                std::mem::swap(kept, &mut refused);
+            }
+        }
+        (self.answer_wakers(), refused)
     }
 
     fn answer_wakers(&mut self) -> Vec<Waker> {

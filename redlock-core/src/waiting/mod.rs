@@ -295,9 +295,13 @@ impl Lines {
         ticket: u64,
         change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
-        let mut state = self.state.lock();
-        let line = state.lines.get_mut(line_key)?;
-        (line.turn == ticket).then(|| change(line))
+        let change = |line: &mut Line| (line.turn == ticket).then(|| change(line));
+        self.with_line(line_key, change).flatten()
+    }
+
+    /// Changes the line, whoever has the turn. `None` if the line is gone.
+    fn with_line<T>(&self, line_key: &LineKey, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+        self.state.lock().lines.get_mut(line_key).map(change)
     }
 
     /// The lease of the caller with `ticket` is now valid until `until`.

@@ -79,14 +79,16 @@ impl Turn {
         self.change(|line| line.gives_way(due));
     }
 
-    /// Records that the nodes refused an attempt, for the callers that want their answer.
+    /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
+    /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
     pub(crate) fn refused(&mut self, refusal: &Arc<Refusal>) {
         if let Some(holding) = refusal.held_by() {
             let who = holding.owner().map(mark);
             self.line_ticket.fairness.met_rivals(who);
         }
         let refusal = Arc::clone(refusal);
-        if let Some((concerned, _forgotten)) = self.change(|line| line.refused(refusal)) {
+        let refused = |line: &mut Line| line.refused(refusal);
+        if let Some((concerned, _forgotten)) = self.lines.with_line(&self.line_key, refused) {
             concerned.into_iter().for_each(wake);
         }
     }

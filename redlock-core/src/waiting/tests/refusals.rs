@@ -167,6 +167,41 @@ fn a_newer_attempt_that_is_not_voted_on_yet_does_not_hide_the_one_before() {
     }
 }
 
+/// The caller that asked is not polled until the next caller has the turn, and asks as well.
+#[test]
+fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
+    for is_next_refused in [false, true] {
+        for absence in ABSENCES {
+            let mut asked = Asked::new(absence);
+            asked.scene.clock.advance(MS);
+            let mut next = asked.in_line(&waiting());
+            let mut waits = asked.in_line(&short(MS * 300));
+            // A caller that tries once has the first caller ask the nodes.
+            drop(asked.in_line(&once()));
+            assert!(is_waiting(&mut asked.head));
+            serve(&asked.slow[..2]);
+            // The turn ends 250 ms after the attempt began: five times the nodes' timeout. From then on
+            // the caller that waits 300 ms would have no time for an attempt of its own.
+            asked.scene.clock.advance(MS * 250);
+            let mut newcomer = asked.in_line(&once());
+            assert!(is_waiting(&mut next) && is_waiting(&mut waits));
+            if is_next_refused {
+                // By one vote: the second one is missing.
+                serve(&asked.slow[..1]);
+                assert!(is_waiting(&mut next) && is_waiting(&mut waits));
+            }
+            assert!(is_waiting(&mut asked.head));
+            assert_eq!(contended(refused(&mut waits)).attempts, 0);
+            assert!(is_waiting(&mut newcomer), "it came after that attempt");
+            serve(&asked.slow[..2]);
+            if !is_next_refused {
+                assert!(is_waiting(&mut next));
+            }
+            assert_eq!(contended(refused(&mut newcomer)).attempts, 0);
+        }
+    }
+}
+
 #[test]
 fn a_caller_is_told_at_once_if_the_missing_vote_makes_no_difference() {
     let mut asked = Asked::new(Absence::Dead);
