@@ -15,7 +15,7 @@ use crate::waiting::budget::RetryBudget;
 
 use super::Client;
 use super::acquire::check_number;
-use super::asks::PlainKeys;
+use super::asks::Succession;
 use super::attempt::{AttemptOutcome, attempt};
 
 /// The reason why a ticket gave no lock. The attempt leaves nothing on a node that answered.
@@ -108,8 +108,10 @@ impl Client {
         };
         let mut budget = RetryBudget::new(environment, &retry, client.context.node_timeout);
         let timeout = budget.begin_attempt(environment, request.ttl);
-        let (keys, giver) = (&keys, Some(ticket.token()));
-        let asks = PlainKeys { keys, giver };
+        let asks = Succession {
+            keys: &keys,
+            giver: ticket.token(),
+        };
         match attempt(&client.context, nodes, request, asks, timeout).await {
             AttemptOutcome::Acquired(claim, terms, ()) => {
                 let leases: &Arc<_> = &client.leases;
