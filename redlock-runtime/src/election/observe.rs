@@ -109,7 +109,8 @@ impl Election {
     /// # let _entered = redlock.registry().enter();
     /// # let leaves = redlock_runtime::election("reindex");
     /// let mut observer = redlock_runtime::election("reindex").observe()?;
-    /// # leaves.run(async |_term| {
+    /// # let standing = leaves.run(async |term| term.ending().await);
+    /// # let watching = async {
     /// while observer.changed().await {
     ///     match observer.sighting().leader {
     ///         Some(leader) => println!("{:?} leads, at {:?}", leader.owner, leader.value),
@@ -118,7 +119,8 @@ impl Election {
     /// #   if observer.sighting().leader.is_some() { break }
     /// }
     /// # leaves.resign();
-    /// # }).await?;
+    /// # };
+    /// # tokio::join!(standing, watching).0?;
     /// # Ok(()) }
     /// ```
     pub fn observe(&self) -> Result<LeaderObserver, LockError> {

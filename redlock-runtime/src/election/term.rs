@@ -97,6 +97,8 @@ impl Term {
             .await;
             return false;
         }
+        // A body whose steps never wait leaves the thread to other tasks now and then.
+        tokio::task::consume_budget().await;
         !self.is_ending()
     }
 

@@ -45,10 +45,13 @@ async fn strings() -> Result<(), LockError> {
     clock_drift_factor = factor / 2.0,
     min_validity = factor / 3.0,
     max_hold = TTL * 2,
-    permits = retries,
-    take = retries / 2,
 )]
 async fn expressions(id: u64, retries: u32, factor: f64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", permits = holders, take = holders / 2)]
+async fn permits(holders: u32) -> Result<(), LockError> {
     Ok(())
 }
 
