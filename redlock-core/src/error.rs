@@ -10,7 +10,7 @@ pub use crate::model::brief::Brief;
 use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
-use crate::node::{Answer, Holding, NodeError, Remaining};
+use crate::node::{Answer, Holding, NodeError, Obstacle, Remaining};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -156,9 +156,22 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        match self.holding.owner() {
-            Some(owner) => write!(f, "held by {owner}")?,
-            None => f.write_str("held by another client")?,
+        match (self.holding.obstacle(), self.holding.owner()) {
+            (Obstacle::Holder, Some(owner)) => write!(f, "held by {owner}")?,
+            (Obstacle::Holder, None) => f.write_str("held by another client")?,
+            (Obstacle::Readers, _) => f.write_str("held by readers")?,
+            (Obstacle::WaitingWriter, owner) => {
+                let writer = owner.unwrap_or("another client");
+                let gave_up = GaveUp(self.attempts, self.waited);
+                return write!(
+                    f,
+                    "a writer of {writer} waits for it and goes first; {gave_up}"
+                );
+            }
+            (Obstacle::ReadersTurn, _) => {
+                let gave_up = GaveUp(self.attempts, self.waited);
+                return write!(f, "readers that a writer kept out go first; {gave_up}");
+            }
         }
         match self.holding.remaining() {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left))?,

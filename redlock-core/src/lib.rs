@@ -94,9 +94,11 @@ pub use node::contract::{Node, NodeSet};
 pub use redis::node::RedisNode;
 
 pub mod request {
-    //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
+    //! Whom the lock of a [`Request`](crate::Request) excludes ([`Kind`]), how long the request tries
+    //! ([`Retry`]) and its lease is renewed ([`Renewal`]);
     //! what a ttl and the names of a [`Resource`](crate::Resource) may be.
 
+    pub use crate::model::kind::Kind;
     pub use crate::model::request::{
         MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };

@@ -14,6 +14,7 @@ use crate::model::resource::Resource;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, Holding, NodeSet, Remaining, Reply};
 use crate::quorum::claim::Claim;
+use crate::quorum::claim::sharing::SharedAttempt;
 use crate::quorum::fencing::{FencingToken, Hint, TokenChoice, counter_keys};
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
@@ -57,6 +58,7 @@ pub(crate) async fn attempt(
     nodes: &NodeSet,
     request: &Request,
     keys: &Resource,
+    shared: Option<&SharedAttempt>,
     timeout: Duration,
 ) -> AttemptOutcome {
     let environment = &context.environment;
@@ -71,8 +73,8 @@ pub(crate) async fn attempt(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (claim, acquisition) =
-        Claim::acquire(nodes, keys.clone(), token, request.ttl, in_time, counters);
+    let (keys, ttl, shared) = (keys.clone(), request.ttl, shared.cloned());
+    let (claim, acquisition) = Claim::acquire(nodes, keys, token, ttl, in_time, counters, shared);
     before(&*environment.clock, until, acquisition.decided()).await;
     let agreement = if request.fencing && acquisition.tally().is_won() {
         match agreed(&claim, &acquisition) {
@@ -102,6 +104,7 @@ pub(crate) async fn attempt(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
+        claim.has_won();
         return AttemptOutcome::Acquired(claim, terms);
     }
     let release = claim.release();
@@ -176,6 +179,13 @@ impl Refused {
         let most = most_of_one_holder(&self.acquisition.answers());
         let voted = seats_in(self.acquisition.voted_seats());
         most < voted && most < majority(self.claim.nodes.len())
+    }
+
+    /// True if a node says that others go first, although nobody there excludes us.
+    pub(crate) fn is_behind_others(&self) -> bool {
+        let answers = self.acquisition.answers();
+        let mut holdings = answers.iter().flatten().filter_map(holding);
+        holdings.any(|holding| holding.obstacle.is_advice())
     }
 
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
@@ -319,24 +329,26 @@ impl Refused {
         Some(round)
     }
 
+    /// A holder, if a node names one; otherwise who goes first.
     fn first_holding(&self) -> Option<Holding> {
-        self.acquisition
-            .answers()
-            .into_iter()
-            .find_map(|answer| match answer {
-                Some(Answer::Held(holding)) => Some(holding),
-                _ => None,
-            })
+        let answers = self.acquisition.answers();
+        let holdings = answers.iter().flatten().filter_map(holding);
+        let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
+        first.cloned()
+    }
+}
+
+fn holding(answer: &Answer) -> Option<&Holding> {
+    match answer {
+        Answer::Held(holding) => Some(holding),
+        _ => None,
     }
 }
 
 /// The largest number of nodes that one holder may have by the votes. A holder without a name may be
 /// any holder.
 fn most_of_one_holder(answers: &[Option<Answer>]) -> usize {
-    let holdings = answers.iter().filter_map(|answer| match answer {
-        Some(Answer::Held(holding)) => Some(holding),
-        _ => None,
-    });
+    let holdings = answers.iter().flatten().filter_map(holding);
     let same = |holding: &Holding| {
         let same = holdings
             .clone()

@@ -5,6 +5,7 @@ mod acquire;
 mod attempt;
 mod flush;
 mod once;
+mod sharing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub(crate) struct ClientShared {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     pub(crate) leases: Arc<Leases>,
+    reads: sharing::YoungReads,
 }
 
 /// The settings of a client.
@@ -103,6 +105,7 @@ impl Client {
             context,
             lines,
             leases: Arc::new(leases),
+            reads: sharing::YoungReads::default(),
         };
         Self {
             shared: Arc::new(shared),

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::env::Moment;
 use crate::error::LeaseEnd;
+use crate::model::kind::Kind;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
@@ -56,12 +57,13 @@ impl Lease {
         request: &Request,
         budget: &RetryBudget<'_>,
         terms: Terms,
-        line_ticket: TurnTicket,
+        line_ticket: Option<TurnTicket>,
     ) -> Self {
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
             resource: request.resource.clone(),
+            kind: request.kind,
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
@@ -84,7 +86,7 @@ impl Lease {
                 renewals: 0,
                 max_hold: None,
                 extensions: 0,
-                line_ticket: Some(line_ticket),
+                line_ticket,
             }),
             changed: Notify::new(),
         };
@@ -130,6 +132,11 @@ impl LeaseHandle {
     /// The locked resource, without the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.resource
+    }
+
+    /// Whom the lock excludes. A writer that was [downgraded](Self::downgrade) reads.
+    pub fn kind(&self) -> Kind {
+        self.shared.claim.kind()
     }
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.

@@ -38,6 +38,7 @@
 //! ```
 
 pub(crate) mod body;
+mod downgrade;
 mod due;
 pub(crate) mod events;
 mod extend;
@@ -68,6 +69,7 @@ pub use release::Released;
 use crate::context::Context;
 use crate::env::{Clock, Moment, Throttle};
 use crate::error::{LeaseEnd, Unavailable};
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
@@ -101,6 +103,8 @@ pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
     resource: Resource,
+    /// The kind that the request asked for.
+    kind: Kind,
     /// The request's ttl.
     pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
@@ -171,6 +175,7 @@ impl LeaseShared {
     fn line_key(&self) -> LineKey {
         LineKey {
             keys: self.claim.keys.clone(),
+            kind: self.kind,
             nodes: Arc::clone(&self.claim.nodes),
         }
     }

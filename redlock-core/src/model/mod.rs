@@ -3,6 +3,7 @@
 
 pub(crate) mod brief;
 pub(crate) mod invalid;
+pub(crate) mod kind;
 pub(crate) mod last_run;
 mod part;
 pub(crate) mod request;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
+use crate::model::kind::Kind;
 
 use super::resource::Resource;
 
@@ -18,6 +19,8 @@ pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub struct Request {
     /// What to lock; the client's key prefix comes before each name.
     pub resource: Resource,
+    /// Whom the lock excludes.
+    pub kind: Kind,
     /// The auto-release time.
     pub ttl: Duration,
     /// What to do after an attempt that failed.
@@ -88,6 +91,7 @@ impl Request {
     pub fn new(resource: impl Into<Resource>) -> Self {
         Self {
             resource: resource.into(),
+            kind: Kind::Exclusive,
             ttl: Duration::from_secs(60),
             retry: Retry {
                 limit: RetryLimit::Count(2),
@@ -101,6 +105,13 @@ impl Request {
             fencing: false,
             once_per: None,
         }
+    }
+
+    /// The same request for a lock of another kind.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
     }
 
     /// The same request with another ttl.
@@ -123,6 +134,7 @@ impl Request {
     /// [`Invalid`], with the value, the limit and what to do.
     pub fn check(&self) -> Result<(), Invalid> {
         self.resource.check()?;
+        self.check_kind()?;
         check_drift_factor(self.clock_drift_factor)?;
         check_ttl(self.ttl, self.clock_drift_factor)?;
         if self.retry.limit == RetryLimit::Wait(Duration::ZERO) {
@@ -162,6 +174,29 @@ impl Request {
         }
         if let Some(period) = self.once_per {
             check_period(period, self.ttl)?;
+        }
+        Ok(())
+    }
+}
+
+impl Request {
+    /// Checks what a lock of readers and writers cannot have.
+    fn check_kind(&self) -> Result<(), Invalid> {
+        if !self.kind.is_shared() {
+            return Ok(());
+        }
+        if self.resource.names().len() > 1 {
+            return Err(Invalid::new(format!(
+                "the resource `{}` has several names, and readers and writers share one name only; \
+                 lock the names without a `mode`, or what they have in common",
+                self.resource,
+            )));
+        }
+        if self.kind == Kind::Read && self.once_per.is_some() {
+            return Err(Invalid::new(
+                "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
+                 write (`mode = \"write\"`)",
+            ));
         }
         Ok(())
     }
@@ -272,6 +307,14 @@ mod tests {
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
+        for kind in [Kind::Read, Kind::Write] {
+            let several = Request::new(["a", "b"]).kind(kind).check().unwrap_err();
+            assert!(several.to_string().contains("several names"), "{several}");
+            assert!(Request::new("r").kind(kind).check().is_ok());
+        }
+        let mut job = Request::new("r").kind(Kind::Read);
+        job.once_per = Some(Duration::from_secs(3600));
+        assert!(job.check().unwrap_err().to_string().contains("once_per"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {
             assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());

@@ -21,6 +21,14 @@ const AUXILIARY: [&[u8]; 4] = [b"marker", b"marker:2", b"permissions", b"flush"]
 pub(crate) const COUNTERS: &[u8] = b"fence:";
 /// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
 pub(crate) const RUNS: &[u8] = b"once:";
+/// The beginning of the keys that list readers, after [`RESERVED_PREFIX`].
+pub(crate) const READERS: &[u8] = b"readers:";
+/// The beginning of the keys of waiting writers, after [`RESERVED_PREFIX`].
+pub(crate) const INTENTS: &[u8] = b"intent:";
+/// The beginning of the keys that say whether readers go first, after [`RESERVED_PREFIX`].
+pub(crate) const TURNS: &[u8] = b"turn:";
+/// All beginnings of keys beside a lock's key.
+const BESIDE: [&[u8]; 5] = [COUNTERS, RUNS, READERS, INTENTS, TURNS];
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -149,7 +157,7 @@ fn is_auxiliary(key: &[u8]) -> bool {
     };
     let begins_one = |from: usize| {
         let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| kind.starts_with(COUNTERS) || kind.starts_with(RUNS))
+        kind.is_some_and(|kind| BESIDE.iter().any(|beside| kind.starts_with(beside)))
     };
     AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
@@ -323,6 +331,9 @@ mod tests {
             ("", "shop:redlock:fence:{shop:order}"),
             ("redlock:", "once:{order}"),
             ("redlock:on", "ce::{order}:42"),
+            ("redlock:", "readers:{order}"),
+            ("redlock:in", "tent::{order}:42"),
+            ("", "shop:redlock:turn:{shop:order}"),
             ("", "shop:redlock:once:{shop:order}"),
         ] {
             let resource = Resource::from(name);

@@ -8,6 +8,8 @@ use crate::model::resource::Resource;
 use crate::model::run_record;
 use crate::model::token::{self, OwnerToken};
 
+use super::sharing::Sharing;
+
 /// One request to all nodes of a lock: the keys, the token and the action.
 ///
 /// It contains no command or script; each node chooses its own. It is made once for all
@@ -18,6 +20,8 @@ pub struct Operation {
     /// The keys of the fencing counters; `None` without a fencing token.
     counters: Option<Resource>,
     token: OwnerToken,
+    /// What is about readers and writers; `None` for a lock that takes no part in that.
+    sharing: Option<Box<Sharing>>,
     /// In a fenced acquisition: true if the hint is the nodes' time.
     is_in_nodes_time: bool,
     want: Want,
@@ -84,6 +88,9 @@ pub enum Want {
         /// The rest of that time.
         ttl: Duration,
     },
+    /// Make the writer with our token a reader, whose entry lives as long as the writer's key would have.
+    /// Only for an operation with [`sharing`](Operation::sharing).
+    Downgrade,
     /// Delete the keys that hold our token.
     Release {
         /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
@@ -112,6 +119,7 @@ impl Operation {
             keys,
             counters: None,
             token,
+            sharing: None,
             is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
@@ -123,6 +131,19 @@ impl Operation {
     pub fn with_counters(mut self, counters: Option<Resource>) -> Self {
         self.counters = counters;
         self
+    }
+
+    /// The same operation of a reader or a writer. It has one key.
+    #[must_use]
+    pub fn with_sharing(mut self, sharing: Option<Sharing>) -> Self {
+        self.sharing = sharing.map(Box::new);
+        self
+    }
+
+    /// What is about readers and writers; `None` for a lock that takes no part in that. On a node that does
+    /// not heed it, readers exclude each other like writers.
+    pub fn sharing(&self) -> Option<&Sharing> {
+        self.sharing.as_deref()
     }
 
     /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A

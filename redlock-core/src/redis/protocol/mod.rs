@@ -4,4 +4,5 @@
 pub(super) mod command;
 pub(super) mod read_buffer;
 pub(super) mod scripts;
+mod sharing_scripts;
 pub(super) mod wire;

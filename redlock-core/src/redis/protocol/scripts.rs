@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::sharing_scripts;
 use super::wire::pack;
 
 /// A constant text. All variable parts reach it through KEYS and ARGV.
@@ -12,7 +13,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    fn new(text: &'static str) -> Self {
+    pub(super) fn new(text: &'static str) -> Self {
         Self {
             text,
             sha: sha1_smol::Sha1::from(text).digest().to_string(),
@@ -219,6 +220,8 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &SHORTEN,
         &RELEASE,
     ];
+    let scripts = scripts.map(|script| &**script).into_iter();
+    let shared = sharing_scripts::all().into_iter().map(|(_, script)| script);
     // Arguments that each script can read as its own.
     let run = |command: &[u8], script: &str| {
         let words: [&[u8]; 8] = [
@@ -235,14 +238,18 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
     };
     let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
     let asked = pack(asked.into_iter());
-    let known = scripts.map(|script| run(b"EVAL", script.text));
+    let known = scripts
+        .chain(shared)
+        .map(move |script| run(b"EVAL", script.text));
     let called = run(b"EVALSHA", &RELEASE.sha);
     [asked].into_iter().chain(known).chain([called])
 }
 
 /// The names and texts of the scripts, for a simulated server.
 #[cfg(feature = "simulation")]
-pub fn all() -> [(&'static str, &'static str); 7] {
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let shared = sharing_scripts::all().into_iter();
+    let shared = shared.map(|(name, script)| (name, script.text));
     [
         ("acquire-all", ACQUIRE_ALL.text),
         ("acquire-fenced", ACQUIRE_FENCED.text),
@@ -252,4 +259,6 @@ pub fn all() -> [(&'static str, &'static str); 7] {
         ("shorten", SHORTEN.text),
         ("release", RELEASE.text),
     ]
+    .into_iter()
+    .chain(shared)
 }

@@ -5,6 +5,7 @@ mod handing_over;
 mod late_grants;
 mod one_node_less;
 mod panicking_nodes;
+mod readers;
 mod sharing;
 mod slow_nodes;
 mod standing;

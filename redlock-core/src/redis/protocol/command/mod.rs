@@ -1,5 +1,7 @@
 //! The command or script for an operation, and the meaning of its reply.
 
+mod sharing;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,7 +82,9 @@ fn eval(text: &str, keys: &Resource, arguments: &[&[u8]]) -> Vec<u8> {
 
 /// True if an acquisition needs a script: `SET NX` handles one key, and no counter.
 fn is_script(acquisition: &Operation) -> bool {
-    acquisition.keys().names().len() > 1 || acquisition.counters().is_some()
+    acquisition.keys().names().len() > 1
+        || acquisition.counters().is_some()
+        || acquisition.sharing().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -98,6 +102,9 @@ pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encod
 }
 
 fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
+    if let Some(sharing) = operation.sharing() {
+        return sharing::script_call(operation, sharing, encoding, with_text);
+    }
     let is_fenced = operation.counters().is_some();
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
@@ -119,9 +126,11 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         // Only the release comes here: `encode` has commands of their own for the others.
-        Want::Release { .. } | Want::Inspect | Want::Remember { .. } | Want::Recall => {
-            (&*RELEASE, Vec::new())
-        }
+        Want::Release { .. }
+        | Want::Downgrade
+        | Want::Inspect
+        | Want::Remember { .. }
+        | Want::Recall => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
     let marker = encoding.marker.as_deref();
@@ -197,6 +206,9 @@ pub(in crate::redis) fn interpret(
             Answer::Failed(NodeError::server(text).into_unsent())
         }
         (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
+        (Want::Acquire { .. }, value) if operation.sharing().is_some() => {
+            sharing::acquired(operation, epoch, value)
+        }
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }
