@@ -36,17 +36,21 @@ pub enum Profile {
     /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
     /// too long and no client is excluded, but no node may be closed to it.
     Slewed,
+    /// The same as [`Faulty`](Self::Faulty), and most requests read or write: readers share a lock, a
+    /// writer excludes them, and both exclude plain locks.
+    Sharing,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
         Self::Slewed,
+        Self::Sharing,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -76,6 +80,8 @@ pub struct Rules {
     pub exclusion: bool,
     /// Keys of released locks go away.
     pub leftovers: bool,
+    /// Requests read and write.
+    pub sharing: bool,
     /// For how long callers of one process may hand a lock over to each other.
     pub handover: Handover,
     /// How far a fencing token may be ahead of the time, where most nodes' clocks are right.
@@ -207,7 +213,7 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty | Profile::Misset | Profile::Slewed => {
+            Profile::Faulty | Profile::Misset | Profile::Slewed | Profile::Sharing => {
                 (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000]))
             }
             // A counter that is lost is made good for by the clocks: they are within the window here.
@@ -259,6 +265,7 @@ impl Settings {
             max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
             fencing: match profile {
                 Profile::Wild | Profile::Misset => 10_000,
+                Profile::Sharing => random.pick(&[0, 5000, 10_000, 10_000]),
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
@@ -270,7 +277,7 @@ impl Settings {
                 late: random.pick(&[0, 1, 50]),
             },
             // Nothing else is drawn differently for it.
-            copies: if is_calm {
+            copies: if is_calm || profile == Profile::Sharing {
                 0
             } else {
                 random.clone().pick(&[0, 0, 0, 500])
@@ -285,6 +292,7 @@ impl Settings {
             nodes: self.nodes,
             exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
             leftovers: !is_wild,
+            sharing: self.profile == Profile::Sharing,
             handover: self.crowd.handover,
             most_ahead: (self.profile == Profile::Misset && self.misset < self.nodes)
                 .then_some(Duration::from_secs(3)),

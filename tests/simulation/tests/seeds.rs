@@ -125,6 +125,23 @@ const SLEWED: [&str; 10] = [
     "probed",
 ];
 
+const SHARING: [&str; 14] = [
+    "acquired_fenced",
+    "contended",
+    "cancelled",
+    "extended",
+    "released",
+    "confirmed",
+    "restored",
+    "owed",
+    "zombies",
+    "downgraded",
+    "shared",
+    "read_beside",
+    "behind_a_writer",
+    "behind_readers",
+];
+
 /// A few seeds of each profile, for every day.
 mod in_small {
     use super::*;
@@ -138,6 +155,7 @@ mod in_small {
             (Profile::Wild, 150),
             (Profile::Misset, 20),
             (Profile::Slewed, 60),
+            (Profile::Sharing, 150),
         ] {
             let coverage = all_hold(profile, seeds);
             assert_covers(
@@ -199,6 +217,12 @@ mod in_full {
     fn nodes_that_run_too_fast_do_not_vote_and_a_host_that_runs_too_slow_closes_none() {
         let coverage = all_hold(Profile::Slewed, 1500);
         assert_covers(&coverage, OFTEN, &SLEWED);
+    }
+
+    #[test]
+    fn readers_and_writers_exclude_each_other_and_no_entry_is_anothers_to_move() {
+        let coverage = all_hold(Profile::Sharing, 3000);
+        assert_covers(&coverage, OFTEN, &SHARING);
     }
 
     #[test]

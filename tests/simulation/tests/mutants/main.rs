@@ -8,6 +8,7 @@
 mod copy;
 mod nodes;
 mod proof;
+mod sharing;
 mod table;
 mod waiting;
 mod weave;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use copy::Copy;
 use nodes::NODES;
 use proof::PROOF;
+use sharing::SHARING;
 use table::{MUTANTS, Mutant, SEEDS};
 use waiting::WAITING;
 
@@ -40,13 +42,14 @@ fn arguments(mutant: &Mutant) -> Vec<String> {
 }
 
 /// One mutant for each part of the algorithm, each of them caught within a few seeds.
-const HANDFUL: [&str; 6] = [
+const HANDFUL: [&str; 7] = [
     "quorum-of-half",
     "stragglers-forgotten",
     "a-counter-that-repeats",
     "new-epochs-not-heeded",
     "handed-over-while-held",
     "last-come-first-served",
+    "an-extension-revives-an-entry",
 ];
 
 mod in_small {
@@ -87,7 +90,8 @@ mod in_full {
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(PROOF).chain(NODES).chain(WAITING)
+    let all = MUTANTS.iter().chain(PROOF).chain(NODES);
+    all.chain(WAITING).chain(SHARING)
 }
 
 fn assert_caught(mutants: &[&'static Mutant], name: &str) {
