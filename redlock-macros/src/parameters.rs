@@ -87,6 +87,8 @@ parameters! {
     MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
     OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
     Fencing "fencing": Kind::Flag, "fencing = true";
+    Mode "mode": Kind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
+        r#"mode = "read""#;
     OnLost "on_lost":
         Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;

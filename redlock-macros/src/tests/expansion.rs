@@ -9,7 +9,7 @@ fn every_literal_parameter() {
     check_in_full(
         r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
            retry_delay = "1500us", clock_drift_factor = 0.02, min_validity = 0.66, max_hold = "1h",
-           min_hold = "5s", once_per = "90m", fencing = true, on_lost = "continue", on_cancel = "expire",
+           min_hold = "5s", once_per = "90m", fencing = true, mode = "write", on_lost = "continue", on_cancel = "expire",
            guard = lease, name = "charge""#,
         "/// Charges.
          pub async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }",
@@ -43,6 +43,7 @@ fn every_literal_parameter() {
                             .min_hold(::core::time::Duration::from_millis(5000))
                             .once_per(::core::time::Duration::from_millis(5400000))
                             .fencing(true)
+                            .mode(::redlock_runtime::__private::Mode::Write)
                             .on_lost(::redlock_runtime::__private::OnLost::Continue)
                             .on_cancel(::redlock_runtime::__private::OnCancel::Expire)
                             .name("charge");

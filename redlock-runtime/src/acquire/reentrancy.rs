@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use redlock_core::error::Invalid;
 use redlock_core::node::seat_of;
+use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request};
 
 use crate::lease::chain::Link;
@@ -59,6 +60,8 @@ pub(crate) fn holder_above(
             Mismatch::Pools
         } else if !has_all_names {
             Mismatch::Names
+        } else if link.lease.kind() == Kind::Read && request.kind != Kind::Read {
+            Mismatch::Mode
         } else if request.fencing && link.lease.fencing_token().is_none() {
             Mismatch::Fencing
         } else {
@@ -76,6 +79,7 @@ pub(crate) fn holder_above(
 enum Mismatch {
     Pools,
     Names,
+    Mode,
     Fencing,
 }
 
@@ -97,6 +101,11 @@ impl Mismatch {
             resource: &request.resource,
         };
         Invalid::new(match self {
+            Self::Mode => format!(
+                "{inner} wants to be alone and runs below {outer}, which only reads, and two readers that \
+                 waited for each other to leave would wait for ever; give {outer} `mode = \"write\"`, or call \
+                 {inner} behind it"
+            ),
             Self::Fencing => format!(
                 "{inner} wants a fencing token and runs below {outer}, which holds the lock without \
                  one; give {outer} `fencing = true`"

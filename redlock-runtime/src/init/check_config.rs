@@ -111,6 +111,12 @@ pub(crate) fn check_config(
             config.http.contended_status,
         ));
     }
+    check_all_defaults(config, problems);
+    addresses
+}
+
+/// What there is against the defaults of all locks.
+fn check_all_defaults(config: &Config, problems: &mut Vec<String>) {
     if let Err(invalid) = check_defaults(config) {
         problems.push(format!("defaults: {invalid}"));
     }
@@ -121,7 +127,13 @@ pub(crate) fn check_config(
                 .into(),
         );
     }
-    addresses
+    if config.defaults.mode.is_some() {
+        problems.push(
+            "defaults: `mode` would have every lock of the service read or write, also those of bodies that \
+             rely on being alone; set it for one function, under `[sites]` or in its attribute"
+                .into(),
+        );
+    }
 }
 
 fn check_default_pools(config: &Config, problems: &mut Vec<String>) {

@@ -13,14 +13,14 @@ mod types;
 mod value;
 
 use redlock_core::error::Invalid;
-use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::Renewal;
 
 pub use options::{LockOptions, SiteParameters};
-pub use types::{MinValidity, OnCancel, Wait};
+pub use types::{MinValidity, Mode, OnCancel, Wait};
 
 pub(crate) use setters::argument;
 #[cfg(feature = "inspect")]
@@ -34,7 +34,7 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{MinValidity, OnCancel, Wait};
+    pub(crate) use super::types::{MinValidity, Mode, OnCancel, Wait};
     pub(crate) use redlock_core::lease::OnLost;
     pub(crate) use redlock_core::request::Renewal;
 }
@@ -61,6 +61,7 @@ impl SiteParameters {
         request.renewal = self.max_hold;
         request.min_hold = self.min_hold;
         request.fencing = self.fencing;
+        request.kind = self.mode.map_or(Kind::Exclusive, Kind::from);
         request.once_per = self.once_per;
         Ok(request)
     }

@@ -67,6 +67,7 @@ const PARAMETERS: &[&str] = &[
     "min_hold",
     "once_per",
     "fencing",
+    "mode",
     "on_lost",
     "on_cancel",
     "pools",
