@@ -54,35 +54,36 @@ impl Client {
                 nodes.len()
             ))));
         }
-        let client = &*self.shared;
         let line_key = LineKey {
-            keys: request.resource.keys_under(&client.context.key_prefix)?,
+            keys: request
+                .resource
+                .keys_under(&self.shared.context.key_prefix)?,
             kind: request.kind,
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            client.check_slots(&**node, &line_key.keys, request)?;
+            self.shared.check_slots(&**node, &line_key.keys, request)?;
         }
         let mut budget = {
             // A reference that lives on would be a part of every acquisition's future.
-            let context = &client.context;
+            let context = &self.shared.context;
             RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
                 .with_splits(request.split_retries)
         };
         if request.once_per.is_some() {
             // Boxed: few locks have a period.
-            Box::pin(client.unless_run(&line_key, budget.end)).await?;
+            Box::pin(self.shared.unless_run(&line_key, budget.end)).await?;
         }
-        if let Some(lease) = client.join_readers(&line_key, request) {
+        if let Some(lease) = self.shared.join_readers(&line_key, request) {
             return Ok(lease);
         }
-        let mut caller = SharedCaller::of(&client.context, &line_key, request, &budget);
+        let mut caller = SharedCaller::of(&self.shared.context, &line_key, request, &budget);
         let (mut turn, mut left_claim) = {
             // Boxed: standing in line costs more than the allocation, and would be a large part of
             // every acquisition's future.
-            let arrived = match Queued::arrive(&client.lines, line_key) {
+            let arrived = match Queued::arrive(&self.shared.lines, line_key) {
                 Arrival::Turn(turn, 0) => Ok(turn),
-                other => Err(Box::pin(client.wait(other, nodes, &mut budget))),
+                other => Err(Box::pin(self.shared.wait(other, nodes, &mut budget))),
             };
             match arrived {
                 Ok(turn) => (turn, None),
@@ -91,32 +92,32 @@ impl Client {
         };
         let lease = loop {
             if let Some(left) = left_claim.take() {
-                if left.suits(request, client.context.clock()) {
-                    break client.take_over(*left, request, &budget, turn);
+                if left.suits(request, self.shared.context.clock()) {
+                    break self.shared.take_over(*left, request, &budget, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
                 left.release();
             }
-            if let Some(lease) = client.join_readers(turn.line_key(), request) {
+            if let Some(lease) = self.shared.join_readers(turn.line_key(), request) {
                 return Ok(lease);
             }
-            let timeout = budget.begin_attempt(&client.context.environment, request.ttl);
-            let (context, keys) = (&client.context, &turn.line_key().keys);
+            let timeout = budget.begin_attempt(&self.shared.context.environment, request.ttl);
+            let (context, keys) = (&self.shared.context, &turn.line_key().keys);
             let shared = caller.as_mut().map(|caller| caller.asks());
             let refused = match attempt(context, nodes, request, keys, shared, timeout).await {
                 AttemptOutcome::Acquired(claim, terms) => {
                     if let (Some(caller), 1) = (&mut caller, budget.attempts) {
                         caller.has_won_at_once();
                     }
-                    break client.won(claim, terms, request, &budget, turn);
+                    break self.shared.won(claim, terms, request, &budget, turn);
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
-            (turn, left_claim) = Box::pin(client.pause(turn, refused, &mut budget)).await?;
+            (turn, left_claim) = Box::pin(self.shared.pause(turn, refused, &mut budget)).await?;
         };
         if request.once_per.is_some() {
-            return Box::pin(client.unless_run_meanwhile(lease)).await;
+            return Box::pin(self.shared.unless_run_meanwhile(lease)).await;
         }
         Ok(lease)
     }

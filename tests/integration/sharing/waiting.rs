@@ -148,26 +148,34 @@ async fn a_writer_finds_a_free_lock_though_its_wake_up_was_lost() {
 #[tokio::test]
 async fn a_dead_waiter_blocks_nobody_and_a_forged_turn_only_delays() {
     let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.set(INTENT, "nobody", Some(Duration::from_millis(700)));
+    let expected = [
+        (
+            INTENT,
+            "nobody",
+            reads(),
+            Obstacle::WaitingWriter,
+            "a writer of another client waits",
+        ),
+        (
+            TURN,
+            "turn",
+            writes(),
+            Obstacle::ReadersTurn,
+            "readers that a writer kept out go first",
+        ),
+    ];
+    for (key, value, request, obstacle, text) in expected {
+        for node in &nodes {
+            node.set(key, value, Some(TTL));
+        }
+        let (found, error) = refused(&set, &request).await;
+        assert_eq!(found, obstacle);
+        assert!(error.starts_with(text), "{error}");
+        for node in &nodes {
+            node.set(key, value, Some(Duration::from_millis(300)));
+        }
+        waits(&set, request).await.unwrap().unwrap().release().await;
     }
-    assert_eq!(refused(&set, &reads()).await.0, Obstacle::WaitingWriter);
-    waits(&set, reads()).await.unwrap().unwrap().release().await;
-    for node in &nodes {
-        node.set(TURN, "turn", Some(Duration::from_millis(700)));
-    }
-    let (obstacle, text) = refused(&set, &writes()).await;
-    assert_eq!(obstacle, Obstacle::ReadersTurn, "{text}");
-    assert!(
-        text.starts_with("readers that a writer kept out go first"),
-        "{text}"
-    );
-    waits(&set, writes())
-        .await
-        .unwrap()
-        .unwrap()
-        .release()
-        .await;
 }
 
 /// The keys are anybody's to write. Whatever is in them, no writer and no reader is in at once.
