@@ -39,7 +39,7 @@ impl History {
         let now = self.world.now();
         let look = || (lease.validity(), lease.held_for(), lease.over());
         // Another holder may have had it extended.
-        let is_joined = lease.kind() == Kind::Read && lease.holders() > 1;
+        let is_joined = lease.kind() == Kind::Read && lease.extensions() > 0;
         let (validity, held_for, over) = self.world.observing(look);
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
