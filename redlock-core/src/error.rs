@@ -11,7 +11,7 @@ use crate::model::brief::Whole;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 pub use crate::model::permits_held::PermitsHeld;
-use crate::node::{Answer, Holding, NodeError, Remaining};
+use crate::node::{Answer, Holding, NodeError, Obstacle, Remaining};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -160,10 +160,25 @@ impl fmt::Display for Contended {
             );
         }
         let owner = self.holding.owner().unwrap_or("another client");
-        match &self.permits {
-            None => write!(f, "held by {owner}")?,
-            Some(permits) if permits.is_split => permits.fmt(f)?,
-            Some(permits) => write!(f, "{permits}, the first to expire by {owner}")?,
+        match (self.holding.obstacle(), &self.permits) {
+            (_, Some(permits)) if permits.is_split => permits.fmt(f)?,
+            (Obstacle::Readers, Some(permits)) => {
+                write!(f, "{permits}, the first to expire by readers")?;
+            }
+            (_, Some(permits)) => write!(f, "{permits}, the first to expire by {owner}")?,
+            (Obstacle::Holder, None) => write!(f, "held by {owner}")?,
+            (Obstacle::Readers, None) => f.write_str("held by readers")?,
+            (Obstacle::WaitingWriter, None) => {
+                let gave_up = GaveUp(self.attempts, self.waited);
+                return write!(
+                    f,
+                    "a writer of {owner} waits for it and goes first; {gave_up}"
+                );
+            }
+            (Obstacle::ReadersTurn, None) => {
+                let gave_up = GaveUp(self.attempts, self.waited);
+                return write!(f, "readers that a writer kept out go first; {gave_up}");
+            }
         }
         match self.holding.remaining() {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left))?,

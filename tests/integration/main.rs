@@ -14,5 +14,6 @@ mod restart_check;
 mod runtime;
 mod sentinel;
 mod services;
+mod sharing;
 mod testing_kit;
 mod tls;

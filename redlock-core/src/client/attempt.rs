@@ -76,8 +76,7 @@ pub(crate) async fn attempt<A: Asks>(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (mut claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
-    let asks = asks.kept();
+    let (mut claim, acquisition, asks) = asks.send(context, nodes, request, token, in_time, hint);
     before(&*environment.clock, until, acquisition.decided()).await;
     let won = asks.narrow(&mut claim, &acquisition);
     let agreement = if request.fencing && A::Kept::has_won(&won) && acquisition.tally().is_won() {
@@ -112,6 +111,7 @@ pub(crate) async fn attempt<A: Asks>(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
+        claim.has_won();
         return AttemptOutcome::Acquired(claim, terms, won);
     }
     let release = claim.release();
@@ -204,6 +204,13 @@ impl Refused {
     /// that a node remembers.
     pub(super) fn teach(&self, asked: &mut Asked) -> Option<CountRecord> {
         asked.learn(&self.acquisition, self.claim.nodes.len())
+    }
+
+    /// True if a node says that others go first, although nobody there excludes us.
+    pub(crate) fn is_behind_others(&self) -> bool {
+        let answers = self.acquisition.answers();
+        let mut holdings = answers.iter().flatten().filter_map(holding);
+        holdings.any(|holding| holding.obstacle.is_advice())
     }
 
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
@@ -362,14 +369,19 @@ impl Refused {
         Some(round)
     }
 
+    /// A holder, if a node names one; otherwise who goes first.
     fn first_holding(&self) -> Option<Holding> {
-        self.acquisition
-            .answers()
-            .into_iter()
-            .find_map(|answer| match answer {
-                Some(Answer::Held(holding)) => Some(holding),
-                _ => None,
-            })
+        let answers = self.acquisition.answers();
+        let holdings = answers.iter().flatten().filter_map(holding);
+        let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
+        first.cloned()
+    }
+}
+
+fn holding(answer: &Answer) -> Option<&Holding> {
+    match answer {
+        Answer::Held(holding) => Some(holding),
+        _ => None,
     }
 }
 

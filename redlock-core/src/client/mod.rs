@@ -8,6 +8,7 @@ mod attempt;
 mod flush;
 mod once;
 mod permits;
+mod sharing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub(crate) struct ClientShared {
     pub(crate) leases: Arc<Leases>,
     /// For the log lines about processes that disagree about the number of permits.
     miscounted: Throttle,
+    reads: sharing::YoungReads,
 }
 
 /// The settings of a client.
@@ -109,6 +111,7 @@ impl Client {
             lines,
             leases: Arc::new(leases),
             miscounted: Throttle::default(),
+            reads: sharing::YoungReads::default(),
         };
         Self {
             shared: Arc::new(shared),

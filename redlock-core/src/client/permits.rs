@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::env::caught::log_throttled;
 use crate::error::AcquireError;
 use crate::lease::{Lease, LeasePlace};
-use crate::model::kind::Permits;
+use crate::model::kind::{Kind, Permits};
 use crate::model::permits::{CountRecord, PermitSet};
 use crate::model::permits_held::PermitsHeld;
 use crate::model::request::Request;
@@ -104,6 +104,8 @@ impl ClientShared {
         let mut asked = Asked::by(permits, &key, request, context);
         let line_key = LineKey {
             keys: asked.keys.all().clone(),
+            // The keys tell this line from the others.
+            kind: Kind::Exclusive,
             nodes: Arc::clone(nodes),
         };
         let mut budget =

@@ -10,6 +10,8 @@ use super::{LeaseHandle, LeaseShared};
 pub(crate) enum LeasePlace {
     /// The turn, until the lease is over.
     Line(TurnTicket),
+    /// A reader's turn was passed on.
+    Passed,
     /// The lease is on permits, and its turn was passed on.
     Permits(Box<HeldPermits>),
 }
@@ -30,6 +32,7 @@ impl LeasePlace {
     pub(super) fn parts(self) -> (Option<TurnTicket>, Option<Box<HeldPermits>>) {
         match self {
             Self::Line(line_ticket) => (Some(line_ticket), None),
+            Self::Passed => (None, None),
             Self::Permits(held) => (None, Some(held)),
         }
     }
@@ -46,11 +49,6 @@ impl LeaseShared {
 }
 
 impl LeaseHandle {
-    /// How many holders the lock has at a time.
-    pub fn kind(&self) -> Kind {
-        self.shared.kind
-    }
-
     /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
     /// without it. The smallest one if the lease has several. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {

@@ -10,6 +10,7 @@ pub(crate) mod observe;
 pub(crate) mod operation;
 mod permits;
 mod reply;
+pub(crate) mod sharing;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -28,6 +29,7 @@ pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use permits::{PermitKey, PermitOrder};
 pub(crate) use reply::Answers;
 pub use reply::Reply;
+pub use sharing::{READERS_MARKER, READERS_TURN, Sharing, SharingKeys};
 pub use watch::{KeyReport, Watch};
 
 /// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
@@ -105,6 +107,30 @@ pub struct Holding {
     pub(crate) remaining: Remaining,
     /// To an acquisition of permits: the permits of the resource.
     pub(crate) permits: Option<Arc<PermitReport>>,
+    /// What stands in the way.
+    pub(crate) obstacle: Obstacle,
+}
+
+/// What stands in the way of an acquisition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// A client that holds the lock alone.
+    #[default]
+    Holder,
+    /// Readers hold the lock.
+    Readers,
+    /// Nobody keeps a reader out, but a writer waits, and goes first.
+    WaitingWriter,
+    /// The lock is free, but readers that a writer kept out go first.
+    ReadersTurn,
+}
+
+impl Obstacle {
+    /// True if the lock may be free, and others only go first.
+    pub(crate) const fn is_advice(self) -> bool {
+        matches!(self, Self::WaitingWriter | Self::ReadersTurn)
+    }
 }
 
 /// The remaining time of a key.
@@ -128,8 +154,28 @@ impl Holding {
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
         let kept = value.len().min(token::LONGEST + 1);
+        let obstacle = if value == READERS_MARKER {
+            Obstacle::Readers
+        } else {
+            Obstacle::Holder
+        };
         Self {
             value: Some(value[..kept].into()),
+            obstacle,
+            ..Self::default()
+        }
+    }
+
+    /// A key that readers hold.
+    pub(crate) fn readers() -> Self {
+        Self::by(READERS_MARKER)
+    }
+
+    /// Nobody holds the lock in a way that excludes us, but others go first; a waiting writer by its id.
+    pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
+        Self {
+            value: writer.map(Into::into),
+            obstacle,
             ..Self::default()
         }
     }
@@ -157,8 +203,16 @@ impl Holding {
         Self { remaining, ..self }
     }
 
-    /// True if the two keys may belong to one holder.
+    /// What stands in the way.
+    pub fn obstacle(&self) -> Obstacle {
+        self.obstacle
+    }
+
+    /// True if the two keys may belong to one holder. Whoever only goes first holds no key.
     pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
+        if self.obstacle.is_advice() || other.obstacle.is_advice() {
+            return true;
+        }
         match (&self.value, &other.value) {
             (Some(one), Some(two)) => one == two,
             _ => true,

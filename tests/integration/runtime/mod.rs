@@ -8,6 +8,7 @@ mod cut_off;
 pub(crate) mod fixture;
 mod line;
 mod loss;
+mod modes;
 mod object_style;
 mod once_per;
 mod outlived;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use redlock_core::node::{KeyReport, Remaining};
 use redlock_core::quorum::majority;
+use redlock_core::request::Kind;
 use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant};
@@ -74,7 +75,13 @@ impl History {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let number = inner.calls.len();
-        let id = (process, request.resource.clone());
+        // Readers hold side by side, and nodes say who goes first: what is checked of lines does not hold.
+        let resource = if request.kind == Kind::Exclusive {
+            request.resource.clone()
+        } else {
+            Resource::from(format!("shared by call {number}"))
+        };
+        let id = (process, resource);
         let line = inner.queues.entry(id.clone()).or_default();
         if line.waiting.is_empty() && line.held == 0 {
             (line.stirred_at, line.paused) = (now, paused);
@@ -159,8 +166,10 @@ impl History {
         let mut broken = Vec::new();
         {
             let inner = self.lock();
-            self.check_idle(&inner, call, &mut broken);
-            self.check_woken(&inner, call, &mut broken);
+            if inner.calls[call].request.kind == Kind::Exclusive {
+                self.check_idle(&inner, call, &mut broken);
+                self.check_woken(&inner, call, &mut broken);
+            }
         }
         self.violated_all(broken);
     }
@@ -256,6 +265,10 @@ impl History {
     /// `call` begins `attempt`: the turn is its own.
     pub(crate) fn attempted(&self, call: CallId, attempt: usize) {
         let mut broken = Vec::new();
+        if self.lock().calls[call].request.kind != Kind::Exclusive {
+            self.lock().calls[call].attempts.push(attempt);
+            return;
+        }
         let id = {
             let mut inner = self.lock();
             self.check_idle(&inner, call, &mut broken);

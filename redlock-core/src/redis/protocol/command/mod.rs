@@ -1,6 +1,7 @@
 //! The command or script for an operation, and the meaning of its reply.
 
 mod permits;
+mod sharing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +89,9 @@ fn eval(text: &str, keys: &Resource, arguments: &[&[u8]]) -> Vec<u8> {
 
 /// True if an acquisition needs a script: `SET NX` handles one key, and no counter.
 fn is_script(acquisition: &Operation) -> bool {
-    acquisition.keys().names().len() > 1 || acquisition.counters().is_some()
+    acquisition.keys().names().len() > 1
+        || acquisition.counters().is_some()
+        || acquisition.sharing().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -106,6 +109,9 @@ pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encod
 }
 
 fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
+    if let Some(sharing) = operation.sharing() {
+        return sharing::script_call(operation, sharing, encoding, with_text);
+    }
     let is_fenced = is_fenced(operation);
     let marker = encoding.marker.as_deref();
     let marker = marker.filter(|_| is_fenced && operation.want().is_acquisition());
@@ -135,6 +141,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. }
+        | Want::Downgrade
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
@@ -220,6 +227,9 @@ pub(in crate::redis) fn interpret(
             .permits()
             .and_then(|order| permits::interpret(order, epoch, value))
             .unwrap_or_else(nonsense),
+        (Want::Acquire { .. }, value) if operation.sharing().is_some() => {
+            sharing::acquired(operation, epoch, value)
+        }
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }
