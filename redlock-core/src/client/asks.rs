@@ -1,4 +1,4 @@
-//! What an attempt asks for: a lock on keys, or permits.
+//! What an attempt asks for: a plain lock, or permits.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
-use crate::quorum::claim::sharing::SharedAttempt;
 use crate::quorum::fencing::{Hint, counter_keys};
 use crate::quorum::round::Round;
 
@@ -21,16 +20,18 @@ pub(crate) trait Asks {
     /// acquisition's future.
     type Kept: Narrows;
 
-    /// Sends the acquisition. By value: what is borrowed stays a part of every acquisition's future.
+    /// Sends the acquisition.
     fn send(
-        self,
+        &self,
         context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept);
+    ) -> (Arc<Claim>, Arc<Round>);
+
+    fn kept(self) -> Self::Kept;
 }
 
 /// What becomes of the claim once a majority granted it.
@@ -48,40 +49,60 @@ pub(crate) trait Narrows: Copy {
     fn asked(self) -> Option<Box<Asked>>;
 }
 
-/// The keys of a lock on keys that do not depend on the answers.
-#[derive(Clone, Copy)]
-pub(crate) struct PlainKeys<'a> {
-    pub(super) keys: &'a Resource,
-    /// The token whose keys are taken over, if the attempt is a successor's.
-    pub(super) giver: Option<&'a OwnerToken>,
-    /// What a reader or a writer has besides.
-    pub(super) shared: Option<&'a SharedAttempt>,
-}
-
-/// A lock on keys that do not depend on the answers.
+/// A plain lock.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain;
 
-impl Asks for PlainKeys<'_> {
+/// A plain lock whose keys are taken over from `giver`.
+#[derive(Clone, Copy)]
+pub(crate) struct Succession<'a> {
+    pub(super) keys: &'a Resource,
+    pub(super) giver: &'a OwnerToken,
+}
+
+// The keys alone: the value is a part of every acquisition's future.
+impl Asks for &Resource {
     type Kept = Plain;
 
     fn send(
-        self,
+        &self,
         context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
-        let (keys, special) = (
-            self.keys.clone(),
-            (self.giver.cloned(), self.shared.cloned()),
-        );
+    ) -> (Arc<Claim>, Arc<Round>) {
+        let (keys, ttl) = (Resource::clone(self), request.ttl);
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
-        let (claim, acquisition) =
-            Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, special);
-        (claim, acquisition, Plain)
+        Claim::acquire(nodes, keys, token, ttl, in_time, counters, None)
+    }
+
+    fn kept(self) -> Plain {
+        Plain
+    }
+}
+
+impl Asks for Succession<'_> {
+    type Kept = Plain;
+
+    fn send(
+        &self,
+        context: &Context,
+        nodes: &NodeSet,
+        request: &Request,
+        token: OwnerToken,
+        in_time: (Arc<dyn Clock>, Moment),
+        hint: Option<Hint>,
+    ) -> (Arc<Claim>, Arc<Round>) {
+        let (keys, ttl) = (self.keys.clone(), request.ttl);
+        let giver = Some(self.giver.clone());
+        let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
+        Claim::acquire(nodes, keys, token, ttl, in_time, counters, giver)
+    }
+
+    fn kept(self) -> Plain {
+        Plain
     }
 }
 
@@ -103,19 +124,21 @@ impl<'a> Asks for &'a Asked {
     type Kept = &'a Asked;
 
     fn send(
-        self,
+        &self,
         _context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
+    ) -> (Arc<Claim>, Arc<Round>) {
         let (order, keys) = (self.order(&token), self.keys.all());
         let hint = hint.unwrap_or_default();
-        let (claim, acquisition) =
-            Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint);
-        (claim, acquisition, self)
+        Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint)
+    }
+
+    fn kept(self) -> &'a Asked {
+        self
     }
 }
 

@@ -71,7 +71,8 @@ pub(crate) fn attempt<'a, A: Asks>(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (mut claim, acquisition, asks) = asks.send(context, nodes, request, token, in_time, hint);
+    let (mut claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
+    let asks = asks.kept();
     async move {
         let environment = &context.environment;
         let until = || started.saturating_add(timeout);
@@ -110,7 +111,6 @@ pub(crate) fn attempt<'a, A: Asks>(
                 expiring: third_left(started, deadline),
                 fencing_token: agreement.token,
             };
-            claim.has_won();
             return AttemptOutcome::Acquired(claim, terms, won);
         }
         let release = claim.release();
@@ -215,13 +215,6 @@ impl Refused {
     /// that a node remembers.
     pub(super) fn teach(&self, asked: &mut Asked) -> Option<CountRecord> {
         asked.learn(self.acquisition(), self.claim.nodes.len())
-    }
-
-    /// True if a node says that others go first, although nobody there excludes us.
-    pub(crate) fn is_behind_others(&self) -> bool {
-        let answers = self.acquisition().answers();
-        let mut holdings = answers.iter().flatten().filter_map(Answer::holding);
-        holdings.any(|holding| holding.obstacle.is_advice())
     }
 
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also

@@ -7,8 +7,9 @@ use crate::env::Moment;
 use crate::model::permits::{CountRecord, PermitReport, PermitSet};
 use crate::node::operation::{Operation, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitKey, PermitOrder, Remaining};
+use crate::quorum::fencing::clock_outlier;
 
-use super::store::{Store, clamped, kept_for, outlier};
+use super::store::{Store, clamped, kept_for, micros};
 
 impl Store {
     /// Takes the first free permits in the operation's order, all or none.
@@ -25,7 +26,8 @@ impl Store {
         };
         let clamped = clamped(hint, wall);
         if order.is_fenced() && operation.is_in_nodes_time() && clamped != hint {
-            return outlier(hint, wall);
+            let ahead = micros(wall).cast_signed() - hint.cast_signed();
+            return Answer::Failed(clock_outlier(ahead));
         }
         let free = order.keys().iter();
         let free = free.filter(|key| !self.entries.contains_key(&key.key));

@@ -69,7 +69,6 @@ const PARAMETERS: &[&str] = &[
     "permits",
     "take",
     "fencing",
-    "mode",
     "on_lost",
     "on_cancel",
     "pools",

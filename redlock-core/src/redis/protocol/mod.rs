@@ -5,5 +5,4 @@ pub(super) mod command;
 mod permit_scripts;
 pub(super) mod read_buffer;
 pub(super) mod scripts;
-mod sharing_scripts;
 pub(super) mod wire;
