@@ -71,67 +71,75 @@ pub(crate) fn attempt<'a, A: Asks>(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (mut claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
+    let (claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
     let asks = asks.kept();
-    async move {
-        let environment = &context.environment;
-        let until = || started.saturating_add(timeout);
-        before(&*environment.clock, until(), acquisition.decided()).await;
-        let won = asks.narrow(&mut claim, &acquisition);
-        let agreement = if request.fencing && A::Kept::has_won(&won) && acquisition.tally().is_won()
-        {
-            match agreed(&claim, &acquisition) {
-                Some(agreement) => agreement,
-                // Boxed: a second round is rare, and would be a large part of every acquisition's future.
-                None => Box::pin(agree(context, &claim, &acquisition, until())).await,
-            }
-        } else {
-            Agreement::default()
-        };
+    votes(context, request, asks, claim, acquisition, started, timeout)
+}
 
-        // The lease is made of all grants so far, also of those that came late.
-        acquisition.admit_late();
-        // The votes are read first and the clock after them: a client that was paused between request and
-        // reply, or between these two lines, sees here that its lock may have expired.
-        let has_token = agreement.token.is_some() || !request.fencing;
-        let is_won = A::Kept::has_won(&won)
-            && has_token
-            && claim.is_vouched_for()
-            && agreement.disagreement.is_none();
-        let now = environment.now();
-        let deadline = started
-            .saturating_add(request.ttl)
-            .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-        let left = deadline.saturating_since(now);
-        if is_won && !left.is_zero() && left >= request.min_validity {
-            let terms = Terms {
-                acquired_at: started,
-                granted_at: now,
-                deadline,
-                expiring: third_left(started, deadline),
-                fencing_token: agreement.token,
-            };
-            return AttemptOutcome::Acquired(claim, terms, won);
+/// Waits for the votes of an acquisition that was sent, and judges them.
+async fn votes<K: Narrows>(
+    context: &Arc<Context>,
+    request: &Request,
+    asks: K,
+    mut claim: Arc<Claim>,
+    acquisition: Arc<Round>,
+    started: Moment,
+    timeout: Duration,
+) -> AttemptOutcome<K::Won> {
+    let environment = &context.environment;
+    let until = || started.saturating_add(timeout);
+    before(&*environment.clock, until(), acquisition.decided()).await;
+    let won = asks.narrow(&mut claim, &acquisition);
+    let agreement = if request.fencing && K::has_won(&won) && acquisition.tally().is_won() {
+        match agreed(&claim, &acquisition) {
+            Some(agreement) => agreement,
+            // Boxed: a second round is rare, and would be a large part of every acquisition's future.
+            None => Box::pin(agree(context, &claim, &acquisition, until())).await,
         }
-        let release = claim.release();
-        let asked = asks.asked();
-        AttemptOutcome::Refused(Box::new(Refused {
-            context: Arc::clone(context),
-            release,
-            refusal: Arc::new(Refusal {
-                nodes: Arc::clone(&claim.nodes),
-                resource: request.resource.clone(),
-                acquisition,
-                began: started,
-                timeout,
-                too_late: is_won.then_some(TooLate::Validity(left)),
-                disagreement: agreement.disagreement,
-                permits: asked.as_ref().map(|asked| asked.permits),
-            }),
-            claim,
-            asked,
-        }))
+    } else {
+        Agreement::default()
+    };
+
+    // The lease is made of all grants so far, also of those that came late.
+    acquisition.admit_late();
+    // The votes are read first and the clock after them: a client that was paused between request and
+    // reply, or between these two lines, sees here that its lock may have expired.
+    let has_token = agreement.token.is_some() || !request.fencing;
+    let is_won =
+        K::has_won(&won) && has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
+    let now = environment.now();
+    let deadline = started
+        .saturating_add(request.ttl)
+        .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+    let left = deadline.saturating_since(now);
+    if is_won && !left.is_zero() && left >= request.min_validity {
+        let terms = Terms {
+            acquired_at: started,
+            granted_at: now,
+            deadline,
+            expiring: third_left(started, deadline),
+            fencing_token: agreement.token,
+        };
+        return AttemptOutcome::Acquired(claim, terms, won);
     }
+    let release = claim.release();
+    let asked = asks.asked();
+    AttemptOutcome::Refused(Box::new(Refused {
+        context: Arc::clone(context),
+        release,
+        refusal: Arc::new(Refusal {
+            nodes: Arc::clone(&claim.nodes),
+            resource: request.resource.clone(),
+            acquisition,
+            began: started,
+            timeout,
+            too_late: is_won.then_some(TooLate::Validity(left)),
+            disagreement: agreement.disagreement,
+            permits: asked.as_ref().map(|asked| asked.permits),
+        }),
+        claim,
+        asked,
+    }))
 }
 
 /// The fencing token, if the counters of a majority agree after the first round. They usually do.

@@ -67,7 +67,8 @@ pub(crate) const PERMITS: &[Mutant] = &[
                 file: "redlock-core/src/client/attempt.rs",
                 find: "    let release = claim.release();
 ",
-                replace: "    let release = if asked.is_none() { claim.release() } else { None };
+                replace:
+                    "    let release = if asks.asked().is_none() { claim.release() } else { None };
 ",
             },
         ],

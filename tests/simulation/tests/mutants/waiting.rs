@@ -218,8 +218,8 @@ pub(crate) const WAITING: &[Mutant] = &[
                 let free = crate::env::timeout::before(&*environment.clock, until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
-                    let line_ticket = turn.hold(&terms, &claim.token);
-                    return Ok(Lease::new(&client.leases, claim, request, &budget, terms, line_ticket));
+                    let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
+                    return Ok(Lease::new(&client.leases, claim, request, &budget, terms, place));
                 }
             }
 ",
@@ -296,6 +296,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             timeout: refusal.timeout,
             too_late: refusal.too_late,
             disagreement: refusal.disagreement.clone(),
+            permits: refusal.permits,
         });
 ",
         }],
