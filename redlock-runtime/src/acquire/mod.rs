@@ -6,12 +6,12 @@ mod reentrancy;
 
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use redlock_core::lease::OnLost;
+use redlock_core::lease::{OnLost, Released};
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
@@ -195,7 +195,7 @@ impl Prepared {
         let acquired = {
             let work = pin!(async {
                 match self.above.take() {
-                    Some(joined) => Ok(Got::Joined(self.join(*joined).await?)),
+                    Some(joined) => Ok(Got::Joined(self.join(joined).await?)),
                     None => Ok(Got::Anew(self.acquire_anew(ask).await?)),
                 }
             });
@@ -245,7 +245,7 @@ impl Prepared {
     }
 
     /// Shares the lease of an outer holder.
-    async fn join(&self, core: redlock_core::Lease) -> Result<HeldLock, LockError> {
+    async fn join(&self, core: Box<redlock_core::Lease>) -> Result<HeldLock, LockError> {
         let held = &self.registry.shared.held;
         // The call is below a held lease, and a shutdown waits for that lease.
         let Some(_under_way) = held.begin(true) else {
@@ -263,7 +263,7 @@ impl Prepared {
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(self.registry.refusal());
         };
-        Ok((core, place))
+        Ok((*core, place))
     }
 
     async fn acquire_anew<A: Ask>(&self, ask: A) -> Result<HeldLock, LockError> {
@@ -298,14 +298,30 @@ impl Prepared {
                 Some(Err(error)) => return Err(A::error(error, self.request.resource.clone())),
             }
         };
-        let held = &self.registry.shared.held;
+        match self.enter(core, is_below, epochs) {
+            Ok(held) => Ok(held),
+            // The gate closed while the last vote arrived.
+            Err(releasing) => {
+                releasing.await;
+                self.fail(self.registry.refusal())
+            }
+        }
+    }
+
+    /// Enters a lease in the held table, or begins its release if the registry has closed. Not a part of an
+    /// async function, which would keep room for the lease behind its release. The release is boxed: it is
+    /// rare, and would be a large part of every acquisition's future.
+    fn enter(
+        &self,
+        core: redlock_core::Lease,
+        is_below: bool,
+        epochs: u32,
+    ) -> Result<HeldLock, Pin<Box<impl Future<Output = Released> + use<>>>> {
         // The outer lease may have ended while the call waited.
         let is_below = is_below && self.registry.is_below_held();
+        let held = &self.registry.shared.held;
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
-            // The gate closed while the last vote arrived.
-            // Boxed: it is rare, and would be a large part of every acquisition's future.
-            Box::pin(core.release_now()).await;
-            return self.fail(self.registry.refusal());
+            return Err(Box::pin(core.release_now()));
         };
         // A node may have forgotten after its grant and before this entry. Only leases in the table
         // were told of that.

@@ -122,12 +122,7 @@ mod tests {
 
     /// glibc takes blocks up to this size from a list of the thread itself. A larger block takes
     /// several times as long, and would be most of the attribute's cost.
-    /// With the feature `metrics` the way is 8 bytes larger, and so is not taken from that list.
-    const CACHED: usize = if cfg!(feature = "metrics") {
-        1040
-    } else {
-        1032
-    };
+    const CACHED: usize = 1032;
 
     #[test]
     fn the_way_to_a_lock_and_back_is_small_enough_to_be_allocated_quickly() {
