@@ -3,7 +3,7 @@
 //! Every process stands for the office `leader`. Who is elected leads for as long as it lives: the lease
 //! is renewed each time that a third of its validity has passed. The ttl is short: it is how long a leader
 //! that was killed, or that cannot reach the nodes any more, stands in the way of the next one. Every
-//! process also tells whom it sees leading.
+//! process also prints which process it sees leading.
 //!
 //! With the nodes of `compose.yaml`:
 //!

@@ -143,7 +143,7 @@ impl fmt::Display for Blamed<'_> {
 pub struct Contended {
     /// The key of the other holder, if a node told it.
     pub holding: Holding,
-    /// Of several names, the first one that is held, if a node told it.
+    /// The first name that is held, if several names are locked and a node told it.
     pub name: Option<Resource>,
     /// The number of attempts; zero for a caller that stood in line behind another caller of its
     /// process.

@@ -1,6 +1,6 @@
 //! The names with which the placeholders of a template begin, if `format_args!` does not look them up.
 //!
-//! rustc offers a similar name in the place of one that it does not find, and the place would be the whole
+//! If rustc does not find a name, it offers a similar name in its place, and the place would be the whole
 //! literal. So a name that can only be a parameter is looked up here, and for any other name rustc finds a
 //! decoy that is most similar and cannot be offered.
 
@@ -96,9 +96,9 @@ impl Names {
         }
     }
 
-    /// For names that rustc looks up: one that differs in its case, which rustc takes for the most similar
-    /// name of all. An item of that name, at the place of the literal, is not offered: rustc offers no item
-    /// that is defined where the name is missing.
+    /// The names of the decoys, for names that rustc looks up. A decoy differs from its name in case only,
+    /// so rustc takes it for the most similar name of all. rustc does not offer the decoy, as it offers no
+    /// item that is defined where the name is missing.
     pub(crate) fn decoys(&self, text: &str, roots: &[&str], span: Span) -> Vec<Ident> {
         let mut decoys: Vec<Ident> = Vec::new();
         for root in roots {

@@ -149,7 +149,7 @@ macro_rules! level {
 /// held back. Those are in the log at debug. Without throttles nothing is held back.
 macro_rules! log_throttled {
     ($throttles:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {
-        // What nobody reads is not counted either.
+        // An event that no subscriber wants is not counted either.
         if redlock_core::env::caught("a log subscriber", || tracing::enabled!(level!($level)))
             == Some(true)
         {

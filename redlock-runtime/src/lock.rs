@@ -134,9 +134,8 @@ impl Lock {
     /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show them.
     ///
     /// The note stands on the nodes behind the owner token, so everybody who can read the nodes can read
-    /// it: it is no place for a secret. At most 256 bytes: the beginning of a longer text is taken, because
-    /// a note keeps nobody from a lock. A call that shares the lease of a holder above it has that holder's
-    /// note.
+    /// it: it is no place for a secret. A note has at most 256 bytes. A longer text is cut, as a bad note is no
+    /// reason to refuse a lock. A call that shares the lease of a holder above it has that holder's note.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -261,9 +260,9 @@ impl Lock {
         self.wanted(false).peek().await
     }
 
-    /// Takes the lock over from a holder that [gave it away](Lease::transfer). It is one attempt, with a
-    /// validity, and with [`fencing`](Self::fencing) a fencing token, of its own: nobody else can come in
-    /// between. No retry is made. The resource has to be the ticket's.
+    /// Takes the lock over from a holder that [gave it away](Lease::transfer). No other caller can have the
+    /// lock in between. The claim is one attempt without a retry. Its lease has a validity of its own, and
+    /// with [`fencing`](Self::fencing) a fencing token of its own. The resource has to be the ticket's.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -24,6 +24,7 @@ use crate::waiting::handover::LeftClaim;
 use crate::waiting::wakeup::QuorumWatch;
 use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
+use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, Refused, attempt};
 use super::{Client, ClientShared};
 
@@ -89,6 +90,7 @@ impl Client {
             }
             let timeout = budget.begin_attempt(environment, request.ttl);
             let keys = &turn.line_key().keys;
+            let keys = PlainKeys { keys, giver: None };
             let refused = match attempt(&client.context, nodes, request, keys, timeout).await {
                 AttemptOutcome::Acquired(claim, terms, ()) => {
                     let place = LeasePlace::Line(turn.hold(&terms, &claim.token));

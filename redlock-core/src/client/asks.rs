@@ -53,15 +53,15 @@ pub(crate) trait Narrows: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Plain;
 
-/// A plain lock whose keys are taken over from `giver`.
+/// The keys of a plain lock.
 #[derive(Clone, Copy)]
-pub(crate) struct Succession<'a> {
+pub(crate) struct PlainKeys<'a> {
     pub(super) keys: &'a Resource,
-    pub(super) giver: &'a OwnerToken,
+    /// The token whose keys are taken over, if the attempt is a successor's.
+    pub(super) giver: Option<&'a OwnerToken>,
 }
 
-// The keys alone: the value is a part of every acquisition's future.
-impl Asks for &Resource {
+impl Asks for PlainKeys<'_> {
     type Kept = Plain;
 
     fn send(
@@ -73,32 +73,9 @@ impl Asks for &Resource {
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
     ) -> (Arc<Claim>, Arc<Round>) {
-        let (keys, ttl) = (Resource::clone(self), request.ttl);
+        let (keys, giver) = (self.keys.clone(), self.giver.cloned());
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
-        Claim::acquire(nodes, keys, token, ttl, in_time, counters, None)
-    }
-
-    fn kept(self) -> Plain {
-        Plain
-    }
-}
-
-impl Asks for Succession<'_> {
-    type Kept = Plain;
-
-    fn send(
-        &self,
-        context: &Context,
-        nodes: &NodeSet,
-        request: &Request,
-        token: OwnerToken,
-        in_time: (Arc<dyn Clock>, Moment),
-        hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>) {
-        let (keys, ttl) = (self.keys.clone(), request.ttl);
-        let giver = Some(self.giver.clone());
-        let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
-        Claim::acquire(nodes, keys, token, ttl, in_time, counters, giver)
+        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver)
     }
 
     fn kept(self) -> Plain {

@@ -209,8 +209,8 @@ impl Refused {
         most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// The largest number of nodes that one holder may have by the votes. Of permits: the number of nodes
-    /// that have too few of them, whoever holds them.
+    /// The largest number of nodes that one holder may have by the votes. If permits are asked for, the
+    /// number of nodes on which too few permits are free.
     fn most_against(&self) -> usize {
         let answers = self.acquisition().answers();
         match self.asked {

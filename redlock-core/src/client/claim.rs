@@ -15,7 +15,7 @@ use crate::waiting::budget::RetryBudget;
 
 use super::Client;
 use super::acquire::check_number;
-use super::asks::Succession;
+use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, attempt};
 
 /// The reason why a ticket gave no lock. The attempt leaves nothing on a node that answered.
@@ -108,9 +108,9 @@ impl Client {
         };
         let mut budget = RetryBudget::new(environment, &retry, client.context.node_timeout);
         let timeout = budget.begin_attempt(environment, request.ttl);
-        let asks = Succession {
+        let asks = PlainKeys {
             keys: &keys,
-            giver: ticket.token(),
+            giver: Some(ticket.token()),
         };
         match attempt(&client.context, nodes, request, asks, timeout).await {
             AttemptOutcome::Acquired(claim, terms, ()) => {

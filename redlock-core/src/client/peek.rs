@@ -21,7 +21,7 @@ impl Client {
     /// The answer is true of a moment that has passed when it arrives. It serves people, dashboards and
     /// logs. Only [`Client::acquire`] excludes another holder.
     ///
-    /// Of several names, each node tells of the first one that is locked, in their canonical order.
+    /// If there are several names, each node tells of the first name that is locked, in canonical order.
     ///
     /// # Errors
     /// [`Invalid`] for a name that no lock can have, for keys that are in several hash slots of a Redis

@@ -54,7 +54,7 @@ pub(crate) use log;
 /// event says how many were held back; those are in the log at debug.
 macro_rules! warn_throttled {
     ($throttles:expr, $about:expr, $text:literal, $($field:tt)+) => {
-        // What nobody reads is not counted either.
+        // An event that no subscriber wants is not counted either.
         if $crate::env::caught::caught("a log subscriber", || {
             tracing::enabled!(tracing::Level::WARN)
         }) == Some(true)

@@ -44,7 +44,7 @@ impl Extending {
 
 impl LeaseHandle {
     /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before
-    /// the old validity ends. Only a continuous node counts: one that has held our token without a break.
+    /// the old validity ends. Only a continuous node counts, which is a node that has held our token without a break.
     /// So a success proves that no other client held the resource in between. Never shortens the lease.
     ///
     /// # Errors

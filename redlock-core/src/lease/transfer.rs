@@ -1,4 +1,4 @@
-//! Giving a lock away: the lease ends, and the keys stay for whoever has the ticket.
+//! Giving a lock away: the lease ends, and the keys stay for the holder of the ticket.
 
 use std::sync::atomic::Ordering;
 
@@ -26,10 +26,10 @@ pub enum TransferError {
 }
 
 impl Lease {
-    /// Ends the lease and gives the lock away: whoever has the ticket can
-    /// [claim](crate::Client::claim) it, once. Nothing is sent. From now on nobody renews the keys. They
-    /// stay until their ttl, and keep everybody out who has no ticket. If the ticket is not claimed by
-    /// then, the lock is free.
+    /// Ends the lease and gives the lock away. A process with the ticket can
+    /// [claim](crate::Client::claim) the lock, once. Nothing is sent. The keys are not renewed any more:
+    /// they stay until their ttl, and exclude every caller without the ticket. If the ticket is not
+    /// claimed by then, the lock is free.
     ///
     /// # Errors
     /// [`TransferError::Ended`] if the lease is over, [`TransferError::Shared`] if other holders

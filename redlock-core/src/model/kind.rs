@@ -18,7 +18,7 @@ pub enum Kind {
     /// One holder.
     #[default]
     Exclusive,
-    /// A number of permits, of which each lease has one or several.
+    /// The resource has a number of permits. Each lease takes one or several.
     Permits(Permits),
 }
 
@@ -75,7 +75,7 @@ impl Kind {
 }
 
 impl Permits {
-    /// `count` permits, of which a lease takes `take`, all or none.
+    /// The resource has `count` permits. A lease takes `take` of them, all or none.
     ///
     /// # Errors
     /// [`Invalid`] unless there are 1 to [`MAX_PERMITS`] permits, and a lease takes 1 to [`MAX_TAKE`] of them.

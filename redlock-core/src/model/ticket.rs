@@ -70,8 +70,8 @@ impl Ticket {
         &self.token
     }
 
-    /// The ticket as a text of letters, digits, `-` and `.`. It is as secret as the ticket: whoever reads it
-    /// can take the lock.
+    /// The ticket as a text of letters, digits, `-` and `.`. It is as secret as the ticket: a
+    /// process that reads it can take the lock.
     pub fn to_secret(&self) -> String {
         let mut text = BEGIN.to_owned();
         for bytes in [self.token.as_bytes()]

@@ -128,7 +128,8 @@ fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;
-    // The first place with so many digits: the owner has none, and the note may have what it likes.
+    // The random part is at the first slash that this number of digits follows: no owner has that, and a
+    // note may have it.
     let mut slashes = text.match_indices('/');
     let (owner, random, note) = slashes.find_map(|(at, _)| {
         let (random, rest) = text[at + 1..].split_at_checked(DIGITS)?;

@@ -138,7 +138,7 @@ impl Holding {
         self.fmt_by(name, f)
     }
 
-    /// The refusal of `permits`, of which this is the key that expires first.
+    /// The refusal of `permits`. This is the key of the permit that expires first.
     pub(crate) fn fmt_of_permits(
         &self,
         permits: &PermitsHeld,

@@ -26,7 +26,7 @@ pub struct PermitKey {
 }
 
 impl PermitOrder {
-    /// An order of the permits `keys`, of which the acquisition takes `take`. `count_key` is the key that
+    /// An order of the permits `keys`. The acquisition takes `take` of them. `count_key` is the key that
     /// says how many permits the resource has.
     pub fn new(keys: Vec<PermitKey>, take: u16, count_key: Arc<[u8]>) -> Self {
         Self {

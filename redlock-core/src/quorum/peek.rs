@@ -1,4 +1,4 @@
-//! What the nodes say of a lock that nobody here wants.
+//! The state of a lock by the answers of the nodes, for a caller that only looks.
 
 use std::fmt;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Holder {
     nodes: usize,
 }
 
-/// The votes of nodes of which no majority agrees.
+/// The votes, if no majority of the nodes agrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undecided {
@@ -129,8 +129,7 @@ impl Holder {
         self.holding.value == other.holding.value
     }
 
-    /// The time until the keys have expired at so many nodes that the rest is no majority, unless they are
-    /// extended.
+    /// The time until fewer nodes than a majority have the keys, unless the keys are extended.
     pub fn remaining(&self) -> Remaining {
         self.holding.remaining()
     }

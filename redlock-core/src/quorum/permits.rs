@@ -89,8 +89,8 @@ impl PermitKeys {
             .map(|key| Resource::of(vec![Arc::clone(&key.key)]))
     }
 
-    /// The order in which every node tries the permits: the preferred ones first, and otherwise one that
-    /// follows from `token`. Attempts at one moment therefore begin with different permits.
+    /// The order in which every node tries the permits: the preferred ones first, and the others in an order
+    /// that follows from `token`. Attempts at one moment therefore begin with different permits.
     pub(crate) fn order(&self, take: u16, preferred: Preferred, token: &OwnerToken) -> PermitOrder {
         let mut keys = self.keys.clone();
         let mut draw = Draw::of(token);

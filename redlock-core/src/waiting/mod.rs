@@ -299,7 +299,7 @@ impl Lines {
         self.with_line(line_key, change).flatten()
     }
 
-    /// Changes the line, whoever has the turn. `None` if the line is gone.
+    /// Changes the line, also for a caller without the turn. `None` if the line is gone.
     fn with_line<T>(&self, line_key: &LineKey, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         self.state.lock().lines.get_mut(line_key).map(change)
     }

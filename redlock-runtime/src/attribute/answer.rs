@@ -5,7 +5,7 @@
 //! carry a lock error itself is returned as it is: its author decides how the error looks.
 //!
 //! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
-//! the first of these traits that the probe has. Its name is one that no trait of the user's has:
+//! the first of these traits that the probe has. No trait of a user has a method of this name:
 //!
 //! | trait | implemented for | if the body's value is | the body |
 //! |---|---|---|---|

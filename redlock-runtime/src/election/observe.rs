@@ -22,8 +22,8 @@ use crate::registry::{Registry, scope};
 /// The pause after a look that no majority answered, or that found several holders.
 const UNDECIDED: Duration = Duration::from_secs(1);
 
-/// Who leads, as an observer saw it. It is advice: by the time that it is read, another one may lead, or
-/// nobody. A leader does not look at it, and nothing that only a leader may do depends on it.
+/// Who leads, as an observer saw it. It is advice: when it is read, another process may lead, or no
+/// process. A leader does not look at it, and no work that only a leader may do depends on it.
 ///
 /// ```
 /// # use redlock_runtime::election::Sighting;
@@ -34,7 +34,7 @@ const UNDECIDED: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sighting {
-    /// The leader; `None` if nobody leads, or nobody is known to.
+    /// The leader; `None` if no process leads, or none is known to lead.
     pub leader: Option<Leader>,
     /// The time since a majority of the nodes last told who leads; `None` if it has not yet.
     pub age: Option<Duration>,
@@ -164,9 +164,9 @@ impl LeaderObserver {
         }
     }
 
-    /// Waits until another process leads, the same one leads in another term, or nobody. Completes at once
-    /// if that was the case since the last call, and at the first look. False if nothing will change any
-    /// more, because this process shuts down.
+    /// Waits until another process leads, the same process leads in another term, or no process leads.
+    /// Completes at once if that has happened since the last call, and after the first look. False if
+    /// this process shuts down, as no further change is seen.
     ///
     /// # Cancellation
     /// Dropping the future has no effect: no change is lost.

@@ -65,8 +65,8 @@ pub struct Redlock {
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
 /// a function that names a pool or a preset which is not configured, or a ttl above `max_ttl`, an override
-/// that fits no function or several, so many default pools that deny the login that the others are no
-/// majority, and a registry that is running already.
+/// that fits no function or several, default pools that deny the login if the others are no majority, and
+/// a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -217,8 +217,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Refuses a start after which no lock could ever be acquired: so many of the default pools deny the
-    /// login that the others are no majority. The log has a warning for a minority.
+    /// Refuses the start if the default pools that do not deny the login are no majority: no lock could ever
+    /// be acquired. If only a minority denies it, the log has a warning.
     fn check_logins(&self) -> Result<(), InitError> {
         let nodes = &self.shared.default_set;
         let denied: Vec<_> = nodes

@@ -246,9 +246,9 @@ impl Lease {
         }
     }
 
-    /// Ends the lease and gives the lock away: whoever has the ticket can [claim](crate::Lock::claim) it,
-    /// once, also in another process. Nothing is sent. From now on nobody renews the keys: they stay for
-    /// the rest of the ttl, and keep everybody out who has no ticket. [Extend](LeaseHandle::extend) the lease
+    /// Ends the lease and gives the lock away. A caller with the ticket can [claim](crate::Lock::claim) the
+    /// lock, once, also in another process. Nothing is sent. The keys are not renewed any more: they stay
+    /// for the rest of the ttl, and exclude every caller without the ticket. [Extend](LeaseHandle::extend) the lease
     /// before, to leave more time.
     ///
     /// ```

@@ -107,7 +107,7 @@ async fn votes_that_name_several_holders_are_undecided() {
     nodes[0].del("r");
     assert_eq!(undecided(&set, "r").await.free, 1);
     nodes[1].del("r");
-    // The rest of a failed attempt keeps nobody out.
+    // A key that a failed attempt left on a minority excludes no caller.
     assert!(look(&set, "r").await.is_free());
 }
 

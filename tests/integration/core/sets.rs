@@ -1,4 +1,4 @@
-//! Several names in one lock, on real servers: all or none, whoever overlaps.
+//! Several names in one lock, on real servers: all or none, also if the names of two locks overlap.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

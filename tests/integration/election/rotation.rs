@@ -26,7 +26,7 @@ async fn l6_to_resign_twice_is_to_resign_once() {
     }
     one.ended().await;
     let next = other.elected().await;
-    // The term is over: this is about none that comes after it.
+    // The term is over, so resigning it does not end the next term.
     term.resign();
     assert!(next.proceed().await);
     for _ in 0..2 {

@@ -39,8 +39,8 @@ pub enum Profile {
     /// The same as [`Faulty`](Self::Faulty), and holders give half of their locks away, each to a few
     /// clients that claim it by the same ticket.
     Transferred,
-    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits, of which each caller
-    /// takes one or two.
+    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
+    /// two.
     Permits,
 }
 

@@ -59,7 +59,7 @@ impl Locks {
 /// What a holder has of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// All of it: nobody else has any of them.
+    /// All names: no other holder has any of them.
     Whole,
 }
 

@@ -90,7 +90,7 @@ impl Grip {
         }
     }
 
-    /// What the holder has of `claimed` for itself: a permit, the first of which is the plain lock.
+    /// The part of `claimed` that only this holder has: its permit. Permit 0 is the plain lock.
     pub(crate) fn own(&self, claimed: &Claimed) -> Claimed {
         let permit = match self {
             Self::Lease(lease) => lease.permit().unwrap_or(0),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::scripts::Script;
+use super::scripts::{Script, stands};
 
 /// Takes the first free ones of n permits, in the order of KEYS: as many as ARGV asks for, or none. KEYS: the
 /// n keys; if a fencing token is asked for, the n counters in the same order; the record of the number of
@@ -14,7 +14,7 @@ use super::scripts::Script;
 /// that key's value; and the record if it says another number. A key that already has the token is answered
 /// as the holder: another process draws the same tokens.
 pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
+    Script::new(concat!(
         "if #KEYS == 0 then return 0 end \
          local n, take = tonumber(ARGV[3]), tonumber(ARGV[4]) \
          local fenced = ARGV[7] ~= nil \
@@ -40,7 +40,8 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
          for i = 1, n do \
            local held = redis.pcall('GET', KEYS[i]) \
            bits[i] = held and '0' or '1' \
-           if not held then free[#free + 1] = i elseif held == ARGV[1] and not own then own = redis.call('PTTL', KEYS[i]) end \
+           if not held then free[#free + 1] = i \
+           elseif held == ARGV[1] and not own then own = redis.call('PTTL', KEYS[i]) end \
          end \
          bits = table.concat(bits) \
          local record, other = redis.pcall('GET', KEYS[count]), false \
@@ -62,14 +63,9 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
            return {0, bits, least, value, other} \
          end \
          local number = 0 \
-         if fenced then \
-           local function stands(key) \
-             local digits = redis.pcall('GET', key) \
-             local n = type(digits) == 'string' and tonumber(digits) \
-             if n and n >= 0 and n < 9007199254740991 then return n end \
-             return 0 \
-           end \
-           number = math.min(math.max(hint, now - window), now + window) \
+         if fenced then ",
+        stands!(),
+        "number = math.min(math.max(hint, now - window), now + window) \
            for i = 1, take do number = math.max(number, stands(KEYS[n + free[i]]) + 1) end \
          end \
          for i = 1, take do redis.call('SET', KEYS[free[i]], ARGV[1], 'PX', ARGV[2]) end \
@@ -79,5 +75,5 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
            for i = 1, take do redis.call('SET', KEYS[n + free[i]], digits, 'PX', life) end \
          end \
          return {1, bits, number, false, other}",
-    )
+    ))
 });

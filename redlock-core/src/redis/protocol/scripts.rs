@@ -21,6 +21,20 @@ impl Script {
     }
 }
 
+/// A function that reads the number of a fencing counter. A value that is no number, or too large for a
+/// double to count on, counts as missing.
+macro_rules! stands {
+    () => {
+        "local function stands(key) \
+           local digits = redis.pcall('GET', key) \
+           local n = type(digits) == 'string' and tonumber(digits) \
+           if n and n >= 0 and n < 9007199254740991 then return n end \
+           return 0 \
+         end "
+    };
+}
+pub(super) use stands;
+
 /// The script of a fenced acquisition. `$check` returns if the keys do not allow it.
 macro_rules! fenced {
     ($check:literal) => {
@@ -38,14 +52,9 @@ macro_rules! fenced {
          if ARGV[6] == '1' and math.abs(now - hint) > window then \
            return {err = string.format('CLOCKAPART %.0f', now - hint)} \
          end \
-         local count = math.min(math.max(hint, now - window), now + window) \
-         local function stands(key) \
-           local digits = redis.pcall('GET', key) \
-           local n = type(digits) == 'string' and tonumber(digits) \
-           if n and n >= 0 and n < 9007199254740991 then return n end \
-           return 0 \
-         end \
-         for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
+         local count = math.min(math.max(hint, now - window), now + window) ",
+            stands!(),
+            "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
          for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
          local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
          local digits, life = string.format('%.0f', count), string.format('%.0f', life) \
@@ -118,20 +127,15 @@ pub(super) static SUCCEED_FENCED: LazyLock<Script> = LazyLock::new(|| {
 /// 1: all keys are ours, and the counters are at the token at least; 0: another holder's; -1: one is
 /// missing.
 pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
+    Script::new(concat!(
         "local locks, gone = #KEYS / 2, false \
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if not held then gone = true elseif held ~= ARGV[1] then return 0 end \
          end \
-         if gone then return -1 end \
-         local function stands(key) \
-           local digits = redis.pcall('GET', key) \
-           local n = type(digits) == 'string' and tonumber(digits) \
-           if n and n >= 0 and n < 9007199254740991 then return n end \
-           return 0 \
-         end \
-         local time = redis.call('TIME') \
+         if gone then return -1 end ",
+        stands!(),
+        "local time = redis.call('TIME') \
          local ahead = tonumber(ARGV[2]) - time[1] * 1000000 - time[2] \
          local life = tonumber(ARGV[3]) + math.max(0, math.ceil(ahead / 1000)) \
          local life = string.format('%.0f', life) \
@@ -141,7 +145,7 @@ pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
            end \
          end \
          return 1",
-    )
+    ))
 });
 
 /// 1: all keys are ours now; 0: another holder's.
@@ -222,10 +226,9 @@ pub(super) const RECALL: &str = "local least, record \
      end \
      return string.format('%.0f ', least) .. record";
 
-/// Of several keys the first one that exists: its place from 0, its remaining ms (-1: it never expires) and
-/// its value, with a space between; nil: no key exists. The error `WRONGTYPE` of a key that is not a string
-/// is the answer. Sent with its text each time, as `RECALL`: a client that only locks one name has no part
-/// in it.
+/// The place, from 0, of the first key that exists, its remaining ms (-1: it never expires) and its value,
+/// with a space between; nil: no key exists. If that key is not a string, its error `WRONGTYPE` is the
+/// answer. Sent with its text each time, as `RECALL`: a client that only locks one name never sends it.
 pub(super) const PEEK: &str = "for i = 1, #KEYS do \
        local value = redis.pcall('GET', KEYS[i]) \
        if type(value) == 'table' then return value end \

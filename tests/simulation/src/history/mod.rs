@@ -80,7 +80,7 @@ pub(crate) struct Attempt {
     knows_granted: u64,
     /// For how long its process had stood still when it heard that a copy of it has its token.
     pub(crate) doubled: Option<Duration>,
-    /// When grants reached the client, and of which permits.
+    /// The times at which grants reached the client, and the permits that were granted.
     pub(crate) votes: Vec<(Duration, PermitSet)>,
     /// The permits that it did not win, once their release was sent.
     rest: Option<Resource>,

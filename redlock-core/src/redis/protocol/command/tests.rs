@@ -297,7 +297,7 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
         assert_eq!(said(Value::Int(0)), no_lock);
         assert!(matches!(said(Value::Nil), Answer::Failed(_)));
     }
-    // The answers of one that is no successor.
+    // An acquisition without a giver has other answers.
     let plain = acquisition(&["a", "b"], &token);
     let answer = interpret(&plain, Dialect::NamesHolder, 0, &Value::Int(-1));
     assert!(matches!(answer, Answer::Failed(_)));
