@@ -228,7 +228,8 @@ impl Lock {
     /// nodes the lock is.
     ///
     /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
-    /// logs: a lock that is free may be another's before the next line.
+    /// logs: a lock that is free may be another's before the next line. If the resource has
+    /// [`permits`](Self::permits), the answer is about permit 0 alone.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
