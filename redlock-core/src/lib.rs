@@ -109,9 +109,9 @@ pub mod peek {
 }
 
 pub mod request {
-    //! How long a [`Request`](crate::Request) tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-    //! how many holders there may be ([`Kind`]); what a ttl and the names of a
-    //! [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
+    //! Whom the lock of a [`Request`](crate::Request) excludes, and how many holders it has ([`Kind`]); how
+    //! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
+    //! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
 
     pub use crate::model::kind::{Kind, MAX_PERMITS, MAX_TAKE, Permits};
     pub use crate::model::name::Name;

@@ -15,7 +15,7 @@ use crate::note;
 use crate::output::response;
 use crate::parameters::Key;
 use crate::permits::check_permits;
-use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
+use crate::plan::{self, IfLocked, Plan, Setting, Settings, Value};
 use crate::resource;
 use crate::times::check_times;
 use crate::value::{bare, lower, word};
@@ -51,6 +51,7 @@ pub(crate) fn check(
     let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
     check_permits(args, &settings, resource.as_ref(), errors);
+    check_mode(args, resource.as_ref(), &settings, errors);
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);
@@ -95,6 +96,44 @@ pub(crate) fn check(
         guard,
         captured: function.map_or_else(Vec::new, |function| captured(function, args)),
     })
+}
+
+/// Reports what readers and writers cannot have.
+fn check_mode(
+    args: &Args,
+    resource: Option<&plan::Resource>,
+    settings: &Settings,
+    errors: &mut Errors,
+) {
+    let Some(value) = args.get(Key::Mode) else {
+        return;
+    };
+    for key in [Key::Permits, Key::Take] {
+        if let Some(later) = args.later_of(Key::Mode, key) {
+            let message = format!(
+                "a reader has no permit, and a writer is alone; keep one of `mode` and `{}`",
+                key.name()
+            );
+            errors.at(later, message);
+        }
+    }
+    if matches!(resource, Some(plan::Resource::All(_))) {
+        errors.under(
+            value,
+            "readers and writers share one name; lock several names without a `mode`, or what they have in \
+             common",
+        );
+    }
+    let reads = matches!(
+        settings.get(Key::Mode),
+        Some(Setting::Literal(Value::Variant(["Mode", "Read"])))
+    );
+    if reads && let Some(value) = args.get(Key::OncePer) {
+        errors.under(
+            value,
+            "`once_per` is for a job, and readers run side by side; leave it out, or write `mode = \"write\"`",
+        );
+    }
 }
 
 /// The values of all parameters for which the runtime has a setter.

@@ -89,6 +89,8 @@ parameters! {
     Permits "permits": Kind::Count, "permits = 4";
     Take "take": Kind::Count, "take = 2";
     Fencing "fencing": Kind::Flag, "fencing = true";
+    Mode "mode": Kind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
+        r#"mode = "read""#;
     OnLost "on_lost":
         Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;

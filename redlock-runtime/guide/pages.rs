@@ -40,7 +40,7 @@ pages! {
     start { choosing kinds first_lock }
     /// A page a task.
     tasks {
-        resources parameters waiting skipping permits several_keys object_style looking errors losing
+        resources parameters waiting skipping permits reading several_keys object_style looking errors losing
         long_work elections nested_calls fencing transactions testing shutdown
     }
     /// What a lock promises, and a page a failure.

@@ -15,5 +15,6 @@ mod restart_check;
 mod runtime;
 mod sentinel;
 mod services;
+mod sharing;
 mod testing_kit;
 mod tls;

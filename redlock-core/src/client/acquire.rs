@@ -13,6 +13,7 @@ use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::hash_slot::{Beside, check_slots};
 use crate::node::operation::{Operation, Want};
+use crate::node::sharing::SharingKeys;
 use crate::node::{Holding, Node, NodeSet, Remaining};
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::majority;
@@ -26,6 +27,7 @@ use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
 use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, Refused, attempt};
+use super::sharing::SharedCaller;
 use super::{Client, ClientShared};
 
 impl Client {
@@ -34,7 +36,8 @@ impl Client {
     /// Callers of this client that want the same resource on the same nodes stand in a line, first
     /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
     /// next caller gets the lock from it, within the limits of
-    /// [`Settings::handover`](super::Settings::handover).
+    /// [`Settings::handover`](super::Settings::handover). Readers and writers stand in lines of their own,
+    /// and a reader shares a young read lease of this client, within the same limit of time.
     ///
     /// # Errors
     /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
@@ -48,31 +51,40 @@ impl Client {
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
         check_number(nodes)?;
-        let client = &*self.shared;
         if let Some(permits) = request.kind.permits() {
             // Boxed: it would be a large part of every acquisition's future.
-            return Box::pin(client.acquire_permits(nodes, request, permits)).await;
+            return Box::pin(self.shared.acquire_permits(nodes, request, permits)).await;
         }
-        let environment = &client.context.environment;
         let line_key = LineKey {
-            keys: request.resource.keys_under(&client.context.key_prefix)?,
+            keys: request
+                .resource
+                .keys_under(&self.shared.context.key_prefix)?,
+            kind: request.kind.on_nodes(),
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            client.check_slots(&**node, &line_key.keys, request)?;
+            self.shared.check_slots(&**node, &line_key.keys, request)?;
         }
-        let mut budget = RetryBudget::new(environment, &request.retry, client.context.node_timeout)
-            .with_splits(request.split_retries);
+        let mut budget = {
+            // A reference that lives on would be a part of every acquisition's future.
+            let context = &self.shared.context;
+            RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
+                .with_splits(request.split_retries)
+        };
         if request.once_per.is_some() {
             // Boxed: few locks have a period.
-            Box::pin(client.unless_run(&line_key, budget.end)).await?;
+            Box::pin(self.shared.unless_run(&line_key, budget.end)).await?;
         }
+        if let Some(lease) = self.shared.join_readers(&line_key, request) {
+            return Ok(lease);
+        }
+        let mut caller = SharedCaller::of(&self.shared.context, &line_key, request, &budget);
         let (mut turn, mut left_claim) = {
             // Boxed: standing in line costs more than the allocation, and would be a large part of
             // every acquisition's future.
-            let arrived = match Queued::arrive(&client.lines, line_key) {
+            let arrived = match Queued::arrive(&self.shared.lines, line_key) {
                 Arrival::Turn(turn, 0) => Ok(turn),
-                other => Err(Box::pin(client.wait(other, nodes, &mut budget))),
+                other => Err(Box::pin(self.shared.wait(other, nodes, &mut budget))),
             };
             match arrived {
                 Ok(turn) => (turn, None),
@@ -81,28 +93,36 @@ impl Client {
         };
         let lease = loop {
             if let Some(left) = left_claim.take() {
-                if left.suits(request, &*environment.clock) {
-                    break client.take_over(*left, request, &budget, turn);
+                if left.suits(request, self.shared.context.clock()) {
+                    break self.shared.take_over(*left, request, &budget, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
                 left.release();
             }
-            let timeout = budget.begin_attempt(environment, request.ttl);
-            let keys = &turn.line_key().keys;
-            let keys = PlainKeys { keys, giver: None };
-            let refused = match attempt(&client.context, nodes, request, keys, timeout).await {
+            if let Some(lease) = self.shared.join_readers(turn.line_key(), request) {
+                return Ok(lease);
+            }
+            let timeout = budget.begin_attempt(&self.shared.context.environment, request.ttl);
+            let (context, keys) = (&self.shared.context, &turn.line_key().keys);
+            let asks = PlainKeys {
+                keys,
+                giver: None,
+                shared: caller.as_mut().map(|caller| caller.asks()),
+            };
+            let refused = match attempt(context, nodes, request, asks, timeout).await {
                 AttemptOutcome::Acquired(claim, terms, ()) => {
-                    let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
-                    let leases = &client.leases;
-                    break Lease::new(leases, claim, request, &budget, terms, place);
+                    if let (Some(caller), 1) = (&mut caller, budget.attempts) {
+                        caller.has_won_at_once();
+                    }
+                    break self.shared.won(claim, terms, request, &budget, turn);
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
-            (turn, left_claim) = Box::pin(client.pause(turn, refused, &mut budget)).await?;
+            (turn, left_claim) = Box::pin(self.shared.pause(turn, refused, &mut budget)).await?;
         };
         if request.once_per.is_some() {
-            return Box::pin(client.unless_run_meanwhile(lease)).await;
+            return Box::pin(self.shared.unless_run_meanwhile(lease)).await;
         }
         Ok(lease)
     }
@@ -124,6 +144,11 @@ impl ClientShared {
             parameter: "a fencing token",
             key: "counter",
         });
+        let shared = request.kind.is_shared().then(|| Beside {
+            keys: SharingKeys::beside(keys, prefix).all(),
+            parameter: "readers and writers (`mode`)",
+            key: "list of its readers",
+        });
         let runs = request.once_per.map(|_| Beside {
             keys: run_keys(keys, prefix),
             parameter: "`once_per`",
@@ -134,7 +159,8 @@ impl ClientShared {
             parameter: "`permits`",
             key: "key of a permit",
         });
-        let beside: Vec<_> = counters.into_iter().chain(runs).chain(permits).collect();
+        let beside = [counters, shared, runs, permits];
+        let beside: Vec<_> = beside.into_iter().flatten().collect();
         check_slots(node, keys, &beside)
     }
 
@@ -183,7 +209,7 @@ impl ClientShared {
                 return;
             };
             next = Some(due);
-            let LineKey { keys, nodes } = turn.line_key();
+            let LineKey { keys, nodes, .. } = turn.line_key();
             let watch = QuorumWatch::begin(&environment.clock, nodes, keys, seats);
             if !turn.pause(due, pin!(watch.free())).await {
                 return;
@@ -204,7 +230,7 @@ impl ClientShared {
         let until = clock.now().saturating_add(self.context.node_timeout);
         // The break leaves enough time for the caller's last attempt.
         let until = budget.last_attempt().map_or(until, |last| until.min(last));
-        let LineKey { keys, nodes } = turn.line_key().clone();
+        let LineKey { keys, nodes, .. } = turn.line_key().clone();
         let token = self.context.fresh_token();
         let question = Arc::new(Operation::new(keys, token, Want::Inspect));
         for left in (0..rounds).rev() {
@@ -257,8 +283,11 @@ impl ClientShared {
                 };
                 watch.free().await;
                 // By now the votes that were missing when the attempt was decided have arrived.
-                let wakeups_count_from =
-                    budget.wakeups_count_from(environment, ended, refused.is_divided());
+                let wakeups_count_from = if refused.is_behind_others() {
+                    budget.wakeups_count_behind_others(environment, ended)
+                } else {
+                    budget.wakeups_count_from(environment, ended, refused.is_divided())
+                };
                 environment.clock.sleep_until(wakeups_count_from).await;
                 watch.free().await;
             });

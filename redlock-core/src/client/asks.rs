@@ -1,4 +1,4 @@
-//! What an attempt asks for: a plain lock, or permits.
+//! What an attempt asks for: a lock on keys, or permits.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
+use crate::quorum::claim::sharing::SharedAttempt;
 use crate::quorum::fencing::{Hint, counter_keys};
 use crate::quorum::round::Round;
 
@@ -20,18 +21,16 @@ pub(crate) trait Asks {
     /// acquisition's future.
     type Kept: Narrows;
 
-    /// Sends the acquisition.
+    /// Sends the acquisition. By value: what is borrowed stays a part of every acquisition's future.
     fn send(
-        &self,
+        self,
         context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>);
-
-    fn kept(self) -> Self::Kept;
+    ) -> (Arc<Claim>, Arc<Round>, Self::Kept);
 }
 
 /// What becomes of the claim once a majority granted it.
@@ -49,37 +48,40 @@ pub(crate) trait Narrows: Copy {
     fn asked(self) -> Option<Box<Asked>>;
 }
 
-/// A plain lock.
-#[derive(Clone, Copy)]
-pub(crate) struct Plain;
-
-/// The keys of a plain lock.
+/// The keys of a lock on keys that do not depend on the answers.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainKeys<'a> {
     pub(super) keys: &'a Resource,
     /// The token whose keys are taken over, if the attempt is a successor's.
     pub(super) giver: Option<&'a OwnerToken>,
+    /// What a reader or a writer has besides.
+    pub(super) shared: Option<&'a SharedAttempt>,
 }
+
+/// A lock on keys that do not depend on the answers.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain;
 
 impl Asks for PlainKeys<'_> {
     type Kept = Plain;
 
     fn send(
-        &self,
+        self,
         context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>) {
-        let (keys, giver) = (self.keys.clone(), self.giver.cloned());
+    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
+        let (keys, special) = (
+            self.keys.clone(),
+            (self.giver.cloned(), self.shared.cloned()),
+        );
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
-        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, giver)
-    }
-
-    fn kept(self) -> Plain {
-        Plain
+        let (claim, acquisition) =
+            Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, special);
+        (claim, acquisition, Plain)
     }
 }
 
@@ -101,21 +103,19 @@ impl<'a> Asks for &'a Asked {
     type Kept = &'a Asked;
 
     fn send(
-        &self,
+        self,
         _context: &Context,
         nodes: &NodeSet,
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
-    ) -> (Arc<Claim>, Arc<Round>) {
+    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
         let (order, keys) = (self.order(&token), self.keys.all());
         let hint = hint.unwrap_or_default();
-        Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint)
-    }
-
-    fn kept(self) -> &'a Asked {
-        self
+        let (claim, acquisition) =
+            Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint);
+        (claim, acquisition, self)
     }
 }
 

@@ -71,8 +71,7 @@ pub(crate) fn attempt<'a, A: Asks>(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
-    let asks = asks.kept();
+    let (claim, acquisition, asks) = asks.send(context, nodes, request, token, in_time, hint);
     votes(context, request, asks, claim, acquisition, started, timeout)
 }
 
@@ -120,6 +119,7 @@ async fn votes<K: Narrows>(
             expiring: third_left(started, deadline),
             fencing_token: agreement.token,
         };
+        claim.has_won();
         return AttemptOutcome::Acquired(claim, terms, won);
     }
     let release = claim.release();
@@ -223,6 +223,13 @@ impl Refused {
     /// that a node remembers.
     pub(super) fn teach(&self, asked: &mut Asked) -> Option<CountRecord> {
         asked.learn(self.acquisition(), self.claim.nodes.len())
+    }
+
+    /// True if a node says that others go first, although nobody there excludes us.
+    pub(crate) fn is_behind_others(&self) -> bool {
+        let answers = self.acquisition().answers();
+        let mut holdings = answers.iter().flatten().filter_map(Answer::holding);
+        holdings.any(|holding| holding.obstacle.is_advice())
     }
 
     /// Watches for the end of another client's lock. All nodes that have not failed are asked, also

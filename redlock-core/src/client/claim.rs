@@ -70,7 +70,7 @@ impl Client {
     /// [`ClaimError::Spent`] if no majority holds the giver's token any more, because another claim came
     /// first or because the keys have expired; [`ClaimError::Unavailable`] if too few nodes answered;
     /// [`ClaimError::Invalid`] before anything is sent, also if the request is for another resource than
-    /// the ticket, or for permits.
+    /// the ticket, or for permits, or reads or writes.
     ///
     /// # Cancellation
     /// If this future is dropped, every node that the attempt may have reached is sent the release. The
@@ -96,6 +96,12 @@ impl Client {
                 ticket.resource(),
             ))));
         }
+        if request.kind.is_shared() {
+            return Err(ClaimError::Invalid(Invalid::new(format!(
+                "the ticket is for the plain lock `{}`, and not for one that reads or writes; claim it without `mode`",
+                ticket.resource(),
+            ))));
+        }
         let client = &*self.shared;
         let environment = &client.context.environment;
         let keys = request.resource.keys_under(&client.context.key_prefix)?;
@@ -108,9 +114,11 @@ impl Client {
         };
         let mut budget = RetryBudget::new(environment, &retry, client.context.node_timeout);
         let timeout = budget.begin_attempt(environment, request.ttl);
+        let (keys, giver) = (&keys, Some(ticket.token()));
         let asks = PlainKeys {
-            keys: &keys,
-            giver: Some(ticket.token()),
+            keys,
+            giver,
+            shared: None,
         };
         match attempt(&client.context, nodes, request, asks, timeout).await {
             AttemptOutcome::Acquired(claim, terms, ()) => {

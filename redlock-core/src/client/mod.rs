@@ -10,6 +10,7 @@ mod flush;
 mod once;
 mod peek;
 mod permits;
+mod sharing;
 mod watch;
 
 use std::fmt;
@@ -35,6 +36,7 @@ pub(crate) struct ClientShared {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     pub(crate) leases: Arc<Leases>,
+    reads: sharing::YoungReads,
 }
 
 /// The settings of a client.
@@ -109,6 +111,7 @@ impl Client {
             context,
             lines,
             leases: Arc::new(leases),
+            reads: sharing::YoungReads::default(),
         };
         Self {
             shared: Arc::new(shared),

@@ -7,6 +7,7 @@ use crate::env::timeout::before;
 use crate::error::{AcquireError, LastRun};
 use crate::lease::Lease;
 use crate::model::invalid::Invalid;
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::operation::{Operation, Want};
@@ -34,6 +35,7 @@ impl Client {
         let client = &*self.shared;
         let line_key = LineKey {
             keys: resource.keys_under(&client.context.key_prefix)?,
+            kind: Kind::Exclusive,
             nodes: Arc::clone(nodes),
         };
         Ok(client.last_run(&line_key, None).await)

@@ -7,7 +7,7 @@ use crate::env::About;
 use crate::env::caught::warn_throttled;
 use crate::error::AcquireError;
 use crate::lease::{Lease, LeasePlace};
-use crate::model::kind::Permits;
+use crate::model::kind::{Kind, Permits};
 use crate::model::permits::{CountRecord, PermitSet};
 use crate::model::request::Request;
 use crate::model::resource::Resource;
@@ -91,6 +91,8 @@ impl ClientShared {
         let mut asked = Asked::by(permits, &key, request, context);
         let line_key = LineKey {
             keys: asked.keys.all().clone(),
+            // The keys tell this line from the others.
+            kind: Kind::Exclusive,
             nodes: Arc::clone(nodes),
         };
         let mut budget =

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::env::Moment;
 use crate::error::LeaseEnd;
+use crate::model::kind::Kind;
 use crate::model::note::Note;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
@@ -65,8 +66,8 @@ impl Lease {
             leases: Arc::clone(leases),
             claim,
             permits,
-            kind: request.kind,
             resource: request.resource.clone(),
+            kind: request.kind,
             ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
@@ -135,6 +136,15 @@ impl LeaseHandle {
     /// The locked resource, without the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.resource
+    }
+
+    /// Whom the lock excludes, and how many holders it has at a time. A writer that was
+    /// [downgraded](Self::downgrade) reads.
+    pub fn kind(&self) -> Kind {
+        match self.shared.kind {
+            Kind::Read | Kind::Write => self.shared.claim.kind(),
+            other => other,
+        }
     }
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.

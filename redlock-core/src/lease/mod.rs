@@ -38,6 +38,7 @@
 //! ```
 
 pub(crate) mod body;
+mod downgrade;
 mod due;
 pub(crate) mod events;
 mod extend;
@@ -117,8 +118,9 @@ pub(crate) struct LeaseShared {
     pub(crate) claim: Arc<Claim>,
     /// If it is a lease on permits.
     permits: Option<Box<HeldPermits>>,
-    kind: Kind,
     resource: Resource,
+    /// The kind that the request asked for.
+    kind: Kind,
     /// The request's ttl.
     pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
@@ -191,6 +193,7 @@ impl LeaseShared {
         let line_key = self.permits.as_ref().map(|held| held.line_key.clone());
         line_key.unwrap_or_else(|| LineKey {
             keys: self.claim.keys.clone(),
+            kind: self.kind.on_nodes(),
             nodes: Arc::clone(&self.claim.nodes),
         })
     }

@@ -12,6 +12,8 @@ pub(crate) enum LeasePlace {
     Line(TurnTicket),
     /// Nothing: the lease was claimed by a ticket.
     Nowhere,
+    /// A reader's turn was passed on.
+    Passed,
     /// The lease is on permits, and its turn was passed on.
     Permits(Box<HeldPermits>),
 }
@@ -32,7 +34,7 @@ impl LeasePlace {
     pub(super) fn parts(self) -> (Option<TurnTicket>, Option<Box<HeldPermits>>) {
         match self {
             Self::Line(line_ticket) => (Some(line_ticket), None),
-            Self::Nowhere => (None, None),
+            Self::Nowhere | Self::Passed => (None, None),
             Self::Permits(held) => (None, Some(held)),
         }
     }
@@ -49,11 +51,6 @@ impl LeaseShared {
 }
 
 impl LeaseHandle {
-    /// How many holders the lock has at a time.
-    pub fn kind(&self) -> Kind {
-        self.shared.kind
-    }
-
     /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
     /// without it. The smallest one if the lease has several. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::error::LeaseEnd;
+use crate::model::kind::Kind;
 use crate::model::request::drift;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
@@ -170,7 +171,11 @@ impl LeaseHandle {
                 let left = self.shared.left_claim();
                 // A lease without a turn was lost, or passed its deadline, and other callers ask the
                 // nodes already.
-                let left = match turn.as_mut().filter(|_| *over == LeaseEnd::Released) {
+                // A write lock is not handed over: the nodes know whether readers were refused meanwhile, who
+                // go first then. A reader's turn was passed on when it won.
+                let is_handed_over =
+                    *over == LeaseEnd::Released && self.shared.kind.on_nodes() == Kind::Exclusive;
+                let left = match turn.as_mut().filter(|_| is_handed_over) {
                     Some(turn) => turn.hand_over(left),
                     None => Some(left),
                 };

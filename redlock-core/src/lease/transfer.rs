@@ -23,6 +23,11 @@ pub enum TransferError {
         "a lease on permits cannot be given away; release it, and let the other process take a permit"
     )]
     Permits,
+    /// The lease is a reader's or a writer's, which cannot be claimed by a ticket. This holder has left.
+    #[error(
+        "a lease that reads or writes cannot be given away; release it, and let the other process read or write"
+    )]
+    Mode,
 }
 
 impl Lease {
@@ -33,10 +38,15 @@ impl Lease {
     ///
     /// # Errors
     /// [`TransferError::Ended`] if the lease is over, [`TransferError::Shared`] if other holders
-    /// [joined](crate::LeaseHandle::join) it, and [`TransferError::Permits`] if it is on permits. In each case this holder leaves, as by a drop of the lease.
+    /// [joined](crate::LeaseHandle::join) it, [`TransferError::Permits`] if it is on permits, and
+    /// [`TransferError::Mode`] if it reads or writes. In each case this holder leaves, as by a drop of the
+    /// lease.
     pub fn transfer(mut self) -> Result<Ticket, TransferError> {
         if self.handle.shared.kind.permits().is_some() {
             return Err(TransferError::Permits);
+        }
+        if self.handle.shared.kind.is_shared() {
+            return Err(TransferError::Mode);
         }
         // The renewal stops before the lease is over.
         drop(self.renewed.take());

@@ -1,6 +1,7 @@
 //! A node inside the process, for development, examples and tests.
 
 mod permits;
+mod sharing;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -152,24 +153,39 @@ impl MemoryNode {
             .map(|entry| entry.expires.saturating_since(now))
     }
 
+    /// The readers that have an entry in the sorted set `key`: the token and the remaining time of each.
+    /// Needs the feature `testing`.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn readers(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
+        let now = self.shared.clock.now();
+        let state = self.current();
+        let readers = state.store.readers.get(key).into_iter().flatten();
+        let readers = readers.filter(|(_, ends)| **ends > now);
+        readers
+            .map(|(token, ends)| (token.to_vec(), ends.saturating_since(now)))
+            .collect()
+    }
+
     /// All keys that have not expired, in order.
     pub fn keys(&self) -> Vec<Vec<u8>> {
-        self.current()
-            .store
-            .entries
-            .keys()
-            .map(|key| key.to_vec())
-            .collect()
+        let state = self.current();
+        let (locks, readers) = (state.store.entries.keys(), state.store.readers.keys());
+        let mut keys: Vec<_> = locks.chain(readers).map(|key| key.to_vec()).collect();
+        keys.sort();
+        keys
     }
 
     /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
-        self.change(|store, now| store.put(key, value, now.saturating_add(ttl)));
+        self.change(|store, now| {
+            store.delete_any(key);
+            store.put(key, value, now.saturating_add(ttl));
+        });
     }
 
     /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
-        self.change(|store, _| store.delete(key));
+        self.change(|store, _| store.delete_any(key));
     }
 
     /// Serves `operation` and returns the answer. For simulations that deliver requests and answers

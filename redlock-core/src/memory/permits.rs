@@ -7,9 +7,8 @@ use crate::env::Moment;
 use crate::model::permits::{CountRecord, PermitReport, PermitSet};
 use crate::node::operation::{Operation, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitKey, PermitOrder, Remaining};
-use crate::quorum::fencing::clock_outlier;
 
-use super::store::{Store, clamped, kept_for, micros};
+use super::store::{Store, clamped, kept_for, outlier};
 
 impl Store {
     /// Takes the first free permits in the operation's order, all or none.
@@ -26,8 +25,7 @@ impl Store {
         };
         let clamped = clamped(hint, wall);
         if order.is_fenced() && operation.is_in_nodes_time() && clamped != hint {
-            let ahead = micros(wall).cast_signed() - hint.cast_signed();
-            return Answer::Failed(clock_outlier(ahead));
+            return outlier(hint, wall);
         }
         let free = order.keys().iter();
         let free = free.filter(|key| !self.entries.contains_key(&key.key));

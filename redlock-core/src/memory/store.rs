@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
+use crate::memory::sharing::Readers;
 use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -17,6 +18,8 @@ use crate::quorum::fencing::clock_outlier;
 #[derive(Clone, Default)]
 pub(super) struct Store {
     pub(super) entries: BTreeMap<Arc<[u8]>, StoredKey>,
+    /// The sorted sets of readers.
+    pub(super) readers: BTreeMap<Arc<[u8]>, Readers>,
     /// The expiry of each entry, so that idle keys are removed without a scan.
     expiries: BTreeSet<(Moment, Arc<[u8]>)>,
     pub(super) trouble: Trouble,
@@ -51,7 +54,13 @@ pub(super) fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration 
     counter_ttl(ttl).saturating_add(ahead)
 }
 
-pub(super) fn micros(time: Duration) -> u64 {
+/// The answer of a node whose clock is too far from the nodes' time.
+pub(super) fn outlier(hint: u64, wall: Duration) -> Answer {
+    let ahead = micros(wall).cast_signed() - hint.cast_signed();
+    Answer::Failed(clock_outlier(ahead))
+}
+
+fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -61,12 +70,22 @@ impl Store {
             // An operation that is a single SET on a server was certainly not run.
             let is_one_key = operation.keys().names().len() == 1
                 && operation.counters().is_none()
-                && operation.giver().is_none();
+                && operation.giver().is_none()
+                && operation.sharing().is_none();
             let is_set = matches!(operation.want(), Want::Acquire { .. }) && is_one_key;
             return Answer::Failed(match &self.trouble {
                 Trouble::Fails(_) if is_set => error.into_unsent(),
                 _ => error,
             });
+        }
+        let is_about_keys = matches!(
+            operation.want(),
+            Want::Inspect | Want::Remember { .. } | Want::Recall | Want::Peek
+        );
+        if let Some(sharing) = operation.sharing()
+            && !is_about_keys
+        {
+            return self.serve_shared(operation, sharing, now, wall);
         }
         match operation.want() {
             Want::Acquire { ttl, hint } => {
@@ -82,9 +101,7 @@ impl Store {
                 };
                 let clamped = clamped(hint, wall);
                 if operation.is_in_nodes_time() && clamped != hint {
-                    return Answer::Failed(clock_outlier(
-                        micros(wall).cast_signed() - hint.cast_signed(),
-                    ));
+                    return outlier(hint, wall);
                 }
                 self.acquire(operation, now.saturating_add(ttl));
                 let next = self.next(counters).max(clamped);
@@ -103,6 +120,8 @@ impl Store {
             Want::Shorten { ttl } => self.shorten(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
+            // Only readers and writers have it.
+            Want::Downgrade => Answer::Absent,
             Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
             Want::Recall => self.recall(operation.keys(), now),
             Want::Peek => self.peek(operation.keys(), now),
@@ -124,12 +143,12 @@ impl Store {
     }
 
     /// A number above all counters.
-    fn next(&self, counters: &Resource) -> u64 {
+    pub(super) fn next(&self, counters: &Resource) -> u64 {
         let highest = counters.names().map(|key| self.counter(key)).max();
         highest.unwrap_or(0).saturating_add(1)
     }
 
-    fn count(&mut self, counters: &Resource, next: u64, expires: Moment) -> Answer {
+    pub(super) fn count(&mut self, counters: &Resource, next: u64, expires: Moment) -> Answer {
         for key in counters.names() {
             self.put(key, next.to_string().as_bytes(), expires);
         }
@@ -275,7 +294,7 @@ impl Store {
             return Answer::Absent;
         };
         let mut holding = entry.seen(now);
-        holding.place = Some(place);
+        holding.place = u16::try_from(place).ok();
         Answer::Held(holding)
     }
 
@@ -310,7 +329,14 @@ impl Store {
         }
     }
 
+    /// Deletes a key of any type.
+    pub(super) fn delete_any(&mut self, key: &[u8]) {
+        self.delete(key);
+        self.readers.remove(key);
+    }
+
     pub(super) fn expire(&mut self, now: Moment) {
+        self.expire_readers(now);
         while let Some((expires, _)) = self.expiries.first() {
             if *expires > now {
                 break;

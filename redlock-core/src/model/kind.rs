@@ -1,4 +1,4 @@
-//! The kind of a lock: how many holders it has at a time.
+//! The kind of a lock: whom its holder excludes, and how many holders it has at a time.
 
 use std::fmt;
 
@@ -11,15 +11,24 @@ pub const MAX_PERMITS: u16 = 256;
 /// The most permits of one lease.
 pub const MAX_TAKE: u16 = 8;
 
-/// How many holders a lock has at a time.
+/// The kind of a lock: whom its holder excludes.
+///
+/// All kinds of one resource exclude each other by the same key, also locks of other clients that use
+/// `SET key value NX`. Of permits, this is the key of the first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// One holder.
+    /// The holder is the only one. The lock takes no part in the fairness between readers and writers.
     #[default]
     Exclusive,
     /// The resource has a number of permits. Each lease takes one or several.
     Permits(Permits),
+    /// The holder shares the resource with other readers, and with nobody else. Readers that come while
+    /// a writer waits let the writer go first.
+    Read,
+    /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers
+    /// that were refused meanwhile go in before the next writer.
+    Write,
 }
 
 /// The permits of a resource, and how many of them a lease takes.
@@ -57,19 +66,24 @@ impl Kind {
     pub(crate) fn permits(self) -> Option<Permits> {
         match self.on_nodes() {
             Self::Permits(permits) => Some(permits),
-            Self::Exclusive => None,
+            _ => None,
         }
+    }
+
+    /// True for readers and writers.
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
     }
 
     /// True if a lease of this kind may be shared by a call that wants a lease of the kind `wanted`: it has
     /// what the call wants.
     pub fn covers(self, wanted: Self) -> bool {
         match (self.on_nodes(), wanted.on_nodes()) {
-            (Self::Exclusive, Self::Exclusive) => true,
             (Self::Permits(has), Self::Permits(wants)) => {
                 has.last == wants.last && has.take >= wants.take
             }
-            _ => false,
+            (Self::Permits(_), _) | (_, Self::Permits(_)) => false,
+            (has, wants) => has != Self::Read || wants == Self::Read,
         }
     }
 }
@@ -122,6 +136,8 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exclusive => f.write_str("a plain lock"),
+            Self::Read => f.write_str("a read lock"),
+            Self::Write => f.write_str("a write lock"),
             Self::Permits(permits) => match (permits.count(), permits.take()) {
                 (count, 1) => write!(f, "one of {count} permits"),
                 (count, take) => write!(f, "{take} of {count} permits"),
@@ -166,5 +182,17 @@ mod tests {
             assert!(!kind(8, 3).covers(other), "{other}");
         }
         assert!(!Kind::Exclusive.covers(kind(8, 1)));
+    }
+
+    #[test]
+    fn a_holder_that_is_alone_covers_all_but_permits_and_a_reader_covers_readers() {
+        let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
+        for wanted in [read, write, plain, kind(1, 1)] {
+            assert!(write.covers(wanted) && plain.covers(wanted), "{wanted}");
+            assert_eq!(read.covers(wanted), wanted == read, "{wanted}");
+        }
+        for mode in [read, write] {
+            assert!(!mode.covers(kind(8, 1)) && !kind(8, 1).covers(mode));
+        }
     }
 }

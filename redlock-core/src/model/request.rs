@@ -44,7 +44,7 @@ pub struct Request {
     /// What people are told of the holder. It decides nothing, except that the lock is not handed over
     /// as it is to a caller with another note.
     pub note: Option<Note>,
-    /// How many holders the lock has at a time.
+    /// Whom the lock excludes, and how many holders it has at a time.
     pub kind: Kind,
 }
 
@@ -112,6 +112,13 @@ impl Request {
         }
     }
 
+    /// The same request for a lock of another kind.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// The same request with another ttl.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
@@ -172,10 +179,12 @@ impl Request {
         if let Some(period) = self.once_per {
             check_period(period, self.ttl)?;
         }
-        self.check_kind()
+        self.check_permits()?;
+        self.check_mode()
     }
 
-    fn check_kind(&self) -> Result<(), Invalid> {
+    /// Checks what permits cannot have.
+    fn check_permits(&self) -> Result<(), Invalid> {
         if self.kind.permits().is_none() {
             return Ok(());
         }
@@ -190,6 +199,27 @@ impl Request {
             return Err(Invalid::new(
                 "`once_per` with `permits`: several holders at a time would each run the job; leave one \
                  of the two out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks what a lock of readers and writers cannot have.
+    fn check_mode(&self) -> Result<(), Invalid> {
+        if !self.kind.is_shared() {
+            return Ok(());
+        }
+        if self.resource.names().len() > 1 {
+            return Err(Invalid::new(format!(
+                "the resource `{}` has several names, and readers and writers share one name only; \
+                 lock the names without a `mode`, or what they have in common",
+                self.resource,
+            )));
+        }
+        if self.kind == Kind::Read && self.once_per.is_some() {
+            return Err(Invalid::new(
+                "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
+                 write (`mode = \"write\"`)",
             ));
         }
         Ok(())
@@ -307,6 +337,14 @@ mod tests {
         assert!(several.contains("several resources"), "{several}");
         let period = Some(Duration::from_secs(60));
         assert!(refusal(|r| (r.kind, r.once_per) = (four, period)).contains("`once_per` with"));
+        for kind in [Kind::Read, Kind::Write] {
+            let several = Request::new(["a", "b"]).kind(kind).check().unwrap_err();
+            assert!(several.to_string().contains("several names"), "{several}");
+            assert!(Request::new("r").kind(kind).check().is_ok());
+        }
+        let mut job = Request::new("r").kind(Kind::Read);
+        job.once_per = Some(Duration::from_secs(3600));
+        assert!(job.check().unwrap_err().to_string().contains("once_per"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {
             assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());

@@ -25,6 +25,22 @@ pub(crate) const RUNS: &[u8] = b"once:";
 pub(crate) const PERMITS: &[u8] = b"permit:";
 /// The beginning of the keys that say how many permits there are, after [`RESERVED_PREFIX`].
 pub(crate) const PERMIT_COUNTS: &[u8] = b"permits:";
+/// The beginning of the keys that list readers, after [`RESERVED_PREFIX`].
+pub(crate) const READERS: &[u8] = b"readers:";
+/// The beginning of the keys of waiting writers, after [`RESERVED_PREFIX`].
+pub(crate) const INTENTS: &[u8] = b"intent:";
+/// The beginning of the keys that say whether readers go first, after [`RESERVED_PREFIX`].
+pub(crate) const TURNS: &[u8] = b"turn:";
+/// All beginnings of keys beside a lock's key.
+const BESIDE: [&[u8]; 7] = [
+    COUNTERS,
+    RUNS,
+    PERMITS,
+    PERMIT_COUNTS,
+    READERS,
+    INTENTS,
+    TURNS,
+];
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -167,8 +183,7 @@ fn is_auxiliary(key: &[u8]) -> bool {
     };
     let begins_one = |from: usize| {
         let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        let beside = [COUNTERS, RUNS, PERMITS, PERMIT_COUNTS];
-        kind.is_some_and(|kind| beside.iter().any(|begin| kind.starts_with(begin)))
+        kind.is_some_and(|kind| BESIDE.iter().any(|beside| kind.starts_with(beside)))
     };
     AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
@@ -287,6 +302,9 @@ mod tests {
             ("", "shop:redlock:fence:{shop:order}"),
             ("redlock:", "once:{order}"),
             ("redlock:on", "ce::{order}:42"),
+            ("redlock:", "readers:{order}"),
+            ("redlock:in", "tent::{order}:42"),
+            ("", "shop:redlock:turn:{shop:order}"),
             ("", "shop:redlock:once:{shop:order}"),
             ("redlock:", "permit:7:{order}"),
             ("redlock:per", "mit:12::{order}:42"),

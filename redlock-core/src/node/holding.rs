@@ -11,6 +11,8 @@ use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
 use crate::model::token;
 
+use super::sharing::READERS_MARKER;
+
 /// The key of another holder, by what is known of it.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,9 +23,33 @@ pub struct Holding {
     /// The key's remaining time.
     pub(crate) remaining: Remaining,
     /// The place of the key among several keys, if the node told which one it is.
-    pub(crate) place: Option<usize>,
+    pub(crate) place: Option<u16>,
     /// To an acquisition of permits: the permits of the resource.
     pub(crate) permits: Option<Arc<PermitReport>>,
+    /// What stands in the way.
+    pub(crate) obstacle: Obstacle,
+}
+
+/// What stands in the way of an acquisition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// A client that holds the lock alone.
+    #[default]
+    Holder,
+    /// Readers hold the lock.
+    Readers,
+    /// Nobody keeps a reader out, but a writer waits, and goes first.
+    WaitingWriter,
+    /// The lock is free, but readers that a writer kept out go first.
+    ReadersTurn,
+}
+
+impl Obstacle {
+    /// True if the lock may be free, and others only go first.
+    pub(crate) const fn is_advice(self) -> bool {
+        matches!(self, Self::WaitingWriter | Self::ReadersTurn)
+    }
 }
 
 /// The remaining time of a key.
@@ -47,8 +73,28 @@ impl Holding {
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
         let kept = value.len().min(token::LONGEST + 1);
+        let obstacle = if value == READERS_MARKER {
+            Obstacle::Readers
+        } else {
+            Obstacle::Holder
+        };
         Self {
             value: Some(value[..kept].into()),
+            obstacle,
+            ..Self::default()
+        }
+    }
+
+    /// A key that readers hold.
+    pub(crate) fn readers() -> Self {
+        Self::by(READERS_MARKER)
+    }
+
+    /// Nobody holds the lock in a way that excludes us, but others go first; a waiting writer by its id.
+    pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
+        Self {
+            value: writer.map(Into::into),
+            obstacle,
             ..Self::default()
         }
     }
@@ -76,8 +122,16 @@ impl Holding {
         Self { remaining, ..self }
     }
 
-    /// True if the two keys may belong to one holder.
+    /// What stands in the way.
+    pub fn obstacle(&self) -> Obstacle {
+        self.obstacle
+    }
+
+    /// True if the two keys may belong to one holder. Whoever only goes first holds no key.
     pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
+        if self.obstacle.is_advice() || other.obstacle.is_advice() {
+            return true;
+        }
         match (&self.value, &other.value) {
             (Some(one), Some(two)) => one == two,
             _ => true,
@@ -96,7 +150,7 @@ impl Holding {
 
     /// The place of the key among several keys, from 0, if the node told which one it is.
     pub fn place(&self) -> Option<usize> {
-        self.place
+        self.place.map(usize::from)
     }
 
     /// The holder's note, if it left one.
@@ -134,8 +188,17 @@ impl Holding {
         name: Option<&Resource>,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        f.write_str("held ")?;
-        self.fmt_by(name, f)
+        match self.obstacle {
+            Obstacle::Holder | Obstacle::Readers => {
+                f.write_str("held ")?;
+                self.fmt_by(name, f)
+            }
+            Obstacle::WaitingWriter => {
+                let owner = self.owner().unwrap_or("another client");
+                write!(f, "a writer of {owner} waits for it and goes first")
+            }
+            Obstacle::ReadersTurn => f.write_str("readers that a writer kept out go first"),
+        }
     }
 
     /// The refusal of `permits`. This is the key of the permit that expires first.
@@ -156,7 +219,10 @@ impl Holding {
 
     /// The same without "held".
     fn fmt_by(&self, name: Option<&Resource>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "by {}", self.owner().unwrap_or("another client"))?;
+        match self.obstacle {
+            Obstacle::Readers => f.write_str("by readers")?,
+            _ => write!(f, "by {}", self.owner().unwrap_or("another client"))?,
+        }
         if let Some(name) = name {
             write!(f, " (name `{name}`)")?;
         }

@@ -11,6 +11,7 @@ pub(crate) mod observe;
 pub(crate) mod operation;
 mod permits;
 mod reply;
+pub(crate) mod sharing;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -23,12 +24,13 @@ pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
-pub use holding::{Holding, Remaining};
+pub use holding::{Holding, Obstacle, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
 pub use permits::{PermitKey, PermitOrder};
 pub(crate) use reply::Answers;
 pub use reply::Reply;
+pub use sharing::{READERS_MARKER, READERS_TURN, Sharing, SharingKeys};
 pub use watch::{KeyReport, Watch};
 
 /// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
@@ -93,6 +95,14 @@ impl Answer {
         epoch: 0,
         permits: None,
     };
+
+    /// What stands in the way of a refused acquisition.
+    pub(crate) fn holding(&self) -> Option<&Holding> {
+        match self {
+            Self::Held(holding) => Some(holding),
+            _ => None,
+        }
+    }
 }
 
 /// The reason why a node did not serve an operation. It is never mixed with "held by another".

@@ -9,6 +9,7 @@ use crate::model::run_record;
 use crate::model::token::{self, OwnerToken};
 
 use super::PermitOrder;
+use super::sharing::Sharing;
 
 /// One request to all nodes of a lock: the keys, the token and the action.
 ///
@@ -24,6 +25,8 @@ pub struct Operation {
     token: OwnerToken,
     /// In an acquisition: the token whose keys it takes over.
     giver: Option<OwnerToken>,
+    /// What is about readers and writers; `None` for a lock that takes no part in that.
+    sharing: Option<Box<Sharing>>,
     /// In a fenced acquisition: true if the hint is the nodes' time.
     is_in_nodes_time: bool,
     want: Want,
@@ -102,6 +105,9 @@ pub enum Want {
         /// The rest of that time.
         ttl: Duration,
     },
+    /// Make the writer with our token a reader, whose entry lives as long as the writer's key would have.
+    /// Only for an operation with [`sharing`](Operation::sharing).
+    Downgrade,
     /// Delete the keys that hold our token.
     Release {
         /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
@@ -150,6 +156,7 @@ impl Operation {
             permits: None,
             token,
             giver: None,
+            sharing: None,
             is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
@@ -187,6 +194,19 @@ impl Operation {
     /// The permits that [`Want::AcquirePermits`] may take.
     pub fn permits(&self) -> Option<&PermitOrder> {
         self.permits.as_deref()
+    }
+
+    /// The same operation of a reader or a writer. It has one key.
+    #[must_use]
+    pub fn with_sharing(mut self, sharing: Option<Sharing>) -> Self {
+        self.sharing = sharing.map(Box::new);
+        self
+    }
+
+    /// What is about readers and writers; `None` for a lock that takes no part in that. On a node that does
+    /// not heed it, readers exclude each other like writers.
+    pub fn sharing(&self) -> Option<&Sharing> {
+        self.sharing.as_deref()
     }
 
     /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A

@@ -12,6 +12,13 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
+/// The longest pause of a caller in whose way nobody stands who holds the lock.
+const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
+
+/// For how long nodes remember at least, and at most, that readers or a writer wait.
+const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
+const LONGEST_ADVICE: Duration = Duration::from_secs(10);
+
 /// How long an attempt may wait for the nodes: well below the ttl, so that an attempt that waited it
 /// out leaves time for another.
 pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
@@ -137,6 +144,24 @@ impl<'a> RetryBudget<'a> {
         self.divided = (self.divided + 1).min(MOST_DIVIDED);
         let spread = FIRST_SPREAD * (1 << self.divided);
         ended.saturating_add(environment.jittered(spread.min(self.retry.delay)))
+    }
+
+    /// The same if nobody holds the lock in a way that excludes the caller, but others go first: when they
+    /// have gone is told by no node.
+    pub(crate) fn wakeups_count_behind_others(
+        &self,
+        environment: &Environment,
+        ended: Moment,
+    ) -> Moment {
+        ended.saturating_add(environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay)))
+    }
+
+    /// For how long nodes remember that the caller was refused: until its next attempt, if there is one.
+    pub(crate) fn advice(&self) -> Duration {
+        match self.retry.limit {
+            RetryLimit::Count(0) => Duration::ZERO,
+            _ => (self.retry.delay * 3).clamp(SHORTEST_ADVICE, LONGEST_ADVICE),
+        }
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

@@ -27,6 +27,7 @@ pub(crate) mod handover;
 mod line;
 mod permits;
 mod queued;
+mod readers;
 pub(crate) mod refusal;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,7 @@ pub use wakeup::changes::ChangeWatch;
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timers::wake;
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::node::{NodeSet, identity, seat_of};
 use fairness::Fairness;
@@ -75,6 +77,8 @@ const MOST_IDLE: usize = 1024;
 #[derive(Clone)]
 pub(crate) struct LineKey {
     pub(crate) keys: Resource,
+    /// Readers and writers stand in lines of their own. Which of them goes first is for the nodes to say.
+    pub(crate) kind: Kind,
     pub(crate) nodes: NodeSet,
 }
 
@@ -85,7 +89,8 @@ impl PartialEq for LineKey {
             let has = |node| seat_of(&other.nodes, node).is_some();
             self.nodes.len() == other.nodes.len() && self.nodes.iter().all(has)
         };
-        self.keys == other.keys && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())
+        let is_alike = self.kind == other.kind && self.keys == other.keys;
+        is_alike && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())
     }
 }
 
@@ -94,6 +99,7 @@ impl Eq for LineKey {}
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.keys.hash(state);
+        self.kind.hash(state);
         let sum = |sum: usize, node| sum.wrapping_add(identity(node));
         state.write_usize(self.nodes.iter().fold(0, sum));
     }

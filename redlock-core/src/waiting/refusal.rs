@@ -64,8 +64,8 @@ impl Refusal {
             || now >= self.ends()
     }
 
-    /// The holder that the first refusing node named, if a majority has said that another client has the
-    /// lock.
+    /// What the first refusing node named, if a majority has refused: a holder, if a node names one;
+    /// otherwise who goes first.
     pub(super) fn held_by(&self) -> Option<Holding> {
         self.held(&self.votes())
     }
@@ -74,10 +74,9 @@ impl Refusal {
         if self.is_decided_otherwise() || !Tally::of(votes).is_contended() {
             return None;
         }
-        votes.iter().find_map(|answer| match answer {
-            Some(Answer::Held(holding)) => Some(holding.clone()),
-            _ => None,
-        })
+        let holdings = votes.iter().flatten().filter_map(Answer::holding);
+        let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
+        first.cloned()
     }
 
     /// The votes so far.
@@ -108,7 +107,7 @@ impl Refusal {
                     holding.remaining = inspected.remaining;
                 }
             }
-            let place = holding.place;
+            let place = holding.place();
             let name = place.and_then(|place| self.resource.names().nth(place));
             return AcquireError::Contended(Contended {
                 name: name.map(Resource::from),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
+use crate::model::kind::Kind;
 use crate::model::token::OwnerToken;
 use crate::quorum::terms::Terms;
 
@@ -106,6 +107,10 @@ impl Turn {
     /// Records that the lock of another process has come free. Returns the length of a break for
     /// processes that had the lock longer ago; zero if the next attempt is `due` anyway.
     pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
+        if self.line_key.kind == Kind::Read {
+            // Readers exclude no reader of another process.
+            return 0;
+        }
         let rounds = self.line_ticket.fairness.comes_free();
         if due <= self.lines.context.now() {
             return 0;

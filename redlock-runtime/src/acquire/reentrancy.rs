@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use redlock_core::error::Invalid;
 use redlock_core::node::seat_of;
+use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::Link;
@@ -59,8 +60,8 @@ pub(crate) fn holder_above(
             Mismatch::Pools
         } else if !has_all_names {
             Mismatch::Names
-        } else if !link.lease.kind().covers(request.kind) {
-            Mismatch::Kind
+        } else if let Some(mismatch) = Mismatch::of_kinds(link.lease.kind(), request.kind) {
+            mismatch
         } else if request.fencing && link.lease.fencing_token().is_none() {
             Mismatch::Fencing
         } else {
@@ -82,10 +83,21 @@ enum Mismatch {
     Pools,
     Names,
     Kind,
+    Mode,
     Fencing,
 }
 
 impl Mismatch {
+    /// `None` if a lease of the kind `held` serves a call that wants the kind `wanted`.
+    fn of_kinds(held: Kind, wanted: Kind) -> Option<Self> {
+        if held.covers(wanted) {
+            return None;
+        }
+        // A writer has what the call of a reader's lease lacks, unless that is permits.
+        let is_mode = held == Kind::Read && Kind::Write.covers(wanted);
+        Some(if is_mode { Self::Mode } else { Self::Kind })
+    }
+
     fn explain(
         &self,
         link: &Link,
@@ -103,15 +115,28 @@ impl Mismatch {
             resource: &request.resource,
         };
         Invalid::new(match self {
+            Self::Mode => format!(
+                "{inner} wants to be alone and runs below {outer}, which only reads, and two readers that \
+                 waited for each other to leave would wait for ever; give {outer} `mode = \"write\"`, or call \
+                 {inner} behind it"
+            ),
             Self::Fencing => format!(
                 "{inner} wants a fencing token and runs below {outer}, which holds the lock without \
                  one; give {outer} `fencing = true`"
             ),
             Self::Kind => format!(
                 "{inner} wants {} and runs below {outer}, which holds {} of the same resource, and could \
-                 wait for itself; give both the same `permits`, and {outer} at least the `take` of {inner}",
+                 wait for itself; {}",
                 request.kind,
                 link.lease.kind(),
+                match (request.kind, link.lease.kind()) {
+                    (Kind::Permits(_), Kind::Permits(_)) => format!(
+                        "give both the same `permits`, and {outer} at least the `take` of {inner}"
+                    ),
+                    _ => format!(
+                        "give both the same `permits`, or neither; or call {inner} behind {outer}"
+                    ),
+                },
             ),
             Self::Pools => format!(
                 "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \

@@ -300,6 +300,7 @@ mod tests {
                 () if ends_in("_ON_LOST") => "cancel",
                 () if ends_in("_ON_CANCEL") => "expire",
                 () if ends_in("_VETTING") => "warn",
+                () if ends_in("_MODE") => "read",
                 () if ends_in("_FENCING") || ends_in("_TRUST_AOF") => "true",
                 () if ends_in("_CHECK") => "off",
                 () => "0",

@@ -73,8 +73,8 @@ pub(crate) fn check_config(
     let any = redlock_core::Resource::from("check");
     if any.keys_under(config.key_prefix.as_bytes()).is_err() {
         problems.push(
-            "`key_prefix` has `redlock:fence:`, `redlock:once:` or `redlock:permit` in it, where the library \
-             keeps keys of its own; choose another one"
+            "`key_prefix` has `redlock:` + `fence:`, `once:`, `permit`, `readers:`, `intent:` or `turn:` in it, \
+             where the library keeps keys of its own; choose another one"
                 .into(),
         );
     }
@@ -111,11 +111,16 @@ pub(crate) fn check_config(
             config.http.contended_status,
         ));
     }
+    check_all_defaults(config, problems);
+    addresses
+}
+
+/// What there is against the defaults of all locks.
+fn check_all_defaults(config: &Config, problems: &mut Vec<String>) {
     if let Err(invalid) = check_defaults(config) {
         problems.push(format!("defaults: {invalid}"));
     }
     check_shared_defaults(config, problems);
-    addresses
 }
 
 /// Refuses parameters that would change what every lock of the service means.
@@ -131,6 +136,13 @@ fn check_shared_defaults(config: &Config, problems: &mut Vec<String>) {
         problems.push(
             "defaults: `permits` and `take` would let every lock of the service have several holders; set \
              them for one function, under `[sites]` or in its attribute"
+                .into(),
+        );
+    }
+    if config.defaults.mode.is_some() {
+        problems.push(
+            "defaults: `mode` would have every lock of the service read or write, also those of bodies that \
+             rely on being alone; set it for one function, under `[sites]` or in its attribute"
                 .into(),
         );
     }

@@ -269,6 +269,7 @@ fn permits(permits: &[u16]) -> String {
 /// The other callers that share the lock or wait for it.
 fn company(lease: &HeldLease) -> Markup {
     html! {
+        @if let Some(mode) = lease.mode { small { (mode.as_str()) "s" } }
         @if lease.sharers > 1 { small { "shared by " (lease.sharers) } }
         @if lease.waiting > 0 { small { (lease.waiting) " in line" } }
     }
@@ -311,6 +312,7 @@ fn site_row(report: &SiteReport) -> Markup {
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }
+                @if let Some(mode) = report.parameters.mode { small { "to " (mode.as_str()) } }
                 @if at_call(&"once_per") { small { "once in a period that the call says" } }
                 @else if let Some(period) = report.parameters.once_per {
                     small { "runs once in " (Brief(period)) }

@@ -267,8 +267,8 @@ impl Lease {
     ///
     /// # Errors
     /// [`Lost`](crate::error::LockErrorKind::Lost) if the lease is over, and
-    /// [`Invalid`](crate::error::LockErrorKind::Invalid) if calls below share it. In both cases this holder
-    /// leaves, as by a drop of the lease.
+    /// [`Invalid`](crate::error::LockErrorKind::Invalid) if calls below share it, or if it is on permits, or
+    /// reads or writes. In each case this holder leaves, as by a drop of the lease.
     pub fn transfer(self) -> Result<Ticket, LockError> {
         let Some(core) = self.core.take_for_transfer() else {
             return Err(self.lost_error(LeaseEnd::Released));

@@ -20,7 +20,7 @@ pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
 
 pub use options::{LockOptions, SiteParameters};
-pub use types::{MinValidity, OnCancel, Wait};
+pub use types::{MinValidity, Mode, OnCancel, Wait};
 
 pub(crate) use setters::argument;
 #[cfg(feature = "inspect")]
@@ -34,7 +34,7 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{MinValidity, OnCancel, Wait};
+    pub(crate) use super::types::{MinValidity, Mode, OnCancel, Wait};
     pub(crate) use redlock_core::lease::OnLost;
     pub(crate) use redlock_core::request::Renewal;
 }
@@ -62,13 +62,25 @@ impl SiteParameters {
         request.min_hold = self.min_hold;
         request.fencing = self.fencing;
         request.once_per = self.once_per;
-        request.kind = kind(self.permits, self.take)?;
+        request.kind = kind(self.mode, self.permits, self.take)?;
         Ok(request)
     }
 }
 
-/// How many holders there may be.
-fn kind(permits: Option<u32>, take: Option<u32>) -> Result<Kind, Invalid> {
+/// Whom the lock excludes, and how many holders there may be.
+fn kind(mode: Option<Mode>, permits: Option<u32>, take: Option<u32>) -> Result<Kind, Invalid> {
+    if let Some(mode) = mode {
+        let permits = permits.map(|number| format!("`permits` of {number}"));
+        let take = take.map(|number| format!("`take` of {number}"));
+        return match permits.or(take) {
+            None => Ok(mode.into()),
+            Some(other) => Err(Invalid::new(format!(
+                "`mode` of \"{}\" with {other}: a reader, of which there may be any number, has no permit, \
+                 and a writer is alone; leave one of the two out",
+                mode.as_str(),
+            ))),
+        };
+    }
     let number = |number| u16::try_from(number).unwrap_or(u16::MAX);
     match (permits, take) {
         (None, None) => Ok(Kind::Exclusive),
@@ -131,6 +143,25 @@ mod tests {
         let decided = LockOptions::NONE.decided(false);
         assert_eq!(decided.on_lost, OnLost::default());
         assert_eq!(decided.on_cancel, OnCancel::default());
+    }
+
+    #[test]
+    fn a_mode_and_permits_do_not_go_together() {
+        let kind = |options| request(options).map(|request| request.kind);
+        assert_eq!(
+            kind(LockOptions::new().mode(Mode::Read)).unwrap(),
+            Kind::Read
+        );
+        for (mode, word) in [(Mode::Read, "\"read\""), (Mode::Write, "\"write\"")] {
+            let both = LockOptions::new().mode(mode);
+            let permits = kind(both.permits(4)).unwrap_err().to_string();
+            assert!(
+                permits.contains(word) && permits.contains("`permits` of 4"),
+                "{permits}"
+            );
+            let take = kind(both.take(2)).unwrap_err().to_string();
+            assert!(take.contains("`take` of 2"), "{take}");
+        }
     }
 
     #[test]

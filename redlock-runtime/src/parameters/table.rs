@@ -162,6 +162,17 @@ macro_rules! for_each_parameter {
             /// ```
             fencing: bool, default false;
 
+            /// Whether the holder reads, beside other readers, or writes, alone. Readers that come while a
+            /// writer waits let it go first, and go in before the next writer. Default: neither. The holder
+            /// is alone, and takes no part in that order.
+            ///
+            /// ```
+            /// use redlock_runtime::parameters::{LockOptions, Mode};
+            ///
+            /// let options = LockOptions::new().mode(Mode::Read);
+            /// ```
+            mode: Mode;
+
             /// What happens to the body when its lease ends. Default: it is cancelled.
             ///
             /// ```

@@ -7,7 +7,7 @@ use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::types::{MinValidity, OnCancel, Wait};
+use super::types::{MinValidity, Mode, OnCancel, Wait};
 
 /// The type of a parameter, or of another value of the configuration.
 pub(crate) trait Value: Copy {
@@ -263,6 +263,32 @@ impl Value for OnLost {
     #[cfg(feature = "inspect")]
     fn shown(self) -> Option<Shown> {
         word_of(self, &ON_LOST)
+    }
+}
+
+const MODE: [(&str, Mode); 2] = [
+    (Mode::Read.as_str(), Mode::Read),
+    (Mode::Write.as_str(), Mode::Write),
+];
+
+impl Value for Mode {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(remote = "Mode", rename_all = "lowercase")]
+        enum Word {
+            Read,
+            Write,
+        }
+        Word::deserialize(deserializer)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        one_of(text, &MODE)
+    }
+
+    #[cfg(feature = "inspect")]
+    fn shown(self) -> Option<Shown> {
+        word_of(self, &MODE)
     }
 }
 

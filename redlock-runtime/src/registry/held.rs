@@ -13,6 +13,7 @@ use super::held_lease::HeldLease;
 use super::hold_times::HoldTimes;
 use super::pools::names_of;
 use crate::error::{HolderHere, Holds};
+use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The held leases of one registry. One mutex protects them, and is held for one map operation only.
@@ -263,6 +264,7 @@ impl HeldEntry {
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
             permits: self.lease.permits().iter().collect(),
+            mode: Mode::of(self.lease.kind()),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
             pools: names_of(self.lease.nodes()),

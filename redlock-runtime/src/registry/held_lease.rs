@@ -6,6 +6,7 @@ use redlock_core::Resource;
 use redlock_core::lease::FencingToken;
 use redlock_core::request::Note;
 
+use crate::parameters::Mode;
 use crate::site::Site;
 
 /// A lease that is held right now.
@@ -42,6 +43,8 @@ pub struct HeldLease {
     pub fencing_token: Option<FencingToken>,
     /// The numbers of its permits. Empty for a lock without `permits`.
     pub permits: Vec<u16>,
+    /// Whether the holder reads or writes; `None` for a lock without a mode.
+    pub mode: Option<Mode>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
     /// The holder's note, if the lock has one. A call that shares the lock has the note of the first holder.

@@ -15,6 +15,7 @@ use tracing::{Span, info_span};
 
 use super::outcome::AcquireOutcome;
 use crate::error::LockError;
+use crate::parameters::Mode;
 use crate::site::Site;
 
 /// Polls `work` inside `span`. The caller keeps both: an acquisition's future is small, and a copy of the
@@ -39,6 +40,7 @@ pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &No
         redlock.site = name_of(site),
         redlock.resource = %request.resource,
         redlock.pools = %Names(nodes),
+        redlock.mode = Mode::of(request.kind).map(Mode::as_str),
         redlock.outcome = Empty,
         redlock.votes = Empty,
         redlock.attempts = Empty,
@@ -122,6 +124,7 @@ impl HoldSpan {
             error.type = Empty,
             redlock.site = name_of(site),
             redlock.resource = %lease.resource(),
+            redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
             redlock.token = lease.token_id(),
             redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
             redlock.permit = lease.permit(),

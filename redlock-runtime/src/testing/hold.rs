@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
-use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::node::{Answer, Operation, OwnerToken, Sharing, SharingKeys, Want};
 use redlock_core::request::{Note, PermitSet};
 use redlock_core::testing::{permit_keys, remembered_for, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
+use crate::parameters::Mode;
 
 /// Another client, which locks and is not the code under test. Made by [`TestLocks::someone_else`].
 ///
@@ -29,6 +30,8 @@ pub struct SomeoneElse {
     name: String,
     note: Option<Note>,
     ttl: Duration,
+    /// `None`: a lock without a mode.
+    mode: Option<Mode>,
     /// `None` means all pools.
     pools: Option<Vec<String>>,
 }
@@ -52,6 +55,7 @@ pub struct Hold {
     keys: Resource,
     token: OwnerToken,
     ttl: Duration,
+    sharing: Option<Sharing>,
     nodes: Vec<MemoryNode>,
 }
 
@@ -95,6 +99,7 @@ impl TestLocks {
             name: "someone-else/1".to_owned(),
             note: None,
             ttl: Duration::from_secs(60),
+            mode: None,
             pools: None,
         }
     }
@@ -143,6 +148,23 @@ impl SomeoneElse {
         self
     }
 
+    /// Reads or writes: by default, neither.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use redlock_runtime::parameters::Mode;
+    /// let _hold = locks.someone_else().mode(Mode::Read).hold("report:7");
+    /// let report = redlock_runtime::lock("report:7").retry_count(0);
+    /// assert!(report.clone().acquire().await.unwrap_err().is_contended());
+    /// report.mode(Mode::Read).acquire().await.unwrap().release().await;
+    /// # }
+    /// ```
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
     /// Locks on the nodes of these pools only: on all by default.
     ///
     /// ```
@@ -186,6 +208,10 @@ impl SomeoneElse {
                 None => OwnerToken::draw(&self.name, entropy),
             },
             ttl: self.ttl,
+            sharing: self.mode.map(|mode| {
+                let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
+                Sharing::new(Arc::new(beside), mode.into())
+            }),
             nodes: Vec::new(),
             resource,
             keys,
@@ -357,7 +383,8 @@ impl Hold {
     }
 
     fn operation(&self, want: Want) -> Arc<Operation> {
-        Arc::new(Operation::new(self.keys.clone(), self.token.clone(), want))
+        let operation = Operation::new(self.keys.clone(), self.token.clone(), want);
+        Arc::new(operation.with_sharing(self.sharing.clone()))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use redlock_core::Request;
 use redlock_core::lease::Released;
+use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
@@ -112,6 +113,30 @@ async fn use_all(set: &Set) -> Result<(), String> {
     }
 }
 
+/// Readers and a writer, one after the other.
+async fn use_shared(set: &Set) -> Result<(), String> {
+    let nodes = set.node_set();
+    for kind in [Kind::Read, Kind::Read, Kind::Write] {
+        for fencing in [false, true] {
+            let mut request = once("shop:shared").kind(kind);
+            request.fencing = fencing;
+            let lease = client().acquire(&nodes, &request).await;
+            let lease = lease.map_err(|error| error.to_string())?;
+            let extended = lease.extend(Duration::from_secs(60)).await;
+            extended.map_err(|error| error.to_string())?;
+            if kind == Kind::Write {
+                let downgraded = lease.downgrade().await;
+                downgraded.map_err(|error| error.to_string())?;
+            }
+            match lease.release().await {
+                Released::Confirmed => {}
+                other => return Err(format!("{other:?}")),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// True if a caller that waits in another process is told of a release.
 async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     let other = connected(url).await.node_set();
@@ -154,6 +179,7 @@ async fn the_documented_rules_are_enough_for_everything() {
     let set = connected(&url).await;
     assert_eq!(set.votes(), [true]);
     use_all(&set).await.unwrap();
+    use_shared(&set).await.unwrap();
     assert!(is_told(&node, &set, &url).await);
     assert_eq!(denials(&node), "array([])", "nothing else was tried");
 }
@@ -207,13 +233,25 @@ async fn without_one_of_the_others_the_node_does_without() {
                 assert!(reason.contains("select"), "{reason}");
                 continue;
             }
+            // Nothing is left by a reader that the node refuses, and other locks do without.
+            "+zadd" | "+zscore" | "+zrem" | "+zremrangebyscore" | "+zrange" => {
+                let refused = use_shared(&set).await.unwrap_err();
+                assert!(
+                    refused.contains(without.trim_start_matches('+')),
+                    "{refused}"
+                );
+                let left = node.keys();
+                let is_lock = |key: &Vec<u8>| key.starts_with(b"shop:");
+                assert!(!left.iter().any(is_lock), "{left:?}");
+                assert!(!left.iter().any(|key| key.starts_with(b"redlock:readers")));
+            }
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+asking" | "+cluster|info" => {}
             other => panic!("the guide has {other}; say what it is for"),
         }
         use_all(&set).await.unwrap();
     }
-    assert_eq!(seen.len(), 7, "{seen:?}");
+    assert_eq!(seen.len(), 12, "{seen:?}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ pub(crate) mod fixture;
 mod line;
 mod looking;
 mod loss;
+mod modes;
 mod object_style;
 mod once_per;
 mod outlived;

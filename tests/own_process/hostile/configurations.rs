@@ -69,6 +69,7 @@ const PARAMETERS: &[&str] = &[
     "permits",
     "take",
     "fencing",
+    "mode",
     "on_lost",
     "on_cancel",
     "pools",

@@ -50,7 +50,10 @@ fn is_good(prefix: &str, name: &[u8]) -> bool {
         || key.windows(14).any(|part| part == b"redlock:fence:")
         || key.windows(13).any(|part| part == b"redlock:once:")
         || key.windows(15).any(|part| part == b"redlock:permit:")
-        || key.windows(16).any(|part| part == b"redlock:permits:");
+        || key.windows(16).any(|part| part == b"redlock:permits:")
+        || key.windows(16).any(|part| part == b"redlock:readers:")
+        || key.windows(15).any(|part| part == b"redlock:intent:")
+        || key.windows(13).any(|part| part == b"redlock:turn:");
     (1..=LONGEST).contains(&name.len()) && !name.starts_with(b"redlock:") && !is_anothers
 }
 

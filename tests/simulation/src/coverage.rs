@@ -89,6 +89,16 @@ counts! {
     confirmation_refused,
     /// Keys put back.
     restored,
+    /// Writers that became readers.
+    downgraded,
+    /// Readers that shared a lease of their process.
+    shared,
+    /// Nodes that let a reader in beside another one.
+    read_beside,
+    /// Nodes that refused a reader because a writer waited.
+    behind_a_writer,
+    /// Nodes that refused a writer because it was the readers' turn.
+    behind_readers,
     /// Leases that ended by their deadline while their holder had them.
     expired,
     /// Leases whose keys were gone on too many nodes.

@@ -1,7 +1,7 @@
 //! Runs seeds, as many as one likes, and says which broke what.
 //!
 //! ```text
-//! simulate --seeds 1000000 [--from N] [--profile calm|faulty|forgetful|wild] [--jobs N]
+//! simulate --seeds 1000000 [--from N] [--profile calm|faulty|forgetful|wild|sharing] [--jobs N]
 //! simulate --seed N [--profile …] [--trace]
 //! simulate --seeds N --until Exclusion     stops at the first seed that breaks that one
 //! ```

@@ -42,11 +42,14 @@ pub enum Profile {
     /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
     /// two.
     Permits,
+    /// The same as [`Faulty`](Self::Faulty), and most requests read or write: readers share a lock, a
+    /// writer excludes them, and both exclude plain locks.
+    Sharing,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
@@ -55,6 +58,7 @@ impl Profile {
         Self::Slewed,
         Self::Transferred,
         Self::Permits,
+        Self::Sharing,
     ];
 
     /// The profile that a seed stands for, unless another one is asked for.
@@ -86,6 +90,8 @@ pub struct Rules {
     pub permits: Option<u16>,
     /// Keys of released locks go away.
     pub leftovers: bool,
+    /// Requests read and write.
+    pub sharing: bool,
     /// For how long callers of one process may hand a lock over to each other.
     pub handover: Handover,
     /// How far a fencing token may be ahead of the time, where most nodes' clocks are right.
@@ -219,14 +225,10 @@ impl Settings {
         };
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
-            Profile::Faulty
-            | Profile::Misset
-            | Profile::Slewed
-            | Profile::Transferred
-            | Profile::Permits => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
             // A counter that is lost is made good for by the clocks: they are within the window here.
             Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
+            _ => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
         let is_checked = random.below(2) == 0 || profile == Profile::Misset;
         let (restart_check, trusts_disks) = match profile {
@@ -275,6 +277,7 @@ impl Settings {
             max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
             fencing: match profile {
                 Profile::Wild | Profile::Misset => 10_000,
+                Profile::Sharing => random.pick(&[0, 5000, 10_000, 10_000]),
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
@@ -286,7 +289,7 @@ impl Settings {
                 late: random.pick(&[0, 1, 50]),
             },
             // Nothing else is drawn differently for it.
-            copies: if is_calm || permits.is_some() {
+            copies: if is_calm || permits.is_some() || profile == Profile::Sharing {
                 0
             } else {
                 random.clone().pick(&[0, 0, 0, 500])
@@ -302,6 +305,7 @@ impl Settings {
             permits: self.permits,
             exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
             leftovers: !is_wild,
+            sharing: self.profile == Profile::Sharing,
             handover: self.crowd.handover,
             most_ahead: (self.profile == Profile::Misset && self.misset < self.nodes)
                 .then_some(Duration::from_secs(3)),

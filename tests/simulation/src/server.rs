@@ -281,18 +281,20 @@ impl Server {
         })
     }
 
-    /// Whether any of `keys` holds `token`.
+    /// Whether any of `keys` holds `token`, or a reader has an entry with it.
     pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
-        keys.names()
-            .any(|key| memory.get(key).is_some_and(|value| value == token))
+        let mut names = keys.names();
+        names.any(|key| memory.get(key).is_some_and(|value| value == token))
+            || self.is_reader(keys, token)
     }
 
     /// Whether all of `keys` hold `token`.
     pub(crate) fn has(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
-        keys.names()
-            .all(|key| memory.get(key).is_some_and(|value| value == token))
+        let mut names = keys.names();
+        names.all(|key| memory.get(key).is_some_and(|value| value == token))
+            || self.is_reader(keys, token)
     }
 
     /// Makes copies of the clients take free locks now and then, up to `until`, each with the token of
@@ -349,6 +351,7 @@ impl Server {
         };
         let (before, counted) = (values(), counters());
         let lasting = shortest(&memory, operation);
+        let shared = self.shared(&self.history.rules, operation);
         let answer = memory.serve(operation);
         let served = Served {
             seat: self.seat,
@@ -361,6 +364,9 @@ impl Server {
             counted,
             counts: counters(),
             is_shortened: shortest(&memory, operation) < lasting,
+            shared: shared
+                .zip(self.shared(&self.history.rules, operation))
+                .map(<[_; 2]>::from),
         };
         self.history.served(&served);
         self.tell();

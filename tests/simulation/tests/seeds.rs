@@ -156,6 +156,23 @@ const FAULTY_PERMITS: [&str; 11] = [
     "errors",
 ];
 
+const SHARING: [&str; 14] = [
+    "acquired_fenced",
+    "contended",
+    "cancelled",
+    "extended",
+    "released",
+    "confirmed",
+    "restored",
+    "owed",
+    "zombies",
+    "downgraded",
+    "shared",
+    "read_beside",
+    "behind_a_writer",
+    "behind_readers",
+];
+
 /// A few seeds of each profile, for every day.
 mod in_small {
     use super::*;
@@ -171,6 +188,7 @@ mod in_small {
             (Profile::Slewed, 60),
             (Profile::Transferred, 100),
             (Profile::Permits, 150),
+            (Profile::Sharing, 150),
         ] {
             let coverage = all_hold(profile, seeds);
             assert_covers(&coverage, 1, &["acquired", "acquired_fenced", "contended"]);
@@ -251,6 +269,12 @@ mod in_full {
         let coverage = all_hold(Profile::Permits, 2000);
         assert_covers(&coverage, OFTEN, &PERMITS);
         assert_covers(&coverage, OFTEN, &FAULTY_PERMITS);
+    }
+
+    #[test]
+    fn readers_and_writers_exclude_each_other_and_no_entry_is_anothers_to_move() {
+        let coverage = all_hold(Profile::Sharing, 3000);
+        assert_covers(&coverage, OFTEN, &SHARING);
     }
 
     #[test]

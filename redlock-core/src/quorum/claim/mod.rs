@@ -3,6 +3,7 @@
 
 mod acquisition;
 mod permits;
+pub(crate) mod sharing;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,11 +14,13 @@ use parking_lot::Mutex;
 
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet};
 use acquisition::Acquisition;
+use sharing::{SharedAttempt, SharedClaim};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::fencing::Hint;
@@ -32,6 +35,8 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// The keys of the fencing counters, if a fencing token is asked for.
     counters: Option<Box<Resource>>,
+    /// What a reader or a writer has besides.
+    shared: Option<Box<SharedClaim>>,
     /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<ClaimState>,
@@ -91,7 +96,7 @@ impl Claim {
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
     /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
     /// the fencing counters, and the least that they should stand at. `giver` is the token whose keys the
-    /// claim takes over, if it is a successor's.
+    /// claim takes over, if it is a successor's. `shared` is what a reader or a writer has besides.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         keys: Resource,
@@ -99,7 +104,7 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, Hint)>,
-        giver: Option<OwnerToken>,
+        (giver, shared): (Option<OwnerToken>, Option<SharedAttempt>),
     ) -> (Arc<Self>, Arc<Round>) {
         let (counters, hint) =
             counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
@@ -110,6 +115,8 @@ impl Claim {
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
         let operation = operation.in_nodes_time(hint.is_of_nodes).after(giver);
+        let shared = shared.map(SharedClaim::new).map(Box::new);
+        let operation = operation.with_sharing(shared.as_ref().map(|it| it.part_of(want)));
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),
@@ -117,7 +124,8 @@ impl Claim {
             Some(in_time),
             |_| true,
         );
-        let claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters);
+        let mut claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters);
+        claim.shared = shared;
         (Arc::new(claim), acquisition)
     }
 
@@ -135,6 +143,7 @@ impl Claim {
             keys,
             token,
             counters: counters.map(Box::new),
+            shared: None,
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
                 acquisition: Acquisition::Open(Arc::clone(acquisition)),
@@ -158,6 +167,34 @@ impl Claim {
         });
         let is_wanted = |seat| seats.contains(&seat);
         Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted)
+    }
+
+    /// Whom the claim excludes now.
+    pub(crate) fn kind(&self) -> Kind {
+        self.shared.as_ref().map_or(Kind::Exclusive, |it| it.kind())
+    }
+
+    /// Records that the attempt has won.
+    pub(crate) fn has_won(&self) {
+        if let Some(shared) = &self.shared {
+            shared.has_won();
+        }
+    }
+
+    /// Makes a writer a reader, from the sending of the first message on. `None` if the claim is not a
+    /// writer's.
+    pub(crate) fn downgrade(&self) -> Option<Arc<Round>> {
+        let is_writer = self.kind() == Kind::Write;
+        if !is_writer || !self.shared.as_ref()?.begin_reading() {
+            return None;
+        }
+        let operation = Arc::new(self.operation(Want::Downgrade));
+        Some(Round::start(
+            &self.nodes,
+            &operation,
+            Goal::Majority,
+            |_| true,
+        ))
     }
 
     /// Sends an extension to all nodes.
@@ -351,7 +388,10 @@ impl Claim {
             Want::Confirm { .. } => self.counters.as_deref().cloned(),
             _ => None,
         };
-        Operation::new(self.keys.clone(), self.token.clone(), want).with_counters(counters)
+        let shared = self.shared.as_ref().map(|it| it.part_of(want));
+        Operation::new(self.keys.clone(), self.token.clone(), want)
+            .with_counters(counters)
+            .with_sharing(shared)
     }
 }
 

@@ -5,4 +5,5 @@ pub(super) mod command;
 mod permit_scripts;
 pub(super) mod read_buffer;
 pub(super) mod scripts;
+mod sharing_scripts;
 pub(super) mod wire;

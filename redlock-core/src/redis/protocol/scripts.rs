@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::permit_scripts::ACQUIRE_PERMITS;
+use super::sharing_scripts;
 use super::wire::pack;
 
 /// A constant text. All variable parts reach it through KEYS and ARGV.
@@ -276,6 +277,8 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &RELEASE,
         &ACQUIRE_PERMITS,
     ];
+    let scripts = scripts.map(|script| &**script).into_iter();
+    let shared = sharing_scripts::all().into_iter().map(|(_, script)| script);
     // Arguments that each script can read as its own.
     let run = |command: &[u8], script: &str| {
         let words: [&[u8]; 8] = [
@@ -292,14 +295,18 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
     };
     let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
     let asked = pack(asked.into_iter());
-    let known = scripts.map(|script| run(b"EVAL", script.text));
+    let known = scripts
+        .chain(shared)
+        .map(move |script| run(b"EVAL", script.text));
     let called = run(b"EVALSHA", &RELEASE.sha);
     [asked].into_iter().chain(known).chain([called])
 }
 
 /// The names and texts of the scripts, for a simulated server.
 #[cfg(feature = "simulation")]
-pub fn all() -> [(&'static str, &'static str); 9] {
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let shared = sharing_scripts::all().into_iter();
+    let shared = shared.map(|(name, script)| (name, script.text));
     [
         ("acquire-all", ACQUIRE_ALL.text),
         ("acquire-fenced", ACQUIRE_FENCED.text),
@@ -311,4 +318,6 @@ pub fn all() -> [(&'static str, &'static str); 9] {
         ("release", RELEASE.text),
         ("acquire-permits", ACQUIRE_PERMITS.text),
     ]
+    .into_iter()
+    .chain(shared)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::Renewal;
+use redlock_core::request::{Kind, Renewal};
 
 use crate::history::{History, Invariant};
 use crate::server::Server;
@@ -77,6 +77,14 @@ impl History {
                 // Where time passed behind its last look at the votes, they may have changed then.
                 LeaseEnd::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
                     .then_some("is over, and no node has forgotten anything"),
+                // One of the readers that share it has.
+                LeaseEnd::Revoked if call.request.kind == Kind::Read => {
+                    let mut sharers = inner.leases.iter();
+                    let is_revoked = sharers.any(|other| {
+                        other.attempt == lease.attempt && other.ended == Some(LeaseEnd::Revoked)
+                    });
+                    (!is_revoked).then_some("is revoked, and nobody has revoked it")
+                }
                 // See `given_up`.
                 LeaseEnd::Taken(_) => None,
                 _ => Some("is over, and nobody has ended it"),

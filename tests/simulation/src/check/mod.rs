@@ -5,6 +5,7 @@ mod ending;
 mod handover;
 mod line;
 mod served;
+mod sharing;
 mod store;
 mod told;
 mod woken;
@@ -19,7 +20,7 @@ use redlock_core::{Lease, Request, Resource};
 
 use crate::clock::{EPOCH, SkewedClock};
 use crate::coverage::Coverage;
-use crate::history::{Attempt, History, Invariant, LeaseRecord, Seat, on_clock};
+use crate::history::{Attempt, History, Inner, Invariant, LeaseRecord, Seat, on_clock};
 use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
@@ -39,6 +40,8 @@ impl History {
     pub fn acquired(&self, call: CallId, lease: &Lease, epochs: &[u32]) -> usize {
         let now = self.world.now();
         let look = || (lease.validity(), lease.held_for(), lease.over());
+        // Another holder may have had it extended.
+        let is_joined = lease.kind() == Kind::Read && lease.extensions() > 0;
         let (validity, held_for, over) = self.world.observing(look);
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
@@ -55,7 +58,7 @@ impl History {
         });
         let allowed = allowed(request.ttl, request.clock_drift_factor) + Duration::from_micros(1);
         let mut broken = Broken::new();
-        if validity + held_for > allowed && !validity.is_zero() {
+        if validity + held_for > allowed && !validity.is_zero() && !is_joined {
             let text = format!("{id} is valid for {validity:?} after {held_for:?} of {allowed:?}");
             broken.push((Invariant::Validity, text));
         }
@@ -88,12 +91,8 @@ impl History {
                 ended: None,
                 left_at: None,
             };
-            new.chain = self.check_chain(inner, &new, &mut broken);
             self.check_granted(inner, &new, validity, &mut broken);
-            self.check_order(inner, call, &mut broken);
-            if is_taken_over {
-                self.check_idle(inner, call, &mut broken);
-            }
+            new.chain = self.check_line(inner, &new, is_taken_over, &mut broken);
             if let Some(line) = inner.queues.get_mut(&inner.calls[call].line) {
                 line.held += 1;
             }
@@ -140,6 +139,26 @@ impl History {
         number
     }
 
+    /// The rules about the line of a caller that has its lease now. Readers and writers have none.
+    fn check_line(
+        &self,
+        inner: &mut Inner,
+        new: &LeaseRecord,
+        is_taken_over: bool,
+        broken: &mut Broken,
+    ) -> Chain {
+        if inner.calls[new.call].request.kind != Kind::Exclusive {
+            inner.coverage.shared += u64::from(is_taken_over);
+            return Chain::default();
+        }
+        let chain = self.check_chain(inner, new, broken);
+        self.check_order(inner, new.call, broken);
+        if is_taken_over {
+            self.check_idle(inner, new.call, broken);
+        }
+        chain
+    }
+
     fn check_ahead(&self, id: &str, token: Option<u64>, broken: &mut Broken) {
         let (Some(most), Some(token)) = (self.rules.most_ahead, token) else {
             return;
@@ -157,9 +176,11 @@ impl History {
         let others: Vec<_> = {
             let inner = self.lock();
             let resource = inner.leases[number].resource.clone();
+            let is_reader = inner.leases[number].handle.kind() == Kind::Read;
             let others = inner.leases.iter().enumerate();
             others
                 .filter(|(other, lease)| *other != number && share(&lease.resource, &resource))
+                .filter(|(_, lease)| !is_reader || lease.handle.kind() != Kind::Read)
                 .map(|(_, lease)| (lease.process, lease.handle.clone(), lease.permits))
                 .collect()
         };
@@ -233,6 +254,7 @@ impl History {
             let is_between = |other: &LeaseRecord| {
                 lease.returned_at < inner.attempts[other.attempt].staked_at
                     && other.returned_at < began
+                    && !inner.are_readers(lease, other)
                     && other.meets(lease)
                     // A grant that comes within the attempt's own timeout counts as if it had
                     // come with the others, also if keys are deleted by hand in that time.
@@ -357,6 +379,14 @@ impl Attempt {
         let in_time = votes().filter(|(at, granted)| *at <= last && *granted == permits);
         let strayed = votes().filter(|(_, granted)| *granted != permits);
         (in_time.count(), strayed.count() as u64)
+    }
+}
+
+impl Inner {
+    /// Whether `lease` reads by now, and `other` has only ever read.
+    fn are_readers(&self, lease: &LeaseRecord, other: &LeaseRecord) -> bool {
+        let asked = self.calls[other.call].request.kind;
+        lease.handle.kind() == Kind::Read && asked == Kind::Read
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rules about single operations: what a node may do for a client.
 
-use redlock_core::node::{OwnerToken, Want};
+use redlock_core::node::{OwnerToken, READERS_MARKER, Want};
+use redlock_core::request::Kind;
 
 use super::Broken;
 use crate::history::{History, Invariant, Served};
@@ -19,6 +20,10 @@ impl History {
             let was_ours = before.as_deref() == Some(token);
             let is_ours = after.as_deref() == Some(token);
             let (invariant, may) = match want {
+                _ if operation.sharing().is_some() => {
+                    let may = may_change(served, before.as_deref(), after.as_deref());
+                    (Invariant::ForeignChange, may)
+                }
                 Want::Acquire { .. } | Want::AcquirePermits { .. } | Want::Restore { .. } => {
                     // A successor takes keys over, and sets no others.
                     let giver = operation.giver().map(OwnerToken::as_bytes);
@@ -41,5 +46,36 @@ impl History {
             broken.push((Invariant::ForeignChange, text));
         }
         broken
+    }
+}
+
+/// Whether an operation of a reader or a writer may turn `before` into `after`.
+fn may_change(served: &Served<'_>, before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    let token = served.operation.token().as_bytes();
+    let is_reading = (served.operation.sharing()).is_some_and(|it| it.kind() == Kind::Read);
+    let is_marker = |value: Option<&[u8]>| value == Some(READERS_MARKER);
+    let is_ours = |value: Option<&[u8]>| value == Some(token);
+    match served.operation.want() {
+        Want::Acquire { .. } => {
+            let is_free = before.is_none() || is_marker(before);
+            let is_taken = if is_reading {
+                is_marker(after)
+            } else {
+                is_ours(after)
+            };
+            is_free && is_taken
+        }
+        Want::Restore { .. } => {
+            before.is_none()
+                && if is_reading {
+                    is_marker(after)
+                } else {
+                    is_ours(after)
+                }
+        }
+        Want::Release { .. } => (is_ours(before) || is_marker(before)) && after.is_none(),
+        Want::Downgrade => is_ours(before) && is_marker(after),
+        Want::Extend { .. } => is_reading && is_ours(before) && is_marker(after),
+        _ => false,
     }
 }

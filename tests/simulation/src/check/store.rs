@@ -1,5 +1,7 @@
 //! The rules about fencing tokens, and what a store makes of them.
 
+use redlock_core::request::Kind;
+
 use super::Broken;
 use crate::history::{History, Inner, Invariant, LeaseRecord};
 
@@ -14,6 +16,9 @@ impl History {
             let Some(lease) = inner.leases.get(number) else {
                 return;
             };
+            if lease.handle.kind() == Kind::Read {
+                return; // Whoever reads writes nothing.
+            }
             let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
                 return; // Without a token, a store has nothing to go by.
             };
@@ -72,6 +77,17 @@ impl Inner {
                 continue;
             }
             let (id, other_id) = (new.handle.token_id(), known.handle.token_id());
+            let is_reader = self.calls[new.call].request.kind == Kind::Read;
+            let was_reader = self.calls[known.call].request.kind == Kind::Read;
+            if other_token == token && (is_reader || was_reader) {
+                // A reader has what the writer before it had, and readers what other readers have.
+                let is_later = known.returned_at < attempt.staked_at;
+                if is_later && !is_reader {
+                    let text = format!("the writer {id} has {token}, as the reader {other_id} had");
+                    broken.push((Invariant::TokenUnique, text));
+                }
+                continue;
+            }
             if other_token == token {
                 let text = format!("{id} and {other_id} both have {token}");
                 broken.push((Invariant::TokenUnique, text));
@@ -79,6 +95,10 @@ impl Inner {
             if known.returned_at < attempt.staked_at && other_token > token {
                 let text = format!("{id} has {token} after {other_id} had {other_token}");
                 broken.push((Invariant::TokenOrder, text));
+            }
+            if is_reader && was_reader {
+                // Readers hold side by side, and their numbers are raised while they do.
+                continue;
             }
             let seats = attempt
                 .seats

@@ -12,7 +12,7 @@ use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
 use crate::check::LONGEST_BREAK;
-use crate::profile::DEFAULT_NODE_TIMEOUT;
+use crate::profile::{DEFAULT_NODE_TIMEOUT, Profile};
 use crate::random::Random;
 use crate::world::CallId;
 
@@ -36,7 +36,8 @@ impl SimulatedClient {
             _ => 500 + random.below(longest - 500 + 1),
         };
         if random.chance(self.settings.crowd.alike) {
-            return self.usual_request(random);
+            let usual = self.usual_request(random);
+            return self.of_a_kind(usual, random);
         }
         let is_plain = self.settings.permits.is_none();
         let several = is_plain && random.below(6) == 0 && self.settings.names > 1;
@@ -70,6 +71,26 @@ impl SimulatedClient {
         }
         request.fencing = random.chance(self.settings.fencing);
         request.kind = self.kind(random);
+        self.of_a_kind(request, random)
+    }
+
+    /// Makes most requests those of readers and writers, if the profile has any.
+    fn of_a_kind(&self, mut request: Request, random: &mut Random) -> Request {
+        if self.settings.profile != Profile::Sharing || request.resource.names().len() > 1 {
+            return request;
+        }
+        let (read, write) = (Kind::Read, Kind::Write);
+        request.kind = random.pick(&[read, read, read, write, write, Kind::Exclusive]);
+        if request.kind == read && random.below(3) > 0 {
+            // Others may share its lease.
+            request.ttl = self.settings.crowd.ttl;
+            request.min_validity = Duration::ZERO;
+            request.min_hold = Duration::ZERO;
+            request.renewal = match request.renewal {
+                Renewal::For(_) => Renewal::For(request.ttl * 3),
+                other => other,
+            };
+        }
         request
     }
 

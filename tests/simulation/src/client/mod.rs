@@ -15,7 +15,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redlock_core::env::Clock;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::{Retry, RetryLimit};
+use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Client, Environment, NodeSet, Request};
 
 use acquire::Whims;
@@ -148,6 +148,10 @@ impl SimulatedClient {
                 request.ttl = Duration::from_millis(500);
                 request.fencing = me.settings.misset > 0;
                 request.kind = me.kind(&mut Random::new(number));
+                if me.history.rules.sharing {
+                    let kinds = [Kind::Read, Kind::Write, Kind::Exclusive];
+                    request.kind = kinds[me.id % kinds.len()];
+                }
                 request.retry = Retry {
                     limit: RetryLimit::Wait(bound),
                     delay: Duration::from_millis(200),

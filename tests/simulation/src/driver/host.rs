@@ -121,7 +121,7 @@ impl Town {
         let is_text = words[0] == b"EVAL";
         let count = String::from_utf8_lossy(&words[2]).parse().unwrap_or(0);
         let (keys, arguments) = words[3..].split_at(count);
-        let script = scripts().into_iter().find_map(|(name, text)| {
+        let script = scripts().find_map(|(name, text)| {
             let sha = sha1_smol::Sha1::from(text).digest().to_string();
             let is_it = if is_text {
                 text.as_bytes()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use redlock_core::error::AcquireError;
 use redlock_core::node::{KeyReport, Remaining};
 use redlock_core::quorum::majority;
+use redlock_core::request::Kind;
 use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant};
@@ -92,6 +93,12 @@ impl History {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let number = inner.calls.len();
+        // Readers hold side by side, and nodes say who goes first: what is checked of lines does not hold.
+        let id = if request.kind == Kind::Exclusive {
+            id
+        } else {
+            (process, format!("shared by call {number}").into())
+        };
         let line = inner.queues.entry(id.clone()).or_default();
         if line.waiting.is_empty() && line.held == 0 {
             (line.stirred_at, line.paused) = (now, paused);
@@ -185,9 +192,11 @@ impl History {
         let mut broken = Vec::new();
         {
             let mut inner = self.lock();
-            self.check_idle(&inner, call, &mut broken);
-            self.check_woken(&inner, call, &mut broken);
-            self.check_told(&mut inner, call, error, &mut broken);
+            if inner.calls[call].request.kind == Kind::Exclusive {
+                self.check_idle(&inner, call, &mut broken);
+                self.check_woken(&inner, call, &mut broken);
+                self.check_told(&mut inner, call, error, &mut broken);
+            }
         }
         self.violated_all(broken);
     }
@@ -283,6 +292,10 @@ impl History {
     /// `call` begins `attempt`: the turn is its own.
     pub(crate) fn attempted(&self, call: CallId, attempt: usize) {
         let mut broken = Vec::new();
+        if self.lock().calls[call].request.kind != Kind::Exclusive {
+            self.lock().calls[call].attempts.push(attempt);
+            return;
+        }
         let id = {
             let mut inner = self.lock();
             self.check_idle(&inner, call, &mut broken);

@@ -27,6 +27,11 @@ pub enum Invariant {
     Trampled,
     /// An operation changed a key, or lowered a counter, that it must not touch.
     ForeignChange,
+    /// A reader's entry was made, moved or removed by an operation that must not touch it, or the key lives
+    /// for another time than the entry that lasts longest.
+    Entry,
+    /// The release of an attempt that failed took back the intent of a writer that waits.
+    Intent,
     /// A lease claims to be valid for longer than its ttl less the drift, from its beginning.
     Validity,
     /// A lease rests on votes that came after its end.

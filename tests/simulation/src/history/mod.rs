@@ -19,7 +19,7 @@ use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
-pub use record::Served;
+pub use record::{Served, SharedState};
 
 use crate::check::{Chain, Promised};
 use crate::coverage::Coverage;

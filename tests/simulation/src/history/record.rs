@@ -33,6 +33,18 @@ pub struct Served<'a> {
     pub counts: Vec<u64>,
     /// An extension let keys live for less than before.
     pub is_shortened: bool,
+    /// What there is of readers and writers before and after.
+    pub shared: Option<[SharedState; 2]>,
+}
+
+/// What a node has of the readers and writers of one lock.
+pub struct SharedState {
+    /// The value of the key, and its remaining time.
+    pub key: Option<(Vec<u8>, Duration)>,
+    /// The readers' tokens, with the remaining time of each.
+    pub readers: Vec<(Vec<u8>, Duration)>,
+    /// The id of a waiting writer.
+    pub intent: Option<Vec<u8>>,
 }
 
 impl Attempt {
@@ -159,7 +171,8 @@ impl History {
         if let Some((invariant, text)) = broken {
             self.violated(invariant, text);
         }
-        if let (Some(new), Some(call)) = (new, self.world.call()) {
+        let is_attempt = matches!(want, Want::Acquire { .. });
+        if let (Some(new), Some(call), true) = (new, self.world.call(), is_attempt) {
             self.attempted(call, new);
         }
         is_first_release
@@ -260,6 +273,7 @@ impl History {
             format!("     n{seat} serves c{process} {id} {want:?}: {answer}{late}")
         });
         let mut broken = Self::check_served(served);
+        self.check_shared(served, &mut broken);
         {
             let mut inner = self.lock();
             inner.next += 1;
@@ -270,10 +284,12 @@ impl History {
             };
             let process = attempt.process;
             let kept = &mut attempt.seats[seat];
+            let token = operation.token().as_bytes();
             let is_ours = (served.after.iter().flatten())
-                .filter(|value| **value == operation.token().as_bytes())
+                .filter(|value| **value == token)
                 .count()
-                == served.after.len();
+                == served.after.len()
+                || served.is_reading(token);
             let (mut zombies, mut confirmed, mut refused, mut restored) = (0, 0, 0, 0);
             match want {
                 // Nothing is there that has to be undone.

@@ -9,6 +9,7 @@ mod copy;
 mod nodes;
 mod permits;
 mod proof;
+mod sharing;
 mod table;
 mod waiting;
 mod weave;
@@ -19,6 +20,7 @@ use copy::Copy;
 use nodes::NODES;
 use permits::PERMITS;
 use proof::PROOF;
+use sharing::SHARING;
 use table::{MUTANTS, Mutant, SEEDS};
 use waiting::WAITING;
 
@@ -42,7 +44,7 @@ fn arguments(mutant: &Mutant) -> Vec<String> {
 }
 
 /// One mutant for each part of the algorithm, each of them caught within a few seeds.
-const HANDFUL: [&str; 7] = [
+const HANDFUL: [&str; 8] = [
     "quorum-of-half",
     "stragglers-forgotten",
     "a-counter-that-repeats",
@@ -50,6 +52,7 @@ const HANDFUL: [&str; 7] = [
     "handed-over-while-held",
     "last-come-first-served",
     "votes-for-different-permits-counted",
+    "an-extension-revives-an-entry",
 ];
 
 mod in_small {
@@ -90,12 +93,8 @@ mod in_full {
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS
-        .iter()
-        .chain(PROOF)
-        .chain(NODES)
-        .chain(WAITING)
-        .chain(PERMITS)
+    let all = MUTANTS.iter().chain(PROOF).chain(NODES);
+    all.chain(WAITING).chain(PERMITS).chain(SHARING)
 }
 
 fn assert_caught(mutants: &[&'static Mutant], name: &str) {

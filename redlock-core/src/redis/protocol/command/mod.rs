@@ -1,6 +1,7 @@
 //! The command or script for an operation, and the meaning of its reply.
 
 mod permits;
+mod sharing;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -96,6 +97,7 @@ fn is_script(acquisition: &Operation) -> bool {
     acquisition.keys().names().len() > 1
         || acquisition.counters().is_some()
         || acquisition.giver().is_some()
+        || acquisition.sharing().is_some()
 }
 
 fn micros(span: Duration) -> Digits {
@@ -113,6 +115,9 @@ pub(in crate::redis) fn encode_with_text(operation: &Operation, encoding: &Encod
 }
 
 fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> Vec<u8> {
+    if let Some(sharing) = operation.sharing() {
+        return sharing::script_call(operation, sharing, encoding, with_text);
+    }
     let is_fenced = is_fenced(operation);
     let is_succession = operation.giver().is_some();
     let marker = encoding.marker.as_deref();
@@ -148,6 +153,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. }
+        | Want::Downgrade
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
@@ -236,6 +242,9 @@ pub(in crate::redis) fn interpret(
             .permits()
             .and_then(|order| permits::interpret(order, epoch, value))
             .unwrap_or_else(nonsense),
+        (Want::Acquire { .. }, value) if operation.sharing().is_some() => {
+            sharing::acquired(operation, epoch, value)
+        }
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }

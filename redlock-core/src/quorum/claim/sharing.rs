@@ -1,0 +1,75 @@
+//! The claim of a reader or a writer: what its operations have besides.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::model::kind::Kind;
+use crate::model::token::OwnerToken;
+use crate::node::operation::Want;
+use crate::node::sharing::{Sharing, SharingKeys};
+
+/// One attempt of a reader or a writer.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedAttempt {
+    pub(crate) keys: Arc<SharingKeys>,
+    pub(crate) kind: Kind,
+    /// The id under which a writer waits.
+    pub(crate) intent: Option<OwnerToken>,
+    /// For how long nodes remember a refusal; zero if no attempt follows.
+    pub(crate) advice: Duration,
+}
+
+/// The same once its acquisition was sent.
+pub(super) struct SharedClaim {
+    attempt: SharedAttempt,
+    /// True from the sending of the first message that makes the writer a reader.
+    is_reading: AtomicBool,
+    /// True once the attempt has won. Its release ends the wait of the writer at all nodes; that of an
+    /// attempt that failed leaves the place in line to the next attempt.
+    is_lease: AtomicBool,
+}
+
+impl SharedClaim {
+    pub(super) fn new(attempt: SharedAttempt) -> Self {
+        Self {
+            is_reading: AtomicBool::new(attempt.kind == Kind::Read),
+            attempt,
+            is_lease: AtomicBool::new(false),
+        }
+    }
+
+    /// What an operation has besides.
+    pub(super) fn part_of(&self, want: Want) -> Sharing {
+        let attempt = &self.attempt;
+        let sharing = Sharing::new(Arc::clone(&attempt.keys), self.kind());
+        let is_lease = self.is_lease.load(Ordering::Acquire);
+        match want {
+            Want::Acquire { .. } => sharing
+                .intent(attempt.intent.clone())
+                .advice(attempt.advice),
+            Want::Release { .. } if is_lease => sharing
+                .intent(attempt.intent.clone())
+                .last(attempt.kind == Kind::Write),
+            Want::Downgrade => sharing.last(true),
+            _ => sharing,
+        }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        if self.is_reading.load(Ordering::Acquire) {
+            Kind::Read
+        } else {
+            self.attempt.kind
+        }
+    }
+
+    /// True if the claim was a writer's.
+    pub(super) fn begin_reading(&self) -> bool {
+        !self.is_reading.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn has_won(&self) {
+        self.is_lease.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,248 @@
+//! The scripts for the operations of readers and writers, and the meaning of their refusals.
+
+use crate::model::resource::Resource;
+use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::node::sharing::Sharing;
+use crate::node::{Answer, Holding, Obstacle, Remaining};
+use crate::redis::protocol::scripts::Script;
+use crate::redis::protocol::sharing_scripts::{
+    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_SHARED, DOWNGRADE, EXTEND_SHARED, RELEASE_SHARED,
+    RESTORE_SHARED, SHORTEN_SHARED,
+};
+use crate::redis::protocol::wire::{Digits, Value, pack};
+
+use super::{Encoding, micros, millis, nonsense};
+
+/// The call of the script of `operation`, with its text if the server has forgotten it.
+pub(super) fn script_call(
+    operation: &Operation,
+    sharing: &Sharing,
+    encoding: &Encoding,
+    with_text: bool,
+) -> Vec<u8> {
+    let form: &[u8] = if sharing.is_reading() { b"r" } else { b"w" };
+    let number = |digits: Digits| digits.as_bytes().to_vec();
+    let (script, arguments): (&Script, Vec<Vec<u8>>) = match operation.want() {
+        Want::Acquire { ttl, hint } => {
+            let mut arguments = vec![
+                number(millis(ttl)),
+                number(millis(sharing.advice)),
+                sharing.intent_id().to_vec(),
+            ];
+            if operation.counters().is_some() {
+                arguments.extend([
+                    number(Digits::of(hint)),
+                    number(micros(HINT_WINDOW)),
+                    number(millis(counter_ttl(ttl))),
+                    number(Digits::of(operation.is_in_nodes_time().into())),
+                ]);
+            }
+            if sharing.is_reading() {
+                (&ACQUIRE_READ, arguments)
+            } else {
+                (&ACQUIRE_WRITE, arguments)
+            }
+        }
+        Want::Confirm { counter, ttl } => (
+            &CONFIRM_SHARED,
+            vec![
+                number(Digits::of(counter)),
+                number(millis(counter_ttl(ttl))),
+            ],
+        ),
+        Want::Extend { ttl } => (&EXTEND_SHARED, vec![number(millis(ttl)), form.to_vec()]),
+        Want::Restore { ttl } => (&RESTORE_SHARED, vec![number(millis(ttl)), form.to_vec()]),
+        Want::Shorten { ttl } => (&SHORTEN_SHARED, vec![number(millis(ttl))]),
+        Want::Downgrade => (&DOWNGRADE, vec![Vec::new(), number(millis(sharing.turn()))]),
+        // Only the release comes here: the others have commands of their own.
+        Want::Release { .. }
+        | Want::AcquirePermits { .. }
+        | Want::Inspect
+        | Want::Remember { .. }
+        | Want::Recall
+        | Want::Peek => (
+            &RELEASE_SHARED,
+            vec![sharing.intent_id().to_vec(), number(millis(sharing.turn()))],
+        ),
+    };
+    let beside = sharing.keys();
+    let beside = [beside.readers(), beside.intent(), beside.turn()];
+    let counters = operation.counters().into_iter().flat_map(Resource::names);
+    let is_checked =
+        operation.counters().is_some() && matches!(operation.want(), Want::Acquire { .. });
+    let marker = encoding.marker.as_deref().filter(|_| is_checked);
+    let key = operation.keys().names().take(1);
+    let keys: Vec<&[u8]> = key.chain(beside).chain(counters).chain(marker).collect();
+    let count = Digits::of(keys.len() as u64);
+    let head: [&[u8]; 3] = if with_text {
+        [b"EVAL", script.text.as_bytes(), count.as_bytes()]
+    } else {
+        [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
+    };
+    let words = head.into_iter().chain(keys.iter().copied());
+    let words = words.chain([operation.token().as_bytes()]);
+    pack(words.chain(arguments.iter().map(Vec::as_slice)))
+}
+
+/// The meaning of an answer to the acquisition of a reader or a writer, from a node in `epoch`.
+pub(super) fn acquired(operation: &Operation, epoch: u32, value: &Value<'_>) -> Answer {
+    let is_fenced = operation.counters().is_some();
+    match value {
+        Value::Int(0) => Answer::Held(Holding::unknown(Remaining::NotALock)),
+        Value::Int(count) => Answer::Granted {
+            counter: is_fenced.then_some(count.unsigned_abs()),
+            epoch,
+            permits: None,
+        },
+        Value::Bulk([b'=', holder @ ..]) => Answer::Held(Holding::by(holder)),
+        Value::Bulk([b'i', writer @ ..]) => {
+            Answer::Held(Holding::advice(Obstacle::WaitingWriter, Some(writer)))
+        }
+        Value::Bulk([b'r']) => Answer::Held(Holding::readers()),
+        Value::Bulk([b't']) => Answer::Held(Holding::advice(Obstacle::ReadersTurn, None)),
+        _ => nonsense(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::{Dialect, encoded};
+    use super::*;
+    use crate::IoThread;
+    use crate::model::kind::Kind;
+    use crate::model::token::{OwnerToken, TokenSource};
+    use crate::node::sharing::SharingKeys;
+    use crate::redis::protocol::wire::decode;
+
+    fn fresh_token() -> OwnerToken {
+        let io = IoThread::start().unwrap();
+        TokenSource::new().fresh(&*io.environment().entropy)
+    }
+
+    fn words(operation: &Operation) -> Vec<String> {
+        let encoding = Encoding {
+            dialect: Dialect::NamesHolder,
+            marker: Some(b"marker"[..].into()),
+        };
+        let bytes = encoded(operation, &encoding);
+        let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
+            panic!("a command: {}", bytes.escape_ascii());
+        };
+        let word = |word: &Value<'_>| match word {
+            Value::Bulk(word) => String::from_utf8(word.to_vec()).unwrap(),
+            other => panic!("a word: {other:?}"),
+        };
+        words.iter().map(word).collect()
+    }
+
+    fn operation(token: &OwnerToken, kind: Kind, want: Want) -> Operation {
+        let keys = Resource::from("r");
+        let sharing = Sharing::new(Arc::new(SharingKeys::beside(&keys, b"")), kind);
+        let sharing = sharing.intent(Some(token.clone()));
+        let sharing = sharing.advice(Duration::from_millis(600)).last(true);
+        Operation::new(keys, token.clone(), want).with_sharing(Some(sharing))
+    }
+
+    const BESIDE: [&str; 3] = [
+        "redlock:readers:{r}",
+        "redlock:intent:{r}",
+        "redlock:turn:{r}",
+    ];
+
+    #[test]
+    fn an_operation_names_the_keys_beside_the_lock() {
+        let token = fresh_token();
+        let text = std::str::from_utf8(token.as_bytes()).unwrap();
+        let ttl = Duration::from_secs(30);
+        for (kind, want, script, arguments) in [
+            (
+                Kind::Read,
+                Want::Acquire { ttl, hint: 7 },
+                &*ACQUIRE_READ,
+                &["30000", "600", text][..],
+            ),
+            (
+                Kind::Write,
+                Want::Acquire { ttl, hint: 7 },
+                &ACQUIRE_WRITE,
+                &["30000", "600", text],
+            ),
+            (
+                Kind::Read,
+                Want::Extend { ttl },
+                &EXTEND_SHARED,
+                &["30000", "r"],
+            ),
+            (
+                Kind::Write,
+                Want::Restore { ttl },
+                &RESTORE_SHARED,
+                &["30000", "w"],
+            ),
+            (Kind::Write, Want::Downgrade, &DOWNGRADE, &["", "50"]),
+            (
+                Kind::Write,
+                Want::Release { ttl },
+                &RELEASE_SHARED,
+                &[text, "50"],
+            ),
+        ] {
+            let expected = [
+                &["EVALSHA", &script.sha, "4", "r"][..],
+                &BESIDE,
+                &[text],
+                arguments,
+            ];
+            assert_eq!(
+                words(&operation(&token, kind, want)),
+                expected.concat(),
+                "{want:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fenced_acquisition_has_the_counter_and_the_marker_too() {
+        let token = fresh_token();
+        let ttl = Duration::from_secs(30);
+        let fenced = |want| {
+            let operation = operation(&token, Kind::Read, want);
+            words(&operation.with_counters(Some("c".into())))
+        };
+        let acquire = fenced(Want::Acquire { ttl, hint: 7 });
+        let keys = ["6", "r", BESIDE[0], BESIDE[1], BESIDE[2], "c", "marker"];
+        assert_eq!(acquire[2..9], keys);
+        assert_eq!(acquire[13..], ["7", "1000000", "3600000", "0"]);
+        let confirm = fenced(Want::Confirm { counter: 9, ttl });
+        assert_eq!(confirm[2], "5");
+        assert_eq!(confirm[9..], ["9", "3600000"]);
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_in_the_way() {
+        let token = fresh_token();
+        let ttl = Duration::from_secs(30);
+        let acquire = operation(&token, Kind::Read, Want::Acquire { ttl, hint: 7 });
+        for (answer, obstacle) in [
+            (&b"=someone"[..], Obstacle::Holder),
+            (b"=redlock:readers", Obstacle::Readers),
+            (b"iwho", Obstacle::WaitingWriter),
+            (b"r", Obstacle::Readers),
+            (b"t", Obstacle::ReadersTurn),
+        ] {
+            let Answer::Held(holding) = acquired(&acquire, 0, &Value::Bulk(answer)) else {
+                panic!("{}", answer.escape_ascii());
+            };
+            assert_eq!(holding.obstacle(), obstacle);
+        }
+        for nonsense in [Value::Bulk(b""), Value::Bulk(b"x"), Value::Nil] {
+            assert!(matches!(
+                acquired(&acquire, 0, &nonsense),
+                Answer::Failed(_)
+            ));
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The scripts of locks with readers and writers.
+//!
+//! KEYS are the lock's key, the readers, the intent and the turn; a fenced acquisition or a confirmation
+//! has the counter as the fifth, and a checked acquisition the node's marker as the sixth. Without keys a
+//! script has no effect. ARGV begins with the owner token.
+//!
+//! At one node there is never a writer's key beside a reader's entry that has not ended, except if the key
+//! was lost: then old entries are of no account, and the next reader that creates the key removes them.
+//! An entry counts only beside the readers' marker.
+
+use std::sync::LazyLock;
+
+use super::scripts::Script;
+
+/// The beginning of each script: the node's time in ms, and the key's value. A key that is no string is
+/// another's.
+macro_rules! begun {
+    () => {
+        "if #KEYS == 0 then return 0 end \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000 + math.floor(time[2] / 1000) \
+         local marker = 'redlock:readers' \
+         local function digits(number) return string.format('%.0f', number) end \
+         local function says(key, text) return redis.pcall('GET', key) == text end \
+         local held = redis.pcall('GET', KEYS[1]) \
+         if type(held) == 'table' then return 0 end "
+    };
+}
+
+/// `settle` lets the key and the set live for as long as the reader that stays longest, also on a server
+/// that is out of memory. `enter` makes an
+/// entry, or moves it. `ends` is the end of our entry, if it counts.
+macro_rules! entries {
+    () => {
+        "local function settle() \
+           redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
+           local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES') \
+           if not last[1] then redis.call('DEL', KEYS[1]) return end \
+           local life = digits(last[2] - now) \
+           if held == marker then redis.call('PEXPIRE', KEYS[1], life) \
+           else redis.call('SET', KEYS[1], marker, 'PX', life) end \
+           redis.call('PEXPIRE', KEYS[2], life) \
+         end \
+         local function enter(ends) \
+           redis.call('ZADD', KEYS[2], digits(ends), ARGV[1]) \
+           settle() \
+         end \
+         local ends = held == marker and redis.call('ZSCORE', KEYS[2], ARGV[1]) \
+         ends = ends and tonumber(ends) \
+         if ends and ends <= now then ends = nil end "
+    };
+}
+
+/// Gives the readers that were refused their turn, for the time in `ARGV[3]`. A server that cannot write
+/// advice goes on without.
+macro_rules! gives_turn {
+    () => {
+        "if ARGV[3] ~= '0' and says(KEYS[4], 'waiting') then \
+           redis.pcall('SET', KEYS[4], 'turn', 'PX', ARGV[3]) \
+         end "
+    };
+}
+
+/// A node that was flushed a moment ago grants no fenced lock.
+macro_rules! marked {
+    () => {
+        "local micros = time[1] * 1000000 + time[2] \
+         if #KEYS > 5 then \
+           local checked = redis.pcall('GET', KEYS[6]) \
+           local till = type(checked) == 'string' and tonumber(string.match(checked, ' (%d+)$')) \
+           if not till or till * 1000 > micros then return {err = 'NOMARKER'} end \
+         end "
+    };
+}
+
+/// The number at which the counter will stand: above it for a writer, and at it for a reader. Both take
+/// the hint into account as `ACQUIRE_FENCED` does.
+macro_rules! counted {
+    ($above:literal) => {
+        concat!(
+            "local count = 1 \
+             if #KEYS > 4 then \
+               local hint, window = tonumber(ARGV[5]), tonumber(ARGV[6]) \
+               if ARGV[8] == '1' and math.abs(micros - hint) > window then \
+                 return {err = string.format('CLOCKAPART %.0f', micros - hint)} \
+               end \
+               count = math.min(math.max(hint, micros - window), micros + window) \
+               local stands = redis.pcall('GET', KEYS[5]) \
+               stands = type(stands) == 'string' and tonumber(stands) \
+               if not (stands and stands >= 0 and stands < 9007199254740991) then stands = 0 end \
+               count = math.max(count, stands + ",
+            $above,
+            ") \
+               local life = tonumber(ARGV[7]) + math.max(0, math.ceil((count - micros) / 1000)) \
+               redis.call('SET', KEYS[5], digits(count), 'PX', digits(life)) \
+             end "
+        )
+    };
+}
+
+/// ARGV: token, ttl, advice, an empty text, and for a fenced lock hint, window, counter ttl and whether
+/// the hint is the nodes' time. Before it writes, it tries each command that the other scripts need: a user
+/// without one of them would leave entries behind. A number: granted, and the counter stands there; `=` and a value: another
+/// holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for `advice`
+/// ms.
+pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        marked!(),
+        "local function refused(why) \
+           if ARGV[3] ~= '0' and not says(KEYS[4], 'turn') then \
+             redis.pcall('SET', KEYS[4], 'waiting', 'PX', ARGV[3]) \
+           end \
+           return why \
+         end \
+         if held and held ~= marker then return refused('=' .. held) end \
+         local intent = redis.pcall('GET', KEYS[3]) \
+         if type(intent) == 'string' and not says(KEYS[4], 'turn') then \
+           return refused('i' .. intent) \
+         end ",
+        entries!(),
+        "if ends then return '=' .. ARGV[1] end \
+         for _, call in ipairs({ \
+           {'ZADD', 'XX', '1', ''}, {'ZSCORE', ''}, {'ZREM', ''}, {'ZRANGE', '0', '0'}, \
+           {'ZREMRANGEBYSCORE', '-inf', digits(now)}, \
+         }) do \
+           table.insert(call, 2, KEYS[2]) \
+           local answer = redis.pcall(unpack(call)) \
+           local why = type(answer) == 'table' and answer.err \
+           if why and (string.find(why, 'run this command', 1, true) \
+             or string.find(why, 'permissions to run the', 1, true)) then \
+             return {err = 'NOPERM its ACL has to allow +' .. string.lower(call[1])} \
+           end \
+           if why then return answer end \
+         end ",
+        counted!("0"),
+        "if not held then redis.call('DEL', KEYS[2]) end \
+         enter(now + ARGV[2]) \
+         return count",
+    ))
+});
+
+/// ARGV: as for a reader, with the id of the waiting writer as the fourth. `r`: readers are in; `t`:
+/// it is the readers' turn; otherwise as for a reader. A refusal leaves the id for `advice` ms.
+pub(super) static ACQUIRE_WRITE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        marked!(),
+        "local why \
+         if held and held ~= marker then why = '=' .. held \
+         else \
+           if held then \
+             redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
+             if redis.call('ZRANGE', KEYS[2], 0, 0)[1] then why = 'r' end \
+           end \
+           if not why and says(KEYS[4], 'turn') then why = 't' end \
+         end \
+         if why then \
+           local intent = ARGV[3] ~= '0' and redis.pcall('GET', KEYS[3]) \
+           if ARGV[3] ~= '0' and (not intent or intent == ARGV[4]) then \
+             redis.pcall('SET', KEYS[3], ARGV[4], 'PX', ARGV[3]) \
+           end \
+           return why \
+         end ",
+        counted!("1"),
+        "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) \
+         redis.call('DEL', KEYS[2]) \
+         if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end \
+         return count",
+    ))
+});
+
+/// ARGV: token, ttl, and `r` for a reader or a writer that became one. 1: ours, and lives for at least the
+/// ttl; a text: another holder's token, or the readers' marker; 0: no string; -1: gone. Never makes an
+/// entry, except of the key of a writer that became a reader.
+pub(super) static EXTEND_SHARED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if held == ARGV[1] then \
+           local left = redis.call('PTTL', KEYS[1]) \
+           if ARGV[3] == 'r' then \
+             redis.call('DEL', KEYS[2]) \
+             enter(now + math.max(left, ARGV[2])) \
+           elseif left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end \
+           return 1 \
+         end \
+         if held and held ~= marker then return held end \
+         if not ends then return -1 end \
+         if ends < now + ARGV[2] then enter(now + ARGV[2]) end \
+         return 1",
+    ))
+});
+
+/// ARGV: token, number, counter ttl. 1: ours, and the counter is at the number at least; 0: another's;
+/// -1: gone.
+pub(super) static CONFIRM_SHARED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if held ~= ARGV[1] and not ends then \
+           if held and held ~= marker then return 0 end \
+           return -1 \
+         end \
+         local stands = redis.pcall('GET', KEYS[5]) \
+         stands = type(stands) == 'string' and tonumber(stands) \
+         if not (stands and stands >= 0 and stands < 9007199254740991) then stands = 0 end \
+         if stands < tonumber(ARGV[2]) then \
+           local ahead = tonumber(ARGV[2]) - time[1] * 1000000 - time[2] \
+           local life = tonumber(ARGV[3]) + math.max(0, math.ceil(ahead / 1000)) \
+           redis.call('SET', KEYS[5], ARGV[2], 'PX', digits(life)) \
+         end \
+         return 1",
+    ))
+});
+
+/// ARGV: token, ttl, and `r` for a reader or a writer that became one. 1: ours now; 0: another's. A
+/// reader's entry is put back beside other readers, never beside another key.
+pub(super) static RESTORE_SHARED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if held == ARGV[1] then return 1 end \
+         if ARGV[3] ~= 'r' then \
+           if held then return 0 end \
+           redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) \
+           redis.call('DEL', KEYS[2]) \
+           return 1 \
+         end \
+         if held and held ~= marker then return 0 end \
+         if not held then redis.call('DEL', KEYS[2]) end \
+         if not ends or ends < now + ARGV[2] then enter(now + ARGV[2]) end \
+         return 1",
+    ))
+});
+
+/// ARGV: token, ttl. 1: ours, and lives for at most the ttl; 0: another's; -1: nothing there.
+pub(super) static SHORTEN_SHARED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if held == ARGV[1] then \
+           if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then \
+             redis.call('PEXPIRE', KEYS[1], ARGV[2]) \
+           end \
+           return 1 \
+         end \
+         if not ends then return held and 0 or -1 end \
+         if ends > now + ARGV[2] then enter(now + ARGV[2]) end \
+         return 1",
+    ))
+});
+
+/// ARGV: token, the id of a waiting writer or an empty text, the readers' turn in ms. 1: deleted; 0:
+/// another's; -1: nothing there. The last reader deletes the key, the others shorten it.
+pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if ARGV[2] ~= '' and says(KEYS[3], ARGV[2]) then redis.call('DEL', KEYS[3]) end \
+         if held == ARGV[1] then \
+           redis.call('DEL', KEYS[1]) ",
+        gives_turn!(),
+        "return 1 \
+         end \
+         if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then \
+           if held == marker then settle() end \
+           return 1 \
+         end \
+         return held and 0 or -1",
+    ))
+});
+
+/// ARGV: token, an empty text, the readers' turn in ms. 1: a reader now; 0: another's; -1: gone.
+pub(super) static DOWNGRADE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        begun!(),
+        entries!(),
+        "if ends then return 1 end \
+         if held ~= ARGV[1] then \
+           if held and held ~= marker then return 0 end \
+           return -1 \
+         end \
+         redis.call('DEL', KEYS[2]) \
+         enter(now + math.max(1, redis.call('PTTL', KEYS[1]))) ",
+        gives_turn!(),
+        "return 1",
+    ))
+});
+
+/// All of them, by name.
+pub(super) fn all() -> [(&'static str, &'static Script); 8] {
+    [
+        ("acquire-read", &ACQUIRE_READ),
+        ("acquire-write", &ACQUIRE_WRITE),
+        ("extend-shared", &EXTEND_SHARED),
+        ("confirm-shared", &CONFIRM_SHARED),
+        ("restore-shared", &RESTORE_SHARED),
+        ("shorten-shared", &SHORTEN_SHARED),
+        ("downgrade", &DOWNGRADE),
+        ("release-shared", &RELEASE_SHARED),
+    ]
+}

@@ -1,0 +1,258 @@
+//! Readers and writers of several processes, and of one.
+
+use super::*;
+use crate::client::claim::ClaimError;
+use crate::lease::transfer::TransferError;
+use crate::model::kind::Kind;
+use crate::model::note::Note;
+use crate::node::{Obstacle, READERS_TURN};
+
+const INTENT: &[u8] = b"redlock:intent:{r}";
+const TURN: &[u8] = b"redlock:turn:{r}";
+const READERS: &[u8] = b"redlock:readers:{r}";
+
+impl Scene {
+    /// A client of another process.
+    fn another(&self) -> Self {
+        let environment = self.client.shared.context.environment.clone();
+        Self {
+            clock: Arc::clone(&self.clock),
+            nodes: self.nodes.clone(),
+            set: Arc::clone(&self.set),
+            client: Client::new(environment),
+        }
+    }
+
+    fn turn(&self) -> Option<Vec<u8>> {
+        self.nodes[0].get(TURN)
+    }
+
+    fn intent(&self) -> Option<Vec<u8>> {
+        self.nodes[0].get(INTENT)
+    }
+}
+
+fn reader() -> Request {
+    waiting().kind(Kind::Read)
+}
+
+fn writer() -> Request {
+    waiting().kind(Kind::Write)
+}
+
+fn obstacle(error: &AcquireError) -> Obstacle {
+    match error {
+        AcquireError::Contended(contended) => contended.holding.obstacle(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
+    let first = Scene::new();
+    let (second, third) = (first.another(), first.another());
+    let holder = first.acquired(&writer());
+    let mut read = second.acquire(&reader());
+    assert!(is_waiting(&mut read));
+    let mut write = third.acquire(&writer());
+    assert!(is_waiting(&mut write));
+    assert_eq!(first.turn().unwrap(), b"waiting");
+    let intent = first.intent();
+    assert!(intent.is_some());
+    released(holder);
+    assert_eq!(first.turn().unwrap(), b"turn");
+    assert!(is_waiting(&mut write), "it is the readers' turn");
+    assert_eq!(first.intent(), intent, "a refused attempt leaves it");
+    let lease = acquired(&mut read);
+    // A reader that comes later stands behind the writer, once the turn is over.
+    first.clock.advance(READERS_TURN);
+    let late = refused(&mut first.acquire(&once().kind(Kind::Read)));
+    assert_eq!(obstacle(&late), Obstacle::WaitingWriter);
+    assert!(is_waiting(&mut write));
+    released(lease);
+    let holder = acquired(&mut write);
+    assert_eq!(first.intent(), None);
+    released(holder);
+    assert_eq!(first.turn(), None, "the late reader did not wait");
+}
+
+#[test]
+fn a_writer_goes_in_once_the_readers_have_let_their_turn_pass() {
+    let first = Scene::new();
+    let (second, third) = (first.another(), first.another());
+    let holder = first.acquired(&writer());
+    let mut read = second.acquire(&reader());
+    assert!(is_waiting(&mut read));
+    drop(read);
+    let mut write = third.acquire(&writer());
+    assert!(is_waiting(&mut write));
+    released(holder);
+    assert!(is_waiting(&mut write));
+    // It asks again soon, and not only when its pause is over.
+    for _ in 0..6 {
+        first.clock.advance(MS * 10);
+        if let Poll::Ready(lease) = poll(&mut write) {
+            assert_eq!(first.turn(), None);
+            released(lease.unwrap());
+            return;
+        }
+    }
+    panic!("it waits for a lock that is free");
+}
+
+#[test]
+fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
+    let first = Scene::new();
+    let second = first.another();
+    let holder = first.acquired(&writer());
+    let mut write = second.acquire(&writer());
+    assert!(is_waiting(&mut write));
+    released(holder);
+    assert_eq!(first.turn(), None);
+    let holder = acquired(&mut write);
+    assert_eq!(first.intent(), None);
+    released(holder);
+    assert!(first.nodes.iter().all(|node| node.keys().is_empty()));
+}
+
+/// A writer that wins behind another attempt takes its intent back everywhere, and one that wins at once
+/// when it leaves.
+#[test]
+fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent_behind() {
+    let scene = Scene::new();
+    scene.nodes[1].cut();
+    scene.nodes[2].cut();
+    let other = scene.another();
+    assert!(matches!(
+        refused(&mut other.acquire(&once().kind(Kind::Read))),
+        AcquireError::Unavailable(_)
+    ));
+    scene.nodes[1].restore();
+    scene.nodes[2].restore();
+    // A reader of a minority is in the way of one vote.
+    scene.nodes[0].put(b"r", b"someone", SECOND * 60);
+    let lease = scene.acquired(&writer());
+    assert!(scene.intent().is_some());
+    released(lease);
+    assert_eq!(scene.intent(), None);
+}
+
+#[test]
+fn the_intent_of_a_writer_that_died_goes_by_itself() {
+    let scene = Scene::new();
+    let held = scene.acquired(&reader());
+    let mut write = scene.another().acquire(&writer());
+    assert!(is_waiting(&mut write));
+    assert!(scene.intent().is_some());
+    // Its process never runs again.
+    std::mem::forget(write);
+    released(held);
+    let mut read = scene.another().acquire(&reader());
+    assert!(is_waiting(&mut read));
+    for _ in 0..100 {
+        scene.clock.advance(MS * 10);
+        if let Poll::Ready(lease) = poll(&mut read) {
+            released(lease.unwrap());
+            return;
+        }
+    }
+    panic!("a dead writer keeps readers out");
+}
+
+#[test]
+fn readers_of_a_process_share_an_entry_for_a_moment() {
+    let scene = Scene::new();
+    let one = scene.acquired(&reader());
+    let two = scene.acquired(&reader());
+    assert_eq!(one.token_id(), two.token_id());
+    scene.clock.advance(MS * 49);
+    let three = scene.acquired(&reader());
+    assert_eq!((one.token_id(), one.holders()), (three.token_id(), 3));
+    scene.clock.advance(MS);
+    let four = scene.acquired(&reader());
+    assert_ne!(one.token_id(), four.token_id());
+    assert_eq!(scene.nodes[0].readers(READERS).len(), 2);
+    for lease in [one, two] {
+        assert_eq!(released(lease), Released::NotLast);
+    }
+    assert_eq!(released(three), Released::Confirmed);
+    assert_eq!(released(four), Released::Confirmed);
+    assert!(scene.is_free());
+}
+
+#[test]
+fn readers_share_nothing_if_nothing_is_handed_over() {
+    let scene = Scene::with(|settings| settings.handover.most = 0);
+    let (one, two) = (scene.acquired(&reader()), scene.acquired(&reader()));
+    assert_ne!(one.token_id(), two.token_id());
+}
+
+#[test]
+fn readers_with_different_notes_share_nothing() {
+    let scene = Scene::new();
+    let noted = |note| Request {
+        note: Note::new(note),
+        ..reader()
+    };
+    let (one, two) = (scene.acquired(&noted("a")), scene.acquired(&noted("b")));
+    assert_ne!(one.token_id(), two.token_id());
+    let three = scene.acquired(&noted("b"));
+    assert_eq!(two.token_id(), three.token_id());
+}
+
+#[test]
+fn readers_and_writers_are_neither_given_away_nor_claimed() {
+    let scene = Scene::new();
+    for request in [reader(), writer()] {
+        let lease = scene.acquired(&request);
+        assert_eq!(lease.transfer(), Err(TransferError::Mode));
+        assert!(scene.is_free(), "the holder has left");
+
+        let ticket = scene.acquired(&once()).transfer().unwrap();
+        let claim = poll(&mut Box::pin(
+            scene.client.claim(&scene.set, ticket, &request),
+        ));
+        let Poll::Ready(Err(ClaimError::Invalid(invalid))) = claim else {
+            panic!("{claim:?}");
+        };
+        assert!(invalid.to_string().contains("without `mode`"), "{invalid}");
+        scene.clock.advance(TTL);
+    }
+}
+
+#[test]
+fn a_writer_that_becomes_a_reader_is_one_at_nodes_that_hear_of_it_later() {
+    let scene = Scene::new();
+    let lease = scene.acquired(&writer());
+    scene.nodes[0].cut();
+    assert!(matches!(
+        poll(&mut Box::pin(lease.downgrade())),
+        Poll::Ready(Ok(()))
+    ));
+    scene.nodes[0].restore();
+    assert_eq!(scene.nodes[0].readers(READERS).len(), 0);
+    // A reader of another process gets the other two.
+    let reader = scene.another().acquired(&reader());
+    assert!(matches!(
+        poll(&mut Box::pin(lease.extend(TTL))),
+        Poll::Ready(Ok(()))
+    ));
+    assert_eq!(scene.nodes[0].readers(READERS).len(), 1);
+    released(lease);
+    released(reader);
+    assert!(scene.is_free());
+}
+
+#[test]
+fn a_writer_that_becomes_a_reader_is_released_at_nodes_that_never_heard_of_it() {
+    let scene = Scene::new();
+    let lease = scene.acquired(&writer());
+    scene.nodes[0].cut();
+    assert!(matches!(
+        poll(&mut Box::pin(lease.downgrade())),
+        Poll::Ready(Ok(()))
+    ));
+    scene.nodes[0].restore();
+    released(lease);
+    assert!(scene.is_free());
+}

@@ -1,0 +1,169 @@
+//! Who excludes whom, on one node and on three.
+
+use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::lease::Released;
+use redlock_core::node::Obstacle;
+use redlock_tests::Nodes;
+
+use crate::core::fixture::{SOON, settle, start};
+use crate::sharing::fixture::{
+    FOREIGN, READERS, TTL, acquired, plain, reads, refused, until_entries, writes,
+};
+
+#[tokio::test]
+async fn a_reader_keeps_writers_and_plain_locks_out_and_lets_readers_in() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        let first = acquired(&set, &reads()).await;
+        let second = acquired(&set, &reads()).await;
+        settle(&set).await;
+        until_entries(&nodes, 2).await;
+        for request in [writes(), plain()] {
+            let (obstacle, text) = refused(&set, &request).await;
+            assert_eq!(obstacle, Obstacle::Readers, "{text}");
+            assert!(text.starts_with("held by readers for "), "{text}");
+        }
+        // The first to leave leaves the other one's time.
+        assert_eq!(first.release().await, Released::Confirmed);
+        refused(&set, &writes()).await;
+        assert_eq!(second.release().await, Released::Confirmed);
+        acquired(&set, &writes()).await.release().await;
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_writer_keeps_everybody_out() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        let writer = acquired(&set, &writes()).await;
+        settle(&set).await;
+        for request in [reads(), writes(), plain()] {
+            let (obstacle, text) = refused(&set, &request).await;
+            assert_eq!(obstacle, Obstacle::Holder);
+            let owner = format!("/{} for ", std::process::id());
+            assert!(
+                text.starts_with("held by ") && text.contains(&owner),
+                "{text}"
+            );
+        }
+        assert_eq!(writer.release().await, Released::Confirmed);
+        acquired(&set, &reads()).await.release().await;
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_plain_lock_keeps_readers_and_writers_out() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        let holder = acquired(&set, &plain()).await;
+        settle(&set).await;
+        for request in [reads(), writes()] {
+            assert_eq!(refused(&set, &request).await.0, Obstacle::Holder);
+        }
+        holder.release().await;
+        acquired(&set, &reads()).await.release().await;
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+/// `SET key value NX PX ms`, which every Redlock client sends, old versions of this one included.
+fn foreign_lock(nodes: &Nodes) -> usize {
+    let set = |node: &redlock_tests::RedisNode| {
+        let set = ["SET", "r", FOREIGN, "NX", "PX", "600000"];
+        let answer: Option<String> = node.try_command(set).expect("SET");
+        answer.is_some()
+    };
+    nodes.iter().filter(|node| set(node)).count()
+}
+
+#[tokio::test]
+async fn a_foreign_client_and_readers_and_writers_keep_each_other_out() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        for request in [reads(), writes()] {
+            assert_eq!(foreign_lock(&nodes), n);
+            let (obstacle, text) = refused(&set, &request).await;
+            assert_eq!(obstacle, Obstacle::Holder, "{text}");
+            for node in &nodes {
+                node.del("r");
+            }
+            let lease = acquired(&set, &request).await;
+            settle(&set).await;
+            assert_eq!(foreign_lock(&nodes), 0, "{request:?}");
+            lease.release().await;
+        }
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_marker_without_a_live_entry_is_free() {
+    let (nodes, set) = start(3).await;
+    for request in [reads(), writes()] {
+        for node in &nodes {
+            node.set("r", "redlock:readers", Some(TTL));
+        }
+        acquired(&set, &request).await.release().await;
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn entries_from_before_a_lost_key_do_not_come_back_to_life() {
+    let (nodes, set) = start(3).await;
+    let reader = acquired(&set, &reads()).await;
+    settle(&set).await;
+    // An operator deletes the key, and a plain lock comes and goes.
+    for node in &nodes {
+        node.del("r");
+    }
+    acquired(&set, &plain()).await.release().await;
+    let next = acquired(&set, &reads()).await;
+    settle(&set).await;
+    until_entries(&nodes, 1).await;
+    let ended = reader.extend(TTL).await.unwrap_err();
+    assert!(
+        matches!(ended, ExtendError::Ended(LeaseEnd::Taken(None))),
+        "{ended}"
+    );
+    reader.release().await;
+    until_entries(&nodes, 1).await;
+    next.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_reader_whose_key_was_lost_has_lost_the_lock() {
+    let (nodes, set) = start(3).await;
+    let reader = acquired(&set, &reads()).await;
+    settle(&set).await;
+    for node in &nodes {
+        node.del("r");
+    }
+    let writer = acquired(&set, &writes()).await;
+    let ended = reader.extend(TTL).await.unwrap_err();
+    assert!(matches!(ended, ExtendError::Ended(_)), "{ended}");
+    reader.release().await;
+    assert!(writer.extend(TTL).await.is_ok(), "the writer is untouched");
+    writer.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_lock_is_named_as_such() {
+    let (nodes, set) = start(1).await;
+    nodes[0].command(["RPUSH", "r", "a"]);
+    for request in [reads(), writes()] {
+        let (_, text) = refused(&set, &request).await;
+        assert!(text.contains("not a string"), "{text}");
+    }
+    nodes[0].del("r");
+    nodes[0].set(READERS, "a string", None);
+    let error = crate::core::fixture::client()
+        .acquire(&set, &reads())
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("not a string"), "{error}");
+}

@@ -1,0 +1,12 @@
+//! Readers and writers on real servers.
+
+mod cancellation;
+mod cluster;
+mod differential;
+mod downgrade;
+mod entries;
+mod exclusion;
+mod fencing;
+mod fixture;
+mod process;
+mod waiting;

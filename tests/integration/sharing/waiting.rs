@@ -1,0 +1,203 @@
+//! Readers and writers that wait for each other.
+
+use std::time::Duration;
+
+use redlock_core::Lease;
+use redlock_core::error::AcquireError;
+use redlock_core::node::Obstacle;
+use redlock_core::request::Kind;
+use redlock_core::{NodeSet, Request};
+use tokio::task::JoinHandle;
+
+use crate::core::fixture::{SOON, client, settle, start};
+use crate::sharing::fixture::{
+    INTENT, TTL, TURN, acquired, patiently, reads, refused, until_there, writes,
+};
+
+type Waiting = JoinHandle<Result<Lease, AcquireError>>;
+
+/// A caller of another client.
+fn waits(set: &NodeSet, request: Request) -> Waiting {
+    let set = set.clone();
+    tokio::spawn(async move { client().acquire(&set, &patiently(request)).await })
+}
+
+#[tokio::test]
+async fn no_reader_passes_a_waiting_writer() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        let reader = acquired(&set, &reads()).await;
+        let writer = waits(&set, writes());
+        until_there(&nodes, INTENT).await;
+        let (obstacle, text) = refused(&set, &reads()).await;
+        assert_eq!(obstacle, Obstacle::WaitingWriter, "{text}");
+        let owner = format!("/{} waits for it and goes first", std::process::id());
+        assert!(
+            text.starts_with("a writer of ") && text.contains(&owner),
+            "{text}"
+        );
+        reader.release().await;
+        let writer = writer.await.unwrap().unwrap();
+        settle(&set).await;
+        assert_eq!(nodes.values_of(INTENT), vec![None; n], "it has won");
+        writer.release().await;
+        acquired(&set, &reads()).await.release().await;
+        nodes
+            .assert_no_keys_but(SOON, |key| key == TURN.as_bytes())
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_writer_does_not_starve_under_a_stream_of_readers() {
+    let (nodes, set) = start(3).await;
+    let mut reader = acquired(&set, &reads()).await;
+    let writer = waits(&set, writes());
+    until_there(&nodes, INTENT).await;
+    // Readers that wait come again and again, and none of them goes in before the writer.
+    let readers: Vec<_> = (0..4).map(|_| waits(&set, reads())).collect();
+    until_there(&nodes, TURN).await;
+    reader.extend(TTL).await.unwrap();
+    reader.release().await;
+    let writer = writer.await.unwrap().unwrap();
+    assert!(readers.iter().all(|reader| !reader.is_finished()));
+    writer.release().await;
+    for waiting in readers {
+        reader = waiting.await.unwrap().unwrap();
+        reader.release().await;
+    }
+}
+
+#[tokio::test]
+async fn a_reader_waits_for_one_writer() {
+    let (nodes, set) = start(3).await;
+    let writer = acquired(&set, &writes()).await;
+    let reader = waits(&set, reads());
+    until_there(&nodes, TURN).await;
+    assert!(!reader.is_finished());
+    writer.release().await;
+    reader.await.unwrap().unwrap().release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_writer_that_gives_up_takes_its_intent_back() {
+    let (nodes, set) = start(3).await;
+    let reader = acquired(&set, &reads()).await;
+    let mut request = writes().retries(2);
+    request.retry.delay = Duration::from_secs(2);
+    let writer = tokio::spawn({
+        let set = set.clone();
+        async move { client().acquire(&set, &request).await }
+    });
+    until_there(&nodes, INTENT).await;
+    let refused = writer.await.unwrap().unwrap_err();
+    assert!(refused.to_string().contains("held by readers"), "{refused}");
+    settle(&set).await;
+    assert_eq!(nodes.values_of(INTENT), [None, None, None]);
+    acquired(&set, &reads()).await.release().await;
+    reader.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_writer_that_only_tries_leaves_nothing() {
+    let (nodes, set) = start(3).await;
+    let reader = acquired(&set, &reads()).await;
+    refused(&set, &writes()).await;
+    settle(&set).await;
+    assert_eq!(nodes.values_of(INTENT), [None, None, None]);
+    reader.release().await;
+    let writer = acquired(&set, &writes()).await;
+    refused(&set, &reads()).await;
+    settle(&set).await;
+    assert_eq!(nodes.values_of(TURN), [None, None, None]);
+    writer.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+/// A connection on which a server tells of released locks is advice too.
+#[tokio::test]
+async fn a_writer_finds_a_free_lock_though_its_wake_up_was_lost() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.command(["ACL", "SETUSER", "default", "-client|tracking"]);
+    }
+    for (holder, waiter) in [(reads(), writes()), (writes(), reads())] {
+        let holder = acquired(&set, &holder).await;
+        let mut request = patiently(waiter);
+        request.retry.delay = Duration::from_millis(40);
+        let other = set.clone();
+        let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
+        until_there(
+            &nodes,
+            if holder.kind() == Kind::Read {
+                INTENT
+            } else {
+                TURN
+            },
+        )
+        .await;
+        holder.release().await;
+        waiting.await.unwrap().unwrap().release().await;
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+/// What waits on the nodes goes by itself: there is no queue that the dead stand in.
+#[tokio::test]
+async fn a_dead_waiter_blocks_nobody_and_a_forged_turn_only_delays() {
+    let (nodes, set) = start(3).await;
+    let expected = [
+        (
+            INTENT,
+            "nobody",
+            reads(),
+            Obstacle::WaitingWriter,
+            "a writer of another client waits",
+        ),
+        (
+            TURN,
+            "turn",
+            writes(),
+            Obstacle::ReadersTurn,
+            "readers that a writer kept out go first",
+        ),
+    ];
+    for (key, value, request, obstacle, text) in expected {
+        for node in &nodes {
+            node.set(key, value, Some(TTL));
+        }
+        let (found, error) = refused(&set, &request).await;
+        assert_eq!(found, obstacle);
+        assert!(error.starts_with(text), "{error}");
+        for node in &nodes {
+            node.set(key, value, Some(Duration::from_millis(300)));
+        }
+        waits(&set, request).await.unwrap().unwrap().release().await;
+    }
+}
+
+/// The keys are anybody's to write. Whatever is in them, no writer and no reader is in at once.
+#[tokio::test]
+async fn forged_advice_admits_nobody() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set(TURN, "turn", Some(TTL));
+    }
+    let reader = acquired(&set, &reads()).await;
+    settle(&set).await;
+    assert_eq!(refused(&set, &writes()).await.0, Obstacle::Readers);
+    reader.release().await;
+    for node in &nodes {
+        node.del(TURN);
+    }
+    let writer = acquired(&set, &writes()).await;
+    settle(&set).await;
+    for node in &nodes {
+        node.set(TURN, "turn", Some(TTL));
+        node.del(INTENT);
+    }
+    assert_eq!(refused(&set, &reads()).await.0, Obstacle::Holder);
+    writer.release().await;
+}

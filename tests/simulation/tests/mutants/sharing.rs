@@ -1,0 +1,223 @@
+//! The mutants of readers and writers.
+
+use redlock_simulation::Invariant;
+
+use crate::table::{Mutant, Patch};
+
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const SHARED_CLAIM: &str = "redlock-core/src/quorum/claim/sharing.rs";
+const MEMORY: &str = "redlock-core/src/memory/sharing.rs";
+const DOWNGRADE: &str = "redlock-core/src/lease/downgrade.rs";
+
+pub(crate) const SHARING: &[Mutant] = &[
+    Mutant {
+        name: "readers-without-a-marker",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "        if let Some(last) = last {
+            self.store.put(&key, READERS_MARKER, last);
+",
+            replace: "        if let Some(last) = last {
+            self.store.put(&key, READERS_MARKER, last);
+            self.store.delete(&key);
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-marker-for-the-reader-that-came-last",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "        readers.insert(token, until);
+        self.settle();
+",
+            replace: "        readers.insert(token, until);
+        self.settle();
+        let key = Arc::clone(&self.key);
+        self.store.put(&key, READERS_MARKER, until);
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-takes-the-marker-of-the-others-along",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "            if found == Found::Readers {
+                self.settle();
+            }
+            return Answer::GRANTED;
+",
+            replace: "            let key = Arc::clone(&self.key);
+            self.store.delete(&key);
+            return Answer::GRANTED;
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-takes-another-readers-entry-along",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "readers.is_some_and(|readers| readers.remove(token).is_some())",
+            replace: "readers.is_some_and(|readers| {
+            let other = readers.keys().find(|reader| ***reader != *token).cloned();
+            other.map(|other| readers.remove(&other));
+            readers.remove(token).is_some()
+        })",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "an-extension-revives-an-entry",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "            (Found::Readers, Some(ends)) => {
+                if ends < until {
+                    self.enter(until);
+                }
+            }
+            (Found::Anothers, _) => {
+                let value",
+            replace: "            (Found::Readers, ends) => {
+                if ends.is_none_or(|ends| ends < until) {
+                    self.enter(until);
+                }
+            }
+            (Found::Anothers, _) => {
+                let value",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "an-extension-moves-an-entry-back",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "            (Found::Readers, Some(ends)) => {
+                if ends < until {
+                    self.enter(until);
+                }
+            }
+            (Found::Anothers, _) => {
+                let value",
+            replace: "            (Found::Readers, Some(_)) => self.enter(until),
+            (Found::Anothers, _) => {
+                let value",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "a-writer-beside-readers",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "if value.is_some() && self.readers().is_some_and(is_live) {",
+            replace: "if false && self.readers().is_some_and(is_live) {",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-is-put-back-beside-a-writer",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "            (Found::Anothers, _) | (Found::Readers, false) => {
+                return Answer::Held(Holding::default());
+            }
+            (Found::Nothing, false) => {",
+            replace: "            (Found::Anothers, false) | (Found::Readers, false) => {
+                return Answer::Held(Holding::default());
+            }
+            (Found::Nothing, false) => {",
+        }],
+        profile: "sharing",
+        breaks: Invariant::ForeignChange,
+    },
+    Mutant {
+        name: "a-failed-attempt-takes-the-intent-back",
+        patches: &[Patch {
+            file: SHARED_CLAIM,
+            find: "Want::Release { .. } if is_lease => sharing",
+            replace: "Want::Release { .. } if is_lease || true => sharing",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Intent,
+    },
+    Mutant {
+        name: "a-readers-token-not-confirmed",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "        match agreed(&claim, &acquisition) {
+",
+            replace: "        let is_reader = claim.kind() == crate::model::kind::Kind::Read;
+        let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
+        let unconfirmed = is_reader.then(unconfirmed).flatten();
+        let unconfirmed = unconfirmed.map(|choice| Agreement {
+            token: Some(choice.token),
+            disagreement: None,
+        });
+        match unconfirmed.or_else(|| agreed(&claim, &acquisition)) {
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenOrder,
+    },
+    Mutant {
+        name: "a-writer-is-a-reader-once-nodes-have-answered",
+        patches: &[
+            Patch {
+                file: CLAIM,
+                find: "if !is_writer || !self.shared.as_ref()?.begin_reading() {",
+                replace: "if !is_writer {",
+            },
+            Patch {
+                file: DOWNGRADE,
+                find: "        if granted >= needed {
+",
+                replace: "        if granted >= needed {
+            shared.claim.has_become_a_reader();
+",
+            },
+            Patch {
+                file: CLAIM,
+                find: "    /// Records that the attempt has won.
+",
+                replace: "    pub(crate) fn has_become_a_reader(&self) {
+        if let Some(shared) = &self.shared {
+            shared.begin_reading();
+        }
+    }
+
+    /// Records that the attempt has won.
+",
+            },
+        ],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-waits-for-nothing",
+        patches: &[Patch {
+            file: MEMORY,
+            find: "            && value != READERS_MARKER
+        {
+            return Some(Holding::by(value));
+        }
+        if self.sharing.is_reading() {",
+            replace: "            && value != READERS_MARKER
+            && !self.sharing.is_reading()
+        {
+            return Some(Holding::by(value));
+        }
+        if self.sharing.is_reading() {",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+];

@@ -1,0 +1,26 @@
+//! What readers and writers cannot have.
+use redlock_runtime::{LockError, redlock};
+
+#[redlock(resource = "a", mode = "reads")]
+async fn no_mode() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = ["a", "b"], mode = "write")]
+async fn several_names() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", mode = "read", once_per = "1h")]
+async fn a_job_that_reads() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", moode = "read")]
+async fn misspelt() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn main() {
+    let _ = (no_mode(), several_names(), a_job_that_reads(), misspelt());
+}
