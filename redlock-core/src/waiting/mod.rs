@@ -25,6 +25,7 @@ pub(crate) mod budget;
 mod fairness;
 pub(crate) mod handover;
 mod line;
+mod line_key;
 mod permits;
 mod queued;
 mod readers;
@@ -46,7 +47,6 @@ mod protocol {}
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -55,6 +55,7 @@ use parking_lot::Mutex;
 
 pub use handover::Handover;
 pub(crate) use line::LastKnown;
+pub(crate) use line_key::LineKey;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
 pub(crate) use turn::{Turn, TurnTicket};
 pub use wakeup::changes::ChangeWatch;
@@ -62,48 +63,12 @@ pub use wakeup::changes::ChangeWatch;
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timers::wake;
-use crate::model::kind::Kind;
-use crate::model::resource::Resource;
-use crate::node::{NodeSet, identity, seat_of};
 use fairness::Fairness;
 use handover::LeftClaim;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 
 /// How many idle lines are remembered at most.
 const MOST_IDLE: usize = 1024;
-
-/// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want permits have the keys of all of them.
-#[derive(Clone)]
-pub(crate) struct LineKey {
-    pub(crate) keys: Resource,
-    /// Readers and writers stand in lines of their own. Which of them goes first is for the nodes to say.
-    pub(crate) kind: Kind,
-    pub(crate) nodes: NodeSet,
-}
-
-impl PartialEq for LineKey {
-    /// The order of the nodes does not matter.
-    fn eq(&self, other: &Self) -> bool {
-        let is_same_set = || {
-            let has = |node| seat_of(&other.nodes, node).is_some();
-            self.nodes.len() == other.nodes.len() && self.nodes.iter().all(has)
-        };
-        let is_alike = self.kind == other.kind && self.keys == other.keys;
-        is_alike && (Arc::ptr_eq(&self.nodes, &other.nodes) || is_same_set())
-    }
-}
-
-impl Eq for LineKey {}
-
-impl Hash for LineKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.keys.hash(state);
-        self.kind.hash(state);
-        let sum = |sum: usize, node| sum.wrapping_add(identity(node));
-        state.write_usize(self.nodes.iter().fold(0, sum));
-    }
-}
 
 /// How many callers may stand in line.
 #[derive(Clone, Copy, Debug)]

@@ -82,6 +82,7 @@ mod hold;
 mod nodes;
 mod record;
 mod runtimes;
+mod someone_else;
 mod waiting;
 
 use std::fmt;
@@ -95,7 +96,8 @@ use tokio::runtime::Handle;
 
 pub use acquisition::{Acquisition, Outcome};
 pub use check_config::check_config;
-pub use hold::{Hold, SomeoneElse};
+pub use hold::Hold;
+pub use someone_else::SomeoneElse;
 
 use crate::config::Config;
 use crate::init::{Plan, parts};

@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
-use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, Want};
@@ -167,34 +166,6 @@ impl Claim {
         });
         let is_wanted = |seat| seats.contains(&seat);
         Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted)
-    }
-
-    /// Whom the claim excludes now.
-    pub(crate) fn kind(&self) -> Kind {
-        self.shared.as_ref().map_or(Kind::Exclusive, |it| it.kind())
-    }
-
-    /// Records that the attempt has won.
-    pub(crate) fn has_won(&self) {
-        if let Some(shared) = &self.shared {
-            shared.has_won();
-        }
-    }
-
-    /// Makes a writer a reader, from the sending of the first message on. `None` if the claim is not a
-    /// writer's.
-    pub(crate) fn downgrade(&self) -> Option<Arc<Round>> {
-        let is_writer = self.kind() == Kind::Write;
-        if !is_writer || !self.shared.as_ref()?.begin_reading() {
-            return None;
-        }
-        let operation = Arc::new(self.operation(Want::Downgrade));
-        Some(Round::start(
-            &self.nodes,
-            &operation,
-            Goal::Majority,
-            |_| true,
-        ))
     }
 
     /// Sends an extension to all nodes.

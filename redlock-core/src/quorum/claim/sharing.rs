@@ -8,6 +8,9 @@ use crate::model::kind::Kind;
 use crate::model::token::OwnerToken;
 use crate::node::operation::Want;
 use crate::node::sharing::{Sharing, SharingKeys};
+use crate::quorum::round::{Goal, Round};
+
+use super::Claim;
 
 /// One attempt of a reader or a writer.
 #[derive(Clone, Debug)]
@@ -71,5 +74,35 @@ impl SharedClaim {
 
     pub(super) fn has_won(&self) {
         self.is_lease.store(true, Ordering::Release);
+    }
+}
+
+impl Claim {
+    /// Whom the claim excludes now.
+    pub(crate) fn kind(&self) -> Kind {
+        self.shared.as_ref().map_or(Kind::Exclusive, |it| it.kind())
+    }
+
+    /// Records that the attempt has won.
+    pub(crate) fn has_won(&self) {
+        if let Some(shared) = &self.shared {
+            shared.has_won();
+        }
+    }
+
+    /// Makes a writer a reader, from the sending of the first message on. `None` if the claim is not a
+    /// writer's.
+    pub(crate) fn downgrade(&self) -> Option<Arc<Round>> {
+        let is_writer = self.kind() == Kind::Write;
+        if !is_writer || !self.shared.as_ref()?.begin_reading() {
+            return None;
+        }
+        let operation = Arc::new(self.operation(Want::Downgrade));
+        Some(Round::start(
+            &self.nodes,
+            &operation,
+            Goal::Majority,
+            |_| true,
+        ))
     }
 }

@@ -2,6 +2,7 @@
 //! that a client was handed, a write that the store took.
 
 mod ending;
+mod exclusion;
 mod handover;
 mod line;
 mod served;
@@ -16,7 +17,7 @@ use std::time::Duration;
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
 use redlock_core::request::{Kind, PermitSet};
-use redlock_core::{Lease, Request, Resource};
+use redlock_core::{Lease, Request};
 
 use crate::clock::{EPOCH, SkewedClock};
 use crate::coverage::Coverage;
@@ -167,43 +168,6 @@ impl History {
         if u128::from(token) > latest {
             let text = format!("the token {token} of {id} is above {latest}");
             broken.push((Invariant::TokenAhead, text));
-        }
-    }
-
-    /// Validity has no gaps and never comes back, so two leases were valid at once if and only if
-    /// the earlier one is valid when the later one begins: which is now.
-    fn check_exclusion(&self, number: usize, broken: &mut Broken) {
-        let others: Vec<_> = {
-            let inner = self.lock();
-            let resource = inner.leases[number].resource.clone();
-            let is_reader = inner.leases[number].handle.kind() == Kind::Read;
-            let others = inner.leases.iter().enumerate();
-            others
-                .filter(|(other, lease)| *other != number && share(&lease.resource, &resource))
-                .filter(|(_, lease)| !is_reader || lease.handle.kind() != Kind::Read)
-                .map(|(_, lease)| (lease.process, lease.handle.clone(), lease.permits))
-                .collect()
-        };
-        let permits = self.lock().leases[number].permits;
-        let mut held = permits.len();
-        for (process, handle, others) in others {
-            let (over, validity) = self.world.observing(|| (handle.over(), handle.validity()));
-            if over.is_some() {
-                continue;
-            }
-            held += others.len();
-            if is_shared(permits, others) {
-                let text = format!(
-                    "{} of c{process} is valid for {validity:?} more",
-                    handle.token_id()
-                );
-                broken.push((Invariant::Exclusion, text));
-            }
-        }
-        let most = self.rules.permits.map_or(usize::MAX, usize::from);
-        if held > most {
-            let text = format!("{held} of {most} permits are held");
-            broken.push((Invariant::TooManyPermits, text));
         }
     }
 
@@ -399,24 +363,6 @@ fn allowed(ttl: Duration, factor: f64) -> Duration {
 /// For how long a grant that comes behind the decision counts like those before.
 fn straggling(ttl: Duration) -> Duration {
     DEFAULT_NODE_TIMEOUT.min(ttl / 4)
-}
-
-/// Whether leases of one name with these permits exclude each other. A plain lock has none.
-fn is_shared(one: PermitSet, other: PermitSet) -> bool {
-    one.is_empty() || one.iter().any(|permit| other.contains(permit))
-}
-
-impl LeaseRecord {
-    /// Whether the two exclude each other.
-    pub(crate) fn meets(&self, other: &Self) -> bool {
-        share(&self.resource, &other.resource) && is_shared(self.permits, other.permits)
-    }
-}
-
-/// Whether they have a name in common.
-pub(crate) fn share(one: &Resource, two: &Resource) -> bool {
-    one.names()
-        .any(|name| two.names().any(|other| name == other))
 }
 
 /// For calls whose bound is on a client's clock.

@@ -130,7 +130,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             Patch {
                 file: ATTEMPT,
                 find: "agreement.disagreement.is_none();
-        let now = environment.now();
+    let now = environment.now();
 ",
                 replace: "agreement.disagreement.is_none();
 ",

@@ -1,0 +1,342 @@
+//! Another client, which locks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redlock_core::env::Entropy;
+use redlock_core::node::{Answer, Operation, OwnerToken, Sharing, SharingKeys, Want};
+use redlock_core::request::{Note, PermitSet};
+use redlock_core::testing::{permit_keys, remembered_for, run_keys};
+use redlock_core::{MemoryNode, Resource};
+
+use super::TestLocks;
+use super::hold::Hold;
+use crate::parameters::Mode;
+
+/// Another client, which locks and is not the code under test. Made by [`TestLocks::someone_else`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+/// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+/// assert!(error.to_string().contains("billing-7/3121"));
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "nothing is held before `hold` or `steal`"]
+pub struct SomeoneElse {
+    locks: TestLocks,
+    name: String,
+    note: Option<Note>,
+    ttl: Duration,
+    /// `None`: a lock without a mode.
+    mode: Option<Mode>,
+    /// `None` means all pools.
+    pools: Option<Vec<String>>,
+}
+
+impl TestLocks {
+    /// Makes another holder take `resource` on all nodes, for a minute or until the hold is
+    /// dropped. A refused call is told that `someone-else/1` holds the lock.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.hold("order:42");
+    /// let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+    /// assert!(refused.unwrap_err().is_contended());
+    /// # drop(hold);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`SomeoneElse::hold`].
+    #[track_caller]
+    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
+        self.someone_else().hold(resource)
+    }
+
+    /// Another client, whose name, ttl and pools can be set before it locks.
+    ///
+    /// # Example: one node that does not grant; the attempt wins by the other two
+    /// ```
+    /// # use redlock_runtime::testing::TestLocks;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let locks = TestLocks::new();
+    /// let _hold = locks.someone_else().named("billing-7/3121").on(["a"]).hold("order:42");
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// # lease.release().await;
+    /// # }
+    /// ```
+    pub fn someone_else(&self) -> SomeoneElse {
+        SomeoneElse {
+            locks: self.clone(),
+            name: "someone-else/1".to_owned(),
+            note: None,
+            ttl: Duration::from_secs(60),
+            mode: None,
+            pools: None,
+        }
+    }
+}
+
+impl SomeoneElse {
+    /// The client's name, as errors show a holder (`host/pid`): `someone-else/1` by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+    /// # }
+    /// ```
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The note that the client leaves with its lock: none by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().note("refund").hold("order:42");
+    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.to_string().contains("(`refund`)"));
+    /// # }
+    /// ```
+    pub fn note(mut self, note: impl AsRef<str>) -> Self {
+        self.note = Note::new(note);
+        self
+    }
+
+    /// The time after which the nodes free the lock by themselves: a minute by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    /// let _hold = locks.someone_else().ttl(Duration::from_secs(5)).hold("order:42");
+    /// # }
+    /// ```
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Reads or writes: by default, neither.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use redlock_runtime::parameters::Mode;
+    /// let _hold = locks.someone_else().mode(Mode::Read).hold("report:7");
+    /// let report = redlock_runtime::lock("report:7").retry_count(0);
+    /// assert!(report.clone().acquire().await.unwrap_err().is_contended());
+    /// report.mode(Mode::Read).acquire().await.unwrap().release().await;
+    /// # }
+    /// ```
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Locks on the nodes of these pools only: on all by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.someone_else().on(["a"]).hold("order:42");
+    /// assert!(locks.node("b").keys().is_empty());
+    /// # }
+    /// ```
+    pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
+        self.pools = Some(pools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Takes the lock. A node that is cut off or fails does not grant it; a node that hangs does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let hold = locks.someone_else().hold("order:42");
+    /// assert_eq!(hold.resource().to_string(), "order:42");
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the lock is held, or no node grants it; for an unknown pool; and for a resource that
+    /// cannot be locked.
+    #[track_caller]
+    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
+        let resource = resource.into();
+        let keys = self.keys(&resource);
+        self.hold_keys(resource, keys)
+    }
+
+    #[track_caller]
+    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+        let entropy: &dyn Entropy = &*self.locks.inner.entropy;
+        let mut hold = Hold {
+            token: match &self.note {
+                Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
+                None => OwnerToken::draw(&self.name, entropy),
+            },
+            ttl: self.ttl,
+            sharing: self.mode.map(|mode| {
+                let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
+                Sharing::new(Arc::new(beside), mode.into())
+            }),
+            nodes: Vec::new(),
+            resource,
+            keys,
+        };
+        // The lock was granted by no node, or another holder has it: the drop undoes the grants.
+        for node in self.nodes() {
+            let want = Want::Acquire {
+                ttl: self.ttl,
+                hint: 0,
+            };
+            match node.serve(&hold.operation(want)) {
+                Answer::Granted { .. } => hold.nodes.push(node),
+                Answer::Held(holding) => panic!(
+                    "{} cannot hold `{}`: {} has it; {}",
+                    self.name,
+                    hold.resource,
+                    holding.owner().unwrap_or("somebody"),
+                    self.locks.journal(),
+                ),
+                _ => {}
+            }
+        }
+        assert!(
+            !hold.nodes.is_empty(),
+            "{} cannot hold `{}`: no node grants it",
+            self.name,
+            hold.resource,
+        );
+        hold
+    }
+
+    /// Takes the permit with this number of a lock with
+    /// [`permits`](crate::parameters::LockOptions::permits), as [`hold`](Self::hold) takes a lock. Permit 0 is
+    /// the plain lock.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _first = locks.someone_else().hold_permit("reports", 0);
+    /// let _second = locks.someone_else().hold_permit("reports", 1);
+    /// let error = redlock_runtime::lock("reports").permits(2).retry_count(0).acquire().await.unwrap_err();
+    /// assert!(error.to_string().contains("all 2 permits are held"));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`hold`](Self::hold), and for a number of 256 or more.
+    #[track_caller]
+    pub fn hold_permit(&self, resource: impl Into<Resource>, permit: u16) -> Hold {
+        let resource = resource.into();
+        let permits: PermitSet = [permit].into_iter().collect();
+        assert!(
+            !permits.is_empty(),
+            "permit {permit} of `{resource}`: no resource has so many"
+        );
+        let keys = self.keys(&resource);
+        let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
+        self.hold_keys(resource, keys)
+    }
+
+    /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
+    /// past its ttl. The holder notices when it extends or renews its lease.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// let _hold = locks.someone_else().steal("order:42");
+    /// assert!(lease.extend(Duration::from_secs(60)).await.unwrap_err().is_lost());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`hold`](Self::hold), but for a lock that is held.
+    #[track_caller]
+    pub fn steal(&self, resource: impl Into<Resource>) -> Hold {
+        let resource = resource.into();
+        self.locks.delete(&resource);
+        self.hold(resource)
+    }
+
+    /// Has ended a run of `resource` well that began just now: calls with
+    /// [`once_per`](crate::parameters::LockOptions::once_per) are refused until nine tenths of `period`
+    /// have passed. A node that is cut off or fails does not remember it; one that hangs does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    ///
+    /// let hour = Duration::from_secs(3600);
+    /// locks.someone_else().named("billing-7/3121").ran("report", hour);
+    /// let error = redlock_runtime::lock("report").once_per(hour).acquire().await.unwrap_err();
+    /// assert!(error.is_already_run());
+    /// assert!(error.to_string().contains("billing-7/3121"));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// For an unknown pool, and for a resource that cannot be locked.
+    #[track_caller]
+    pub fn ran(&self, resource: impl Into<Resource>, period: Duration) {
+        let keys = self.keys(&resource.into());
+        let keys = run_keys(&keys, &self.locks.inner.key_prefix);
+        let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
+        let began = SystemTime::now().duration_since(UNIX_EPOCH);
+        let want = Want::Remember {
+            began: u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
+            ttl: remembered_for(period),
+        };
+        let run = Operation::new(keys, token, want);
+        for node in self.nodes() {
+            node.serve(&run);
+        }
+    }
+
+    /// The keys of `resource` on the nodes.
+    #[track_caller]
+    fn keys(&self, resource: &Resource) -> Resource {
+        let checked = resource.check();
+        match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
+            Ok(keys) => keys,
+            Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
+        }
+    }
+
+    #[track_caller]
+    fn nodes(&self) -> Vec<MemoryNode> {
+        match &self.pools {
+            None => self.locks.nodes().cloned().collect(),
+            Some(pools) => {
+                let mut nodes = Vec::new();
+                for pool in pools {
+                    nodes.push(self.locks.node(pool).clone());
+                }
+                nodes
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SomeoneElse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SomeoneElse")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
