@@ -5,8 +5,7 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
-const SHARED_CLAIM: &str = "redlock-core/src/quorum/claim/sharing.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim/sharing.rs";
 const MEMORY: &str = "redlock-core/src/memory/sharing.rs";
 const DOWNGRADE: &str = "redlock-core/src/lease/downgrade.rs";
 
@@ -142,7 +141,7 @@ pub(crate) const SHARING: &[Mutant] = &[
     Mutant {
         name: "a-failed-attempt-takes-the-intent-back",
         patches: &[Patch {
-            file: SHARED_CLAIM,
+            file: CLAIM,
             find: "Want::Release { .. } if is_lease => sharing",
             replace: "Want::Release { .. } if is_lease || true => sharing",
         }],

@@ -213,13 +213,13 @@ pub(crate) const WAITING: &[Mutant] = &[
                 replace: "                AttemptOutcome::Refused(refused) => refused,
             };
             if let Some(watch) = refused.watch() {
-                let until = environment.now().saturating_add(timeout);
+                let until = self.shared.context.environment.now().saturating_add(timeout);
                 let free = pin!(watch.free());
-                let free = crate::env::timeout::before(&*environment.clock, until, free).await;
+                let free = crate::env::timeout::before(self.shared.context.clock(), until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
                     let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
-                    return Ok(Lease::new(&client.leases, claim, request, &budget, terms, place));
+                    return Ok(Lease::new(&self.shared.leases, claim, request, &budget, terms, place));
                 }
             }
 ",
