@@ -180,11 +180,17 @@ impl Site {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
-    /// The compiler's name of the function, with generic arguments.
+    /// The compiler's name of the function, with generic arguments; of a block, that of the function around
+    /// it.
     pub(crate) fn full_path(&self) -> &'static str {
         let item = (self.item)();
-        let end = item.rfind(&format!("::{}::", self.function));
-        end.map_or(item, |end| &item[..end + 2 + self.function.len()])
+        if let Some(end) = item.rfind(&format!("::{}::", self.function)) {
+            return &item[..end + 2 + self.function.len()];
+        }
+        let around = item
+            .rsplit_once("::__SITE")
+            .map_or(item, |(around, _)| around);
+        around.trim_end_matches("::{{closure}}")
     }
 
     /// The source file of the attribute, or of the call of [`Lock::name`](crate::Lock::name).

@@ -172,11 +172,13 @@ async fn an_override_of_two_blocks_on_one_line_is_refused_with_the_fix() {
     let refused = init(config).await.map(|_| ()).unwrap_err().to_string();
     let told = [
         "fits several functions",
+        "`presets::two_blocks` (tests/own_process/presets.rs:",
         "give them names of their own, with `name = \"…\"`",
     ];
     for told in told {
         assert!(refused.contains(told), "{refused}");
     }
+    assert!(!refused.contains("__SITE"), "{refused}");
 
     let locks = TestLocks::new();
     two_blocks().await.unwrap();

@@ -255,6 +255,10 @@ impl LeaseShared {
     /// The time for which the keys stay after a release now, in whole milliseconds.
     fn kept_for(&self) -> Duration {
         let kept_until = self.state.lock().kept_until;
+        // Without a `min_hold` no clock is read.
+        if kept_until <= self.acquired_at {
+            return Duration::ZERO;
+        }
         let left = kept_until.saturating_since(self.now());
         Duration::from_millis(u64::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
     }

@@ -154,7 +154,11 @@ impl Lines {
 
     /// The deadline of a caller with the turn for a step that takes `timeout`.
     fn due(&self, timeout: Duration) -> Moment {
-        let now = self.context.now();
+        self.due_from(self.context.now(), timeout)
+    }
+
+    /// The same for a step that begins `now`.
+    fn due_from(&self, now: Moment, timeout: Duration) -> Moment {
         now.saturating_add(timeout).saturating_add(self.grace())
     }
 

@@ -169,7 +169,7 @@ impl Turn {
             return Some(left_claim);
         }
         let mut left_claim = Some(left_claim);
-        self.pass(IfNobodyWaits::Stay, || TurnHandoff {
+        self.pass_at(now, IfNobodyWaits::Stay, || TurnHandoff {
             left_claim: left_claim.take(),
             fairness: fairness.with_hand_over(),
             rounds: 0,
@@ -190,7 +190,7 @@ impl Turn {
                 fairness,
             })
         });
-        self.pass(if_nobody_waits, || {
+        self.pass_at(now, if_nobody_waits, || {
             let (rounds, fairness) = fairness.takes_break();
             TurnHandoff {
                 left_claim: None,
@@ -206,10 +206,23 @@ impl Turn {
     }
 
     fn pass(&mut self, if_nobody_waits: IfNobodyWaits, handoff: impl FnOnce() -> TurnHandoff) {
+        // A turn that was passed on reads no clock.
+        if self.line_ticket.ticket != 0 {
+            let now = self.lines.context.now();
+            self.pass_at(now, if_nobody_waits, handoff);
+        }
+    }
+
+    fn pass_at(
+        &mut self,
+        now: Moment,
+        if_nobody_waits: IfNobodyWaits,
+        handoff: impl FnOnce() -> TurnHandoff,
+    ) {
         let ticket = self.line_ticket.ticket;
         if ticket != 0 {
-            let due = self.lines.due(self.lines.context.node_timeout);
             let lines = &self.lines;
+            let due = lines.due_from(now, lines.context.node_timeout);
             let is_passed = lines.pass(&self.line_key, ticket, due, if_nobody_waits, handoff);
             if is_passed || !matches!(if_nobody_waits, IfNobodyWaits::Stay) {
                 self.line_ticket.ticket = 0;

@@ -126,7 +126,7 @@ pub mod responder {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot carry a lock error",
     label = "a handler under `#[redlock]` returns this when it gets no lock",
-    note = "turn on the feature `axum` or `actix` of `redlock-runtime`, and return a response of that framework",
+    note = "return a response of axum or of actix-web, with the feature `axum` or `actix` of `redlock-runtime`",
     note = "or return `Result<_, E>` where `E: From<redlock_runtime::LockError>`"
 )]
 pub trait FromLockErrorOrAnswer: Sized {

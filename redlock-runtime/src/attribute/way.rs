@@ -96,16 +96,26 @@ pin_project! {
 
 pin_project! {
     #[project = StepProjection]
-    #[project_replace = OwnedStep]
     enum Step<A, S, R> {
         Acquiring {
             #[pin]
             acquiring: A,
         },
+        // One variant for the body and the release, so that the lease is not moved between them.
+        Locked {
+            #[pin]
+            phase: Phase<S, R>,
+            under: Under,
+        },
+    }
+}
+
+pin_project! {
+    #[project = PhaseProjection]
+    enum Phase<S, R> {
         Holding {
             #[pin]
             hold: Hold<S>,
-            under: Under,
         },
         Releasing {
             // The release in progress; `None` if there is nothing to release.
@@ -113,9 +123,9 @@ pin_project! {
             releasing: Option<R>,
             // The error of a lease that was lost.
             error: Option<LockError>,
-            under: Under,
         },
-        Ended,
+        // Between the two.
+        Neither,
     }
 }
 
@@ -146,7 +156,10 @@ where
 
     fn cut_off(&self, body: &mut dyn PollBody) {
         let _entered = match &self.step {
-            Step::Holding { under, .. } => Some(under.span.span().enter()),
+            Step::Locked {
+                phase: Phase::Holding { .. },
+                under,
+            } => Some(under.span.span().enter()),
             _ => None,
         };
         body.stop();
@@ -196,13 +209,11 @@ where
             }
             hold
         };
-        match hold {
-            Ok(hold) => this.step.set(Step::Holding { hold, under }),
-            Err(error) => {
-                let releasing = under.release(*this.held, &*this.begin_release, Some(error));
-                this.step.set(releasing);
-            }
-        }
+        let phase = match hold {
+            Ok(hold) => Phase::Holding { hold },
+            Err(error) => under.release(*this.held, &*this.begin_release, Some(error)),
+        };
+        this.step.set(Step::Locked { phase, under });
         Poll::Ready(Ok(()))
     }
 
@@ -211,8 +222,11 @@ where
         body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<()> {
-        let mut this = self.project();
-        if let StepProjection::Holding { hold, under } = this.step.as_mut().project() {
+        let this = self.project();
+        let StepProjection::Locked { mut phase, under } = this.step.project() else {
+            return Poll::Ready(());
+        };
+        if let PhaseProjection::Holding { hold } = phase.as_mut().project() {
             let ended = {
                 let _entered = under.span.span().enter();
                 let poll = &mut |context: &mut Context<'_>| body.poll(context);
@@ -224,8 +238,9 @@ where
                 body.stop();
                 ended
             };
-            this.step
-                .leave(*this.held, &*this.begin_release, ended.err());
+            // What watched the lease is dropped before the release is sent.
+            phase.set(Phase::Neither);
+            phase.set(under.release(*this.held, &*this.begin_release, ended.err()));
         }
         Poll::Ready(())
     }
@@ -235,12 +250,10 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
         let this = self.project();
-        let StepProjection::Releasing {
-            releasing,
-            error,
-            under,
-        } = this.step.project()
-        else {
+        let StepProjection::Locked { phase, under } = this.step.project() else {
+            unreachable!("the lock was acquired");
+        };
+        let PhaseProjection::Releasing { releasing, error } = phase.project() else {
             unreachable!("the release is the last step");
         };
         if let Some(releasing) = releasing.as_pin_mut() {
@@ -249,20 +262,6 @@ where
             under.lease(*this.held).released(released);
         }
         Poll::Ready(error.take().map_or(Ok(()), Err))
-    }
-}
-
-impl<A, S, R> Step<A, S, R> {
-    /// From the body to the release.
-    fn leave(
-        mut self: Pin<&mut Self>,
-        held: Option<&Slot>,
-        release: impl Fn(redlock_core::Lease) -> R,
-        error: Option<LockError>,
-    ) {
-        if let OwnedStep::Holding { under, .. } = self.as_mut().project_replace(Self::Ended) {
-            self.set(under.release(held, release, error));
-        }
     }
 }
 
@@ -275,20 +274,19 @@ impl Under {
     }
 
     /// Begins the release, if there is anything left to release.
-    fn release<A, S, R>(
-        self,
+    fn release<S, R>(
+        &self,
         held: Option<&Slot>,
         release: impl Fn(redlock_core::Lease) -> R,
         error: Option<LockError>,
-    ) -> Step<A, S, R> {
+    ) -> Phase<S, R> {
         let core = {
             let _entered = self.span.span().enter();
             self.lease(held).take_for_release()
         };
-        Step::Releasing {
+        Phase::Releasing {
             releasing: core.map(release),
             error,
-            under: self,
         }
     }
 }

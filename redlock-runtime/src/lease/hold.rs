@@ -61,8 +61,7 @@ impl Lease {
     /// name.
     ///
     /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) if the lease is over: no body begins without its lock,
-    /// whatever `on_lost` says.
+    /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
     pub(crate) fn begin_hold<S>(&self, span: &HoldSpan, stopped: S) -> Result<Hold<S>, LockError> {
         if !self.place.set_has_body() {
             let over = LeaseEnd::Revoked;
@@ -72,14 +71,12 @@ impl Lease {
             );
             return Err(self.core.handle.lost_error(over));
         }
-        if let Some(over) = self.core.handle.core.over() {
-            self.end_hold(span, &BodyOutcome::Cancelled(over))?;
-        }
         let below = Below::new(self.handle());
         Ok(Hold { below, stopped })
     }
 
-    /// Polls the body of `hold`, inside of the caller's span.
+    /// Polls the body of `hold`, inside of the caller's span. No body begins without its lock, whatever
+    /// `on_lost` says: before the first poll, the lease has to be valid.
     pub(crate) fn poll_hold<S: Future<Output = LeaseEnd>>(
         &self,
         hold: Pin<&mut Hold<S>>,
@@ -88,14 +85,20 @@ impl Lease {
         body: PollBody<'_>,
     ) -> Poll<Result<(), LockError>> {
         let hold = hold.project();
+        let on_lost = if self.core.is_in_body.load(Ordering::Relaxed) {
+            self.on_lost
+        } else {
+            OnLost::Cancel
+        };
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
             self.core.is_in_body.store(true, Ordering::Relaxed);
+            self.core.is_done_in_time.store(false, Ordering::Relaxed);
             let _entered = hold.below.enter();
             body(context)
         };
         let (core, stopped) = (&self.core.handle.core, hold.stopped);
-        let ended = ready!(core.poll_body(self.on_lost, stopped, context, poll));
+        let ended = ready!(core.poll_body(on_lost, stopped, context, poll));
         Poll::Ready(self.end_hold(span, &ended))
     }
 
@@ -104,6 +107,7 @@ impl Lease {
         match outcome {
             BodyOutcome::Done(()) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
+                self.core.is_done_in_time.store(true, Ordering::Relaxed);
                 Ok(())
             }
             BodyOutcome::Late((), over) => {

@@ -64,6 +64,8 @@ struct CoreLease {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
+    /// The last body has returned while the lease was valid.
+    is_done_in_time: AtomicBool,
     /// The run under the lease has ended well.
     has_ended_well: AtomicBool,
     holding: Holding,
@@ -79,9 +81,12 @@ impl CoreLease {
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
         let limits = &self.handle.limits;
-        limits
-            .losses
-            .record(self.handle.site, core.resource(), core.over().as_ref());
+        // The clock is not read again behind a body that was done in time.
+        if !self.is_done_in_time.load(Ordering::Relaxed) {
+            limits
+                .losses
+                .record(self.handle.site, core.resource(), core.over().as_ref());
+        }
         let kept = &limits.kept;
         let keeps = |core: &redlock_core::Lease, parameter| {
             kept.add(core.handle(), self.handle.site, parameter);
@@ -154,6 +159,7 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
+                is_done_in_time: AtomicBool::new(false),
                 has_ended_well: AtomicBool::new(false),
                 holding,
                 record: Record::default(),
