@@ -126,13 +126,16 @@ impl Site {
     }
 }
 
+type Place = (&'static str, &'static str, u32, u32);
+
+/// The sites of the names in the object style that were used so far.
+static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
+
 /// Names of the object style.
 impl Site {
     /// The site of locks in the object style that have this name, at this place of the source. The site is
     /// made once and kept: there are no more sites than the source has places and names.
     pub(crate) fn named(name: &'static str, at: &'static Location<'static>) -> &'static Self {
-        type Place = (&'static str, &'static str, u32, u32);
-        static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
         let place = (name, at.file(), at.line(), at.column());
         if let Some(site) = NAMED.read().get(&place) {
             return site;
@@ -143,6 +146,11 @@ impl Site {
             let site = Self::new(|| (), "", "", file, line, column, "").name(name);
             Box::leak(Box::new(site))
         })
+    }
+
+    /// The sites of all names that this process has used so far, in the order of the names.
+    pub(crate) fn all_named() -> Vec<&'static Self> {
+        NAMED.read().values().copied().collect()
     }
 }
 

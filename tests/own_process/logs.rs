@@ -227,6 +227,49 @@ async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer()
     assert!(is_told_once && told[0], "{told:?}");
 }
 
+/// The last line about a node that does not vote must not be that it is connected.
+#[tokio::test]
+async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
+    let lines = lines();
+    let nodes = Nodes::start(3).await;
+    let pools = nodes
+        .urls()
+        .into_iter()
+        .zip(["emptied", "other-1", "other-2"]);
+    let config = Config::new().node_timeout(SOON).connect_timeout(SOON);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(config).await.unwrap();
+    let told = || -> Vec<bool> {
+        let text = lines.text();
+        let of_it = text.lines().filter(|line| line.contains("pool=emptied"));
+        let is_quarantine = |line: &str| {
+            let is_quarantine = line.contains("node in quarantine");
+            (is_quarantine || line.contains("node connected")).then_some(is_quarantine)
+        };
+        of_it.filter_map(is_quarantine).collect()
+    };
+    eventually("three votes", SOON, async || {
+        let votes = redlock.registry().votes().voting;
+        (votes == 3).then_some(()).ok_or_else(|| lines.text())
+    })
+    .await;
+    let mut expected = vec![false];
+    for _ in 0..2 {
+        nodes[0].restart().await;
+        expected.extend([false, true]);
+        eventually("the quarantine in the log", SOON, async || {
+            let told = told();
+            if told == expected {
+                Ok(())
+            } else {
+                Err(format!("{told:?}"))
+            }
+        })
+        .await;
+    }
+    redlock.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     let lines = lines();

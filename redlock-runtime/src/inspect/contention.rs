@@ -4,9 +4,10 @@ use maud::{Markup, html};
 
 use super::page::{function, times};
 use super::text::{Brief, when};
+use crate::registry::health::NamedReport;
 use crate::registry::kept::KeptKeys;
 use crate::site::Site;
-use crate::telemetry::{JobRun, Loss, Refusal};
+use crate::telemetry::{JobRun, Loss, MOST_LOSSES, Refusal};
 
 /// The keys that finished calls left on the nodes on purpose.
 pub(super) fn left_behind(kept: &[KeptKeys]) -> Markup {
@@ -39,7 +40,13 @@ fn kept_row(keys: &KeptKeys) -> Markup {
 pub(super) fn losses(lost: &[Loss]) -> Markup {
     html! {
         @if !lost.is_empty() {
-            h2 { "Lost " span { "(" (lost.len()) ", under running work)" } }
+            h2 {
+                "Lost " span {
+                    // The older ones are forgotten.
+                    @if lost.len() == MOST_LOSSES { "(the last " (lost.len()) } @else { "(" (lost.len()) }
+                    ", under running work)"
+                }
+            }
             table {
                 thead { tr { th { "Resource" } th { "Site" } th { "Why" } th.n { "When" } } }
                 tbody {
@@ -61,6 +68,44 @@ fn holder(site: Option<&'static Site>) -> Markup {
     html! {
         @if let Some(site) = site { (function(site)) }
         @else { span.dim { "in the object style" } }
+    }
+}
+
+/// Locks in the object style of which there is more to tell than that they are held.
+pub(super) fn object_style(named: &[NamedReport], refused: &[Refusal]) -> Markup {
+    html! {
+        @if !named.is_empty() || !refused.is_empty() {
+            h2 { "Object style " span { "(refused in the last minutes, or once in a period)" } }
+            table {
+                thead { tr { th { "Name" } th.n { "Held now" } } }
+                tbody {
+                    @for report in named { (named_row(report)) }
+                    @if !refused.is_empty() {
+                        tr {
+                            td data-label="Name" { span.dim { "without a name" } (refusals(refused, false)) }
+                            td.n data-label="Held now" {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn named_row(report: &NamedReport) -> Markup {
+    let site = report.site;
+    html! {
+        tr {
+            td data-label="Name" {
+                (function(site))
+                small { (site.file()) ":" (site.line()) }
+                @if let Some(run) = &report.last_run { (last_run(run)) }
+                (refusals(&report.refused, false))
+            }
+            td.n data-label="Held now" {
+                @if report.held == 0 { span.dim { "–" } } @else { (report.held) }
+            }
+        }
     }
 }
 

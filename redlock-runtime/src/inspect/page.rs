@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
-use super::contention::{last_run, left_behind, losses, refusals};
+use super::contention::{last_run, left_behind, losses, object_style, refusals};
 use super::elections::elections;
 use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
@@ -13,7 +13,6 @@ use crate::registry::HeldLease;
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
 use crate::site::Site;
-use crate::telemetry::Refusal;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -51,7 +50,8 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (left_behind(&registry.kept()))
                 (losses(&registry.lost()))
                 (elections(&registry.elections()))
-                (sites(&registry.sites(), &registry.refused()))
+                (sites(&registry.sites()))
+                (object_style(&registry.named(), &registry.refused()))
             }
         }
     };
@@ -275,7 +275,7 @@ fn company(lease: &HeldLease) -> Markup {
     }
 }
 
-fn sites(sites: &[SiteReport], of_object_style: &[Refusal]) -> Markup {
+fn sites(sites: &[SiteReport]) -> Markup {
     html! {
         h2 { "Sites " span { "(" (sites.len()) ")" } }
         @if sites.is_empty() {
@@ -290,9 +290,6 @@ fn sites(sites: &[SiteReport], of_object_style: &[Refusal]) -> Markup {
                 }
                 tbody { @for site in sites { (site_row(site)) } }
             }
-        }
-        @if !of_object_style.is_empty() {
-            p { "Locks in the object style" (refusals(of_object_style, false)) }
         }
     }
 }

@@ -9,7 +9,7 @@ use super::json::ms;
 use super::text::utc;
 use crate::parameters::{LockOptions, Shown};
 use crate::registry::Registry;
-use crate::registry::health::SiteReport;
+use crate::registry::health::{NamedReport, SiteReport};
 use crate::telemetry::{JobRun, Refusal};
 
 #[derive(Serialize)]
@@ -21,7 +21,32 @@ pub(super) struct Sites {
 /// Locks that no annotated function takes.
 #[derive(Serialize)]
 struct ObjectStyle {
+    /// The calls without a name.
     refused: Vec<RefusedBy>,
+    named: Vec<NamedEntry>,
+}
+
+#[derive(Serialize)]
+struct NamedEntry {
+    name: &'static str,
+    file: &'static str,
+    line: u32,
+    held: usize,
+    refused: Vec<RefusedBy>,
+    last_run: Option<RunEntry>,
+}
+
+impl From<NamedReport> for NamedEntry {
+    fn from(report: NamedReport) -> Self {
+        Self {
+            name: report.site.site_name(),
+            file: report.site.file(),
+            line: report.site.line(),
+            held: report.held,
+            refused: refused(report.refused),
+            last_run: report.last_run.map(RunEntry::from),
+        }
+    }
 }
 
 /// The calls of the last minutes that were refused because of one holder.
@@ -94,6 +119,7 @@ impl Sites {
         let sites = registry.sites().into_iter().map(SiteEntry::from).collect();
         let object_style = ObjectStyle {
             refused: refused(registry.refused()),
+            named: registry.named().into_iter().map(NamedEntry::from).collect(),
         };
         Self {
             sites,

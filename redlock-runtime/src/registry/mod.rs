@@ -34,7 +34,7 @@ pub use redlock_core::MemoryNode;
 pub use crate::site::{Site, sites};
 pub use crate::telemetry::{JobRun, Loss, Refusal};
 pub use elections::Candidacy;
-pub use health::SiteReport;
+pub use health::{NamedReport, SiteReport};
 pub use held_lease::HeldLease;
 pub use kept::KeptKeys;
 pub use scope::Entered;

@@ -12,7 +12,7 @@ use redlock_core::error::LeaseEnd;
 use crate::site::Site;
 
 /// The most losses that are remembered. The oldest are forgotten first.
-const MOST_LOSSES: usize = 32;
+pub(crate) const MOST_LOSSES: usize = 32;
 
 /// A lease that was over before its holder was done.
 ///

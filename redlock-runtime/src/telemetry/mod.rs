@@ -29,6 +29,8 @@ use crate::site::Site;
 pub(crate) use acquiring::{Acquiring, refused};
 pub use losses::Loss;
 pub(crate) use losses::Losses;
+#[cfg(feature = "inspect")]
+pub(crate) use losses::MOST_LOSSES;
 use metrics::Metrics;
 pub(crate) use metrics::{Holding, InOffice, answers_of, count_swallowed};
 pub(crate) use outcome::kind_of;

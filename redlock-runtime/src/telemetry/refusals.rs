@@ -55,8 +55,6 @@ pub(crate) struct Refusals {
 }
 
 struct OfSite {
-    /// True for the object style, with or without a name.
-    is_object_style: bool,
     /// The beginning of the present window.
     began: Moment,
     present: Vec<Counted>,
@@ -91,42 +89,27 @@ impl Refusals {
         let now = self.clock.now();
         let mut sites = self.sites.lock();
         let of_site = sites.entry(site.map(Site::address));
-        let of_site = of_site.or_insert_with(|| OfSite::new(site, now));
+        let of_site = of_site.or_insert_with(|| OfSite::new(now));
         of_site.turn(now);
         of_site.count(&by, resource, waited, now);
     }
 
-    /// The refusals of the calls of `site`, the last ones first.
-    pub(crate) fn of(&self, site: &'static Site) -> Vec<Refusal> {
-        self.of_all(|address, _| address == Some(site.address()))
-    }
-
-    /// The refusals of the object style, with and without names, the last ones first.
-    pub(crate) fn of_object_style(&self) -> Vec<Refusal> {
-        self.of_all(|_, of_site| of_site.is_object_style)
-    }
-
-    fn of_all(&self, is_wanted: impl Fn(Option<usize>, &OfSite) -> bool) -> Vec<Refusal> {
+    /// The refusals of the calls of `site`, or of the locks without a name in the object style. The last
+    /// ones come first.
+    pub(crate) fn of(&self, site: Option<&'static Site>) -> Vec<Refusal> {
         let now = self.clock.now();
         let mut sites = self.sites.lock();
-        let wanted = sites
-            .iter_mut()
-            .filter(|(address, it)| is_wanted(**address, it));
-        let mut refusals: Vec<Refusal> = wanted
-            .flat_map(|(_, of_site)| {
-                of_site.turn(now);
-                of_site.refusals(now)
-            })
-            .collect();
-        refusals.sort_by_key(|refusal| refusal.ago);
-        refusals
+        let of_site = sites.get_mut(&site.map(Site::address));
+        of_site.map_or_else(Vec::new, |of_site| {
+            of_site.turn(now);
+            of_site.refusals(now)
+        })
     }
 }
 
 impl OfSite {
-    fn new(site: Option<&'static Site>, now: Moment) -> Self {
+    fn new(now: Moment) -> Self {
         Self {
-            is_object_style: site.is_none_or(|site| site.path().is_none()),
             began: now,
             present: Vec::new(),
             previous: Vec::new(),
@@ -202,7 +185,7 @@ mod tests {
     #[test]
     fn refusals_are_counted_by_holder_and_forgotten_after_some_minutes() {
         let minute = |n: u64| Moment::from_origin(Duration::from_secs(60 * n));
-        let mut of_site = OfSite::new(None, minute(0));
+        let mut of_site = OfSite::new(minute(0));
         let mut count = |at, by: &str, waited| {
             of_site.turn(minute(at));
             let waited = Duration::from_millis(waited);
@@ -237,7 +220,7 @@ mod tests {
     #[test]
     fn many_holders_take_no_more_memory_than_a_few() {
         let now = Moment::from_origin(Duration::ZERO);
-        let mut of_site = OfSite::new(None, now);
+        let mut of_site = OfSite::new(now);
         for n in 0..1000 {
             let by = format!("web/{n}");
             of_site.count(&by, &Resource::from("r"), Duration::ZERO, now);

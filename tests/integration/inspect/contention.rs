@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::OnCancel;
 use redlock_runtime::registry::Registry;
-use redlock_runtime::{Config, LockError, Redlock, inspect, lock, redlock};
+use redlock_runtime::{Config, Lease, LockError, Redlock, inspect, lock, redlock};
 use serde_json::{Value, json};
 
 use crate::inspect::fixture::{SOON, start};
@@ -42,6 +42,12 @@ fn json(document: &inspect::Document) -> Value {
 fn site<'a>(sites: &'a Value, name: &str) -> &'a Value {
     let sites = sites["sites"].as_array().unwrap();
     sites.iter().find(|it| it["site"] == json!(name)).unwrap()
+}
+
+fn named<'a>(sites: &'a Value, name: &str) -> &'a Value {
+    let named = sites["object_style"]["named"].as_array().unwrap();
+    let found = named.iter().find(|it| it["name"] == json!(name));
+    found.unwrap_or(&Value::Null)
 }
 
 #[tokio::test]
@@ -118,11 +124,10 @@ async fn a_site_shows_by_whom_its_calls_were_refused_and_how_long_they_waited() 
     let object_style = &sites["object_style"]["refused"];
     assert_eq!(object_style[0]["by"], json!("web-7/3121"));
     assert_eq!(object_style[0]["count"], json!(1));
-    assert_eq!(
-        object_style.as_array().unwrap().len(),
-        2,
-        "with and without a name"
-    );
+    assert_eq!(object_style.as_array().unwrap().len(), 1, "without a name");
+    let refunds = named(&sites, "refunds");
+    assert_eq!(refunds["refused"][0]["by"], json!("web-7/3121"));
+    assert_eq!(refunds["refused"][0]["count"], json!(1));
 
     let page = inspect::page(registry, "/", None).body;
     assert!(
@@ -265,6 +270,49 @@ async fn a_job_shows_its_period_and_its_last_run() {
     assert!(page.contains("not run again 3 times"), "{page}");
 }
 
+#[tokio::test]
+async fn a_name_of_the_object_style_shows_its_last_run_and_what_it_holds() {
+    let redlock = in_memory().await;
+    let registry = redlock.registry();
+    let nightly = || {
+        let job = lock("nightly").name("contention::nightly");
+        job.once_per(Duration::from_secs(3600))
+            .run(|_lease| async {})
+    };
+    let shown = || {
+        let sites = json(&inspect::sites(registry));
+        let of_it = named(&sites, "contention::nightly").clone();
+        (of_it, inspect::page(registry, "/", None).body)
+    };
+    let (of_it, page) = shown();
+    assert_eq!(of_it, Value::Null);
+    assert!(!page.contains("Object style"), "{page}");
+
+    registry.clone().scope(nightly()).await.unwrap();
+    registry.clone().scope(nightly()).await.unwrap_err();
+    let (of_it, page) = shown();
+    assert_eq!(of_it["last_run"]["by"], json!(registry.owner()));
+    assert_eq!(of_it["last_run"]["calls_not_run"], json!(1));
+    assert_eq!((&of_it["held"], &of_it["refused"]), (&json!(0), &json!([])));
+    assert!(
+        of_it["file"].as_str().unwrap().ends_with("contention.rs"),
+        "{of_it}"
+    );
+    assert!(
+        page.contains("contention::<wbr>nightly") && page.contains("last run by"),
+        "{page}"
+    );
+
+    let other = lock("other").name("contention::other");
+    let lease = registry.clone().scope(other.acquire()).await.unwrap();
+    // A name that is only held is under "Held" alone.
+    assert_eq!(registry.named().len(), 1);
+    lease.release().await;
+    // Another registry of this process has had neither run nor refusal.
+    let another = in_memory().await;
+    assert!(another.registry().named().is_empty());
+}
+
 #[redlock(resource = "transfer:{id}", ttl = "1s", name = "contention::transfer")]
 async fn transfer(id: u64, registry: &Registry) -> Result<(), LockError> {
     registry.memory_node("a").unwrap().begin_epoch();
@@ -296,4 +344,29 @@ async fn the_last_losses_are_shown_with_function_and_reason() {
     let lease = registry.clone().scope(lock("other").acquire()).await;
     lease.unwrap().release().await;
     assert_eq!(registry.lost().len(), 1);
+}
+
+/// A reader of the page who counts the rows would take 32 for all that were lost.
+#[tokio::test]
+async fn a_list_of_losses_that_is_full_is_told_as_the_last_ones() {
+    let redlock = in_memory().await;
+    let registry = redlock.registry();
+    let mut leases = Vec::new();
+    for number in 0..40 {
+        let lease = lock(format!("transfer:{number}")).acquire();
+        leases.push(registry.clone().scope(lease).await.unwrap());
+    }
+    registry.memory_node("a").unwrap().begin_epoch();
+    let lose = async |leases: Vec<Lease>| {
+        for lease in leases {
+            lease.lost().await;
+            drop(lease);
+        }
+        inspect::page(registry, "/", None).body
+    };
+    let rest = leases.split_off(31);
+    let page = lose(leases).await;
+    assert!(page.contains("(31, under running work)"), "{page}");
+    let page = lose(rest).await;
+    assert!(page.contains("(the last 32, under running work)"), "{page}");
 }

@@ -1,4 +1,5 @@
-//! What a node's restart check writes to the log. A fact is logged once, until it changes.
+//! What a node's restart check writes to the log. A fact is logged once, until it changes. A
+//! quarantine is also logged again on a new connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,11 @@ pub(super) struct CheckLog {
     is_voting: bool,
     /// The last logged reason for not voting, without figures. Empty while the node votes.
     reason: String,
+    /// The number of connections so far.
+    connections: u64,
+    /// The connection during which the reason was logged. On a later one it is logged again: the line
+    /// `node connected` came after it, and a reader would take the node for one that votes.
+    logged_on: u64,
     /// The warnings of the last connection.
     warned: Vec<String>,
     /// True if the node's clock differs from this host's clock.
@@ -28,6 +34,8 @@ impl CheckLog {
             pool: Arc::clone(pool),
             is_voting: false,
             reason: String::new(),
+            connections: 0,
+            logged_on: 0,
             warned: Vec::new(),
             is_off: false,
             is_outlier: false,
@@ -43,6 +51,7 @@ impl CheckLog {
             }
         }
         self.warned = warnings;
+        self.connections += 1;
     }
 
     /// Logs that the node votes again, if it was logged that it does not.
@@ -59,13 +68,14 @@ impl CheckLog {
         self.is_voting = false;
         // The text after `;` is the remaining time, which makes no new reason.
         let kind = reason.split(';').next().unwrap_or(reason);
-        if self.reason != kind {
+        if self.reason != kind || self.logged_on != self.connections {
             log!(
                 warn,
                 pool = %self.pool, reason,
                 "node in quarantine; it does not vote until that ends",
             );
             kind.clone_into(&mut self.reason);
+            self.logged_on = self.connections;
         }
     }
 
