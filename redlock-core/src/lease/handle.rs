@@ -149,10 +149,11 @@ impl LeaseHandle {
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.
     pub fn validity(&self) -> Duration {
+        let now = self.shared.now();
         let state = self.shared.state.lock();
         match self.over_in(&state) {
             Some(_) => Duration::ZERO,
-            None => state.deadline.saturating_since(self.shared.now()),
+            None => state.deadline.saturating_since(now),
         }
     }
 
@@ -228,8 +229,9 @@ impl LeaseHandle {
 
     /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
-        let state = self.shared.state.lock();
-        self.over_now(&state)
+        // The clock is read first: nobody who shares the lease waits for it.
+        let now = self.shared.now();
+        self.over_at(&self.shared.state.lock(), now)
     }
 
     /// True if the keys stay until their ttl, because a holder
@@ -308,8 +310,12 @@ impl LeaseHandle {
 
     /// The reason why the lease is over, its deadline included.
     pub(crate) fn over_now(&self, state: &LeaseState) -> Option<LeaseEnd> {
+        self.over_at(state, self.shared.now())
+    }
+
+    fn over_at(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
         self.over_in(state).or_else(|| {
-            let has_expired = self.shared.now() >= state.deadline;
+            let has_expired = now >= state.deadline;
             has_expired.then(|| self.shared.end_of_validity(state))
         })
     }
