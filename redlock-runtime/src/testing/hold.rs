@@ -26,12 +26,12 @@ use crate::parameters::Mode;
 #[derive(Clone)]
 #[must_use = "nothing is held before `hold` or `steal`"]
 pub struct SomeoneElse {
-    locks: TestLocks,
-    name: String,
+    pub(super) locks: TestLocks,
+    pub(super) name: String,
     note: Option<Note>,
     ttl: Duration,
     /// `None`: a lock without a mode.
-    mode: Option<Mode>,
+    pub(super) mode: Option<Mode>,
     /// `None` means all pools.
     pools: Option<Vec<String>>,
 }
@@ -51,12 +51,14 @@ pub struct SomeoneElse {
 /// ```
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
-    resource: Resource,
+    pub(super) resource: Resource,
     keys: Resource,
-    token: OwnerToken,
+    pub(super) token: OwnerToken,
     ttl: Duration,
-    sharing: Option<Sharing>,
-    nodes: Vec<MemoryNode>,
+    pub(super) sharing: Option<Sharing>,
+    pub(super) is_permit: bool,
+    /// Those that granted it. The release at its drop goes to them.
+    pub(super) nodes: Vec<MemoryNode>,
 }
 
 impl TestLocks {
@@ -199,10 +201,10 @@ impl SomeoneElse {
         self.hold_keys(resource, keys)
     }
 
-    #[track_caller]
-    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+    /// A hold of these keys that no node has granted.
+    pub(super) fn nothing_yet(&self, resource: Resource, keys: Resource) -> Hold {
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
-        let mut hold = Hold {
+        Hold {
             token: match &self.note {
                 Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
                 None => OwnerToken::draw(&self.name, entropy),
@@ -212,17 +214,19 @@ impl SomeoneElse {
                 let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
                 Sharing::new(Arc::new(beside), mode.into())
             }),
+            is_permit: false,
             nodes: Vec::new(),
             resource,
             keys,
-        };
+        }
+    }
+
+    #[track_caller]
+    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+        let mut hold = self.nothing_yet(resource, keys);
         // The lock was granted by no node, or another holder has it: the drop undoes the grants.
         for node in self.nodes() {
-            let want = Want::Acquire {
-                ttl: self.ttl,
-                hint: 0,
-            };
-            match node.serve(&hold.operation(want)) {
+            match node.serve(&hold.acquisition(None)) {
                 Answer::Granted { .. } => hold.nodes.push(node),
                 Answer::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
@@ -269,7 +273,9 @@ impl SomeoneElse {
         );
         let keys = self.keys(&resource);
         let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
-        self.hold_keys(resource, keys)
+        let mut hold = self.hold_keys(resource, keys);
+        hold.is_permit = true;
+        hold
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
@@ -332,7 +338,7 @@ impl SomeoneElse {
 
     /// The keys of `resource` on the nodes.
     #[track_caller]
-    fn keys(&self, resource: &Resource) -> Resource {
+    pub(super) fn keys(&self, resource: &Resource) -> Resource {
         let checked = resource.check();
         match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
             Ok(keys) => keys,
@@ -341,7 +347,7 @@ impl SomeoneElse {
     }
 
     #[track_caller]
-    fn nodes(&self) -> Vec<MemoryNode> {
+    pub(super) fn nodes(&self) -> Vec<MemoryNode> {
         match &self.pools {
             None => self.locks.nodes().cloned().collect(),
             Some(pools) => {
@@ -382,15 +388,22 @@ impl Hold {
         drop(self);
     }
 
-    fn operation(&self, want: Want) -> Arc<Operation> {
+    /// The operation that takes the lock; with a giver, the one that takes it over.
+    pub(super) fn acquisition(&self, giver: Option<&OwnerToken>) -> Arc<Operation> {
+        let (ttl, hint) = (self.ttl, 0);
+        let operation = self.operation(Want::Acquire { ttl, hint });
+        Arc::new(operation.after(giver.cloned()))
+    }
+
+    fn operation(&self, want: Want) -> Operation {
         let operation = Operation::new(self.keys.clone(), self.token.clone(), want);
-        Arc::new(operation.with_sharing(self.sharing.clone()))
+        operation.with_sharing(self.sharing.clone())
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let release = self.operation(Want::Release { ttl: self.ttl });
+        let release = Arc::new(self.operation(Want::Release { ttl: self.ttl }));
         for node in &self.nodes {
             node.serve(&release);
         }

@@ -82,6 +82,7 @@ mod hold;
 mod nodes;
 mod record;
 mod runtimes;
+mod transfer;
 mod waiting;
 
 use std::fmt;
