@@ -108,16 +108,19 @@ fn check_mode(
     let Some(value) = args.get(Key::Mode) else {
         return;
     };
-    for key in [Key::Permits, Key::Take] {
-        if let Some(later) = args.later_of(Key::Mode, key) {
-            let message = format!(
-                "a reader has no permit, and a writer is alone; keep one of `mode` and `{}`",
-                key.name()
-            );
-            errors.at(later, message);
-        }
+    // `take` belongs to `permits`: one error for both.
+    let of_permits = [Key::Permits, Key::Take].into_iter();
+    let mut beside = of_permits.filter_map(|key| Some((key, args.later_of(Key::Mode, key)?)));
+    if let Some((key, later)) = beside.next() {
+        let message = format!(
+            "a reader has no permit, and a writer is alone; keep one of `mode` and `{}`",
+            key.name()
+        );
+        errors.at(later, message);
     }
-    if matches!(resource, Some(plan::Resource::All(_))) {
+    if let Some(plan::Resource::All(names)) = resource
+        && names.len() > 1
+    {
         errors.under(
             value,
             "readers and writers share one name; lock several names without a `mode`, or what they have in \

@@ -184,24 +184,21 @@ impl Store {
         if let Some(Answer::Held(holding)) = self.refusal(operation) {
             return Answer::Held(holding);
         }
-        for key in operation.keys().names() {
-            if !self.entries.contains_key(key) {
-                self.put(key, operation.token().as_bytes(), expires);
-            }
-        }
-        Answer::GRANTED
+        self.keep_until(operation, expires)
     }
 
     fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
         if let Some(refusal) = self.refusal(operation) {
             return refusal;
         }
+        self.keep_until(operation, expires)
+    }
+
+    /// Sets the keys that are missing or expire before `expires`.
+    fn keep_until(&mut self, operation: &Operation, expires: Moment) -> Answer {
         for key in operation.keys().names() {
-            if self
-                .entries
-                .get(key)
-                .is_some_and(|entry| entry.expires < expires)
-            {
+            let entry = self.entries.get(key);
+            if entry.is_none_or(|entry| entry.expires < expires) {
                 self.put(key, operation.token().as_bytes(), expires);
             }
         }

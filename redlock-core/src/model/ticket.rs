@@ -70,6 +70,19 @@ impl Ticket {
         &self.token
     }
 
+    /// The ticket of a giver that has `token` in the keys of `resource`, for a test that puts operations to
+    /// nodes by itself. Needs the feature `testing`.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of_giver(token: OwnerToken, resource: Resource) -> Self {
+        Self::new(token, resource)
+    }
+
+    /// The giver's token, and what the ticket is for. Needs the feature `testing`.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn into_giver(self) -> (OwnerToken, Resource) {
+        (self.token, self.resource)
+    }
+
     /// The ticket as a text of letters, digits, `-` and `.`. It is as secret as the ticket: a
     /// process that reads it can take the lock.
     pub fn to_secret(&self) -> String {

@@ -195,9 +195,9 @@ impl Holding {
             }
             Obstacle::WaitingWriter => {
                 let owner = self.owner().unwrap_or("another client");
-                write!(f, "a writer of {owner} waits for it and goes first")
+                write!(f, "left to a writer of {owner}, which waits for it")
             }
-            Obstacle::ReadersTurn => f.write_str("readers that a writer kept out go first"),
+            Obstacle::ReadersTurn => f.write_str("left to readers that a writer kept out"),
         }
     }
 

@@ -93,8 +93,8 @@ pub enum Want {
         /// The time to live, from the moment when the node serves the operation.
         ttl: Duration,
     },
-    /// Set the missing keys to our token again for `ttl`, if no key holds another token. Send it only
-    /// after an extension that a majority granted. Never changes a counter.
+    /// Set the missing keys to our token again for `ttl`, and let the others live for at least `ttl`, if no key
+    /// holds another token. Send it only after an extension that a majority granted. Never changes a counter.
     Restore {
         /// The time for which the node keeps the keys.
         ttl: Duration,

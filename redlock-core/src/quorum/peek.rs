@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{NodeOutcome, NodeReport};
 use crate::model::note::Note;
-use crate::node::{Answer, Holding, Remaining};
+use crate::node::{Answer, Holding, Obstacle, Remaining};
 
 use super::{Tally, majority};
 
@@ -122,6 +122,12 @@ impl Holder {
     /// The holder's note, if it left one.
     pub fn note(&self) -> Option<Note> {
         self.holding.note()
+    }
+
+    /// True if readers hold the lock, one or several. None of them is named, and the time is that of the
+    /// reader that may stay longest.
+    pub fn is_readers(&self) -> bool {
+        self.holding.obstacle() == Obstacle::Readers
     }
 
     /// True if `other` is the same holder: both were named by the same owner token.

@@ -268,17 +268,21 @@ impl Line {
         wakers.filter_map(Option::take).collect()
     }
 
-    /// The caller with the turn lets others go first, until `due` at most.
-    pub(super) fn gives_way(&mut self, due: Moment) {
+    /// The caller with the turn lets others go first, until `due` at most. Returns its waker of an earlier
+    /// pause, for the caller to drop.
+    pub(super) fn gives_way(&mut self, due: Moment) -> Option<Waker> {
         self.status = TurnStatus::Trying { due };
+        self.waiters.as_mut()?.head.take()
     }
 
-    /// The caller with the turn asks the nodes, until `due` at most.
-    pub(super) fn attempt(&mut self, due: Moment) {
+    /// The caller with the turn asks the nodes, until `due` at most. Returns its waker of an earlier pause,
+    /// for the caller to drop: a waiter that found it would take the attempt for a pause, and would leave
+    /// the attempt less time.
+    pub(super) fn attempt(&mut self, due: Moment) -> Option<Waker> {
         self.status = TurnStatus::Trying { due };
-        if let Some(waiters) = &mut self.waiters {
-            waiters.is_retry_wanted = false;
-        }
+        let waiters = self.waiters.as_mut()?;
+        waiters.is_retry_wanted = false;
+        waiters.head.take()
     }
 
     /// The caller with the turn pauses, unless it should ask now. The caller drops what is left in

@@ -210,7 +210,8 @@ impl Election {
 
     /// Further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
     /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
-    /// limit, asks for a fencing token, and cuts the body off when the office is lost.
+    /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
+    /// time, which `permits` and `mode` would change.
     ///
     /// ```
     /// use std::time::Duration;

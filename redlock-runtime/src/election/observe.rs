@@ -52,7 +52,8 @@ pub struct Sighting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
-    /// `host/pid` of the leader's process; `None` if another client than this library has the lock.
+    /// `host/pid` of the leader's process; `None` if another client than this library has the lock, or if
+    /// readers have it.
     pub owner: Option<String>,
     /// The [value](Election::value) of the candidate that leads. It is what stands on the nodes: escape it
     /// before it is shown.

@@ -20,15 +20,14 @@ use crate::registry::limits::RegistryLimits;
 use crate::registry::{Registry, scope};
 use crate::telemetry::InOffice;
 
-/// The parameters of a lock that are the election's own.
-const OWN: [&str; 7] = [
-    "retry_count",
-    "wait",
-    "max_hold",
-    "once_per",
-    "fencing",
-    "on_lost",
-    "on_cancel",
+/// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
+/// several candidates would lead at a time.
+const TAKEN: [&str; 5] = [
+    "ttl",
+    "min_hold",
+    "retry_delay",
+    "clock_drift_factor",
+    "min_validity",
 ];
 
 impl Election {
@@ -175,9 +174,9 @@ impl Election {
     /// What is wrong with the parameters, that the lock does not find.
     fn check(&self) -> Result<(), Invalid> {
         let names = self.options.names();
-        if let Some(own) = OWN.iter().find(|own| names.contains(own)) {
+        if let Some(own) = names.iter().find(|own| !TAKEN.contains(own)) {
             return Err(Invalid::new(format!(
-                "`{own}` is set for an election, which has a value of its own for it; leave `{own}` out",
+                "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out",
             )));
         }
         if let Some(max_term) = self.max_term.filter(Duration::is_zero) {

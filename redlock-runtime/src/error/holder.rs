@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::Brief;
+use redlock_core::node::Obstacle;
 
 use super::{LockError, LockErrorKind};
 use crate::site::Site;
@@ -44,9 +45,11 @@ impl LockError {
         match (&self.inner.holder, self.kind()) {
             (Some(holder), _) => holder.name(),
             (None, LockErrorKind::Contended(it)) if it.waiters > 0 => "a full line".to_owned(),
-            (None, LockErrorKind::Contended(it)) => {
-                it.holding.owner().unwrap_or("another client").to_owned()
-            }
+            (None, LockErrorKind::Contended(it)) => match it.holding.obstacle() {
+                // Nobody of them is named.
+                Obstacle::Readers | Obstacle::ReadersTurn => "readers".to_owned(),
+                _ => it.holding.owner().unwrap_or("another client").to_owned(),
+            },
             (None, _) => "nobody".to_owned(),
         }
     }

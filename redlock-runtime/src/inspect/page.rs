@@ -310,6 +310,11 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Locks" {
                 code { (site.resource_template()) }
                 @if let Some(mode) = report.parameters.mode { small { "to " (mode.as_str()) } }
+                @if at_call(&"permits") || at_call(&"take") {
+                    small { "permits that the call says" }
+                } @else if let Some(count) = report.parameters.permits {
+                    small { (report.parameters.take.unwrap_or(1)) " of " (count) " permits" }
+                }
                 @if at_call(&"once_per") { small { "once in a period that the call says" } }
                 @else if let Some(period) = report.parameters.once_per {
                     small { "runs once in " (Brief(period)) }

@@ -124,7 +124,6 @@ impl CoreLease {
     fn take_for_transfer(&self) -> Option<redlock_core::Lease> {
         let core = self.core.lock().take()?;
         self.holding.ended(&core);
-        self.record.ends(|| core.over(), false);
         let limits = &self.handle.limits;
         limits
             .losses
@@ -279,7 +278,10 @@ impl Lease {
         let Some(core) = self.core.take_for_transfer() else {
             return Err(self.lost_error(LeaseEnd::Released));
         };
-        core.transfer().map_err(|error| match error {
+        let handle = core.handle();
+        let given = core.transfer();
+        self.core.record.ends(|| handle.over(), false);
+        given.map_err(|error| match error {
             TransferError::Ended(over) => self.lost_error(over),
             other => self.invalid(Invalid::new(other.to_string())),
         })

@@ -32,7 +32,7 @@ impl Acquiring {
     ) -> Self {
         Self {
             span: span::acquire(site, request, nodes),
-            waiting: telemetry.metrics.waiting(site),
+            waiting: telemetry.metrics.waiting(site, request.kind),
         }
     }
 

@@ -34,8 +34,8 @@ const MOST_HOLDERS: usize = 8;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The holder: `host/pid` of another process, or a function of this process. `others` are those
-    /// beyond the first eight.
+    /// The holder: `host/pid` of another process, or a function of this process; `readers` of other
+    /// processes, which nobody names. `others` are those beyond the first eight.
     pub by: String,
     /// The number of calls that were refused.
     pub count: u64,

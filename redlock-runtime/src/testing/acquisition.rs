@@ -67,6 +67,8 @@ pub enum Outcome {
     Released,
     /// The body was cut off: the caller dropped the call, or the body panicked.
     CutOff,
+    /// The call gave its lock away: the keys stay for the holder of the ticket.
+    Transferred,
     /// The lease ended before the call released it.
     Lost(LeaseEnd),
 }
@@ -84,7 +86,11 @@ impl Acquisition {
     pub fn was_locked(&self) -> bool {
         matches!(
             self.outcome,
-            Outcome::Held | Outcome::Released | Outcome::CutOff | Outcome::Lost(_)
+            Outcome::Held
+                | Outcome::Released
+                | Outcome::CutOff
+                | Outcome::Transferred
+                | Outcome::Lost(_)
         )
     }
 
@@ -139,6 +145,7 @@ impl fmt::Display for Outcome {
             Self::Held => f.write_str("held now"),
             Self::Released => f.write_str("released"),
             Self::CutOff => f.write_str("held, and cut off in its body"),
+            Self::Transferred => f.write_str("given away"),
             Self::Lost(over) => write!(f, "lost: {over}"),
         }
     }

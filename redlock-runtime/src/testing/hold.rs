@@ -27,6 +27,8 @@ pub struct Hold {
     pub(super) token: OwnerToken,
     pub(super) ttl: Duration,
     pub(super) sharing: Option<Sharing>,
+    pub(super) is_permit: bool,
+    /// Those that granted it. The release at its drop goes to them.
     pub(super) nodes: Vec<MemoryNode>,
 }
 
@@ -57,15 +59,22 @@ impl Hold {
         drop(self);
     }
 
-    pub(super) fn operation(&self, want: Want) -> Arc<Operation> {
+    /// The operation that takes the lock; with a giver, the one that takes it over.
+    pub(super) fn acquisition(&self, giver: Option<&OwnerToken>) -> Arc<Operation> {
+        let (ttl, hint) = (self.ttl, 0);
+        let operation = self.operation(Want::Acquire { ttl, hint });
+        Arc::new(operation.after(giver.cloned()))
+    }
+
+    fn operation(&self, want: Want) -> Operation {
         let operation = Operation::new(self.keys.clone(), self.token.clone(), want);
-        Arc::new(operation.with_sharing(self.sharing.clone()))
+        operation.with_sharing(self.sharing.clone())
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let release = self.operation(Want::Release { ttl: self.ttl });
+        let release = Arc::new(self.operation(Want::Release { ttl: self.ttl }));
         for node in &self.nodes {
             node.serve(&release);
         }

@@ -83,6 +83,7 @@ mod nodes;
 mod record;
 mod runtimes;
 mod someone_else;
+mod transfer;
 mod waiting;
 
 use std::fmt;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use redlock_core::request::RESERVED_PREFIX;
+use redlock_core::testing::permit_keys;
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -95,7 +96,9 @@ impl TestLocks {
             self.journal(),
         );
         for lease in lost {
-            self.delete(lease.resource());
+            // Of permits those of the lease, and no other holder's.
+            let keys = self.keys(lease.resource());
+            self.delete_keys(&permit_keys(&keys, &self.inner.key_prefix, lease.permits()));
             lease.lose_keys();
         }
     }
@@ -136,8 +139,12 @@ impl TestLocks {
     }
 
     pub(super) fn delete(&self, resource: &Resource) {
+        self.delete_keys(&self.keys(resource));
+    }
+
+    fn delete_keys(&self, keys: &Resource) {
         for node in self.nodes() {
-            for key in self.keys(resource).names() {
+            for key in keys.names() {
                 node.delete(key);
             }
         }

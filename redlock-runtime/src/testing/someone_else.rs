@@ -27,12 +27,12 @@ use crate::parameters::Mode;
 #[derive(Clone)]
 #[must_use = "nothing is held before `hold` or `steal`"]
 pub struct SomeoneElse {
-    locks: TestLocks,
-    name: String,
+    pub(super) locks: TestLocks,
+    pub(super) name: String,
     note: Option<Note>,
     ttl: Duration,
     /// `None`: a lock without a mode.
-    mode: Option<Mode>,
+    pub(super) mode: Option<Mode>,
     /// `None` means all pools.
     pools: Option<Vec<String>>,
 }
@@ -177,10 +177,10 @@ impl SomeoneElse {
         self.hold_keys(resource, keys)
     }
 
-    #[track_caller]
-    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+    /// A hold of these keys that no node has granted.
+    pub(super) fn nothing_yet(&self, resource: Resource, keys: Resource) -> Hold {
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
-        let mut hold = Hold {
+        Hold {
             token: match &self.note {
                 Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
                 None => OwnerToken::draw(&self.name, entropy),
@@ -190,17 +190,19 @@ impl SomeoneElse {
                 let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
                 Sharing::new(Arc::new(beside), mode.into())
             }),
+            is_permit: false,
             nodes: Vec::new(),
             resource,
             keys,
-        };
+        }
+    }
+
+    #[track_caller]
+    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+        let mut hold = self.nothing_yet(resource, keys);
         // The lock was granted by no node, or another holder has it: the drop undoes the grants.
         for node in self.nodes() {
-            let want = Want::Acquire {
-                ttl: self.ttl,
-                hint: 0,
-            };
-            match node.serve(&hold.operation(want)) {
+            match node.serve(&hold.acquisition(None)) {
                 Answer::Granted { .. } => hold.nodes.push(node),
                 Answer::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
@@ -247,7 +249,9 @@ impl SomeoneElse {
         );
         let keys = self.keys(&resource);
         let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
-        self.hold_keys(resource, keys)
+        let mut hold = self.hold_keys(resource, keys);
+        hold.is_permit = true;
+        hold
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
@@ -310,7 +314,7 @@ impl SomeoneElse {
 
     /// The keys of `resource` on the nodes.
     #[track_caller]
-    fn keys(&self, resource: &Resource) -> Resource {
+    pub(super) fn keys(&self, resource: &Resource) -> Resource {
         let checked = resource.check();
         match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
             Ok(keys) => keys,
@@ -319,7 +323,7 @@ impl SomeoneElse {
     }
 
     #[track_caller]
-    fn nodes(&self) -> Vec<MemoryNode> {
+    pub(super) fn nodes(&self) -> Vec<MemoryNode> {
         match &self.pools {
             None => self.locks.nodes().cloned().collect(),
             Some(pools) => {

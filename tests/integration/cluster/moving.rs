@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_core::error::AcquireError;
+use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::lease::Released;
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Kind, Permits, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 use redlock_tests::{RedisCluster, eventually};
 use tokio::time::timeout;
@@ -104,6 +104,61 @@ async fn several_keys_wait_out_the_move_and_are_released() {
         .release()
         .await;
     cluster.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_meanwhile() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect(&cluster).await;
+    let tag = cluster.name_at(0, "account");
+    let slot = cluster.slot_of(&tag);
+    let with = |kind, name: &str| kept(&format!("{{{tag}}}:{name}")).kind(kind);
+    let permits = Kind::Permits(Permits::new(3, 1).unwrap());
+    let leaves = client()
+        .acquire(&set, &with(Kind::Read, "r"))
+        .await
+        .unwrap();
+    let stays = client()
+        .acquire(&set, &with(Kind::Read, "r"))
+        .await
+        .unwrap();
+    let permit = client().acquire(&set, &with(permits, "p")).await.unwrap();
+
+    cluster.open_slot(slot, 0, 1);
+    // Some of their keys are not there, so that no server can look at all.
+    for (kind, name) in [(Kind::Read, "r"), (Kind::Write, "w"), (permits, "p")] {
+        let error = client().acquire(&set, &with(kind, name)).await.unwrap_err();
+        assert!(
+            matches!(error, AcquireError::Unavailable(_)),
+            "{kind}: {error}"
+        );
+        assert!(error.to_string().contains("TRYAGAIN"), "{kind}: {error}");
+    }
+    permit.extend(LONG).await.unwrap();
+    let error = stays.extend(LONG).await.unwrap_err();
+    assert!(matches!(error, ExtendError::Unavailable(_)), "{error}");
+    assert_eq!(stays.over(), None, "its time runs on");
+    assert_eq!(leaves.release().await, Released::Unconfirmed);
+
+    cluster.move_keys(slot, 0, 1);
+    cluster.close_slot(slot, 0, 1).await;
+    for lease in [&stays, &permit] {
+        extend_soon(lease).await;
+    }
+    let refused = client()
+        .acquire(&set, &with(Kind::Write, "r"))
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, AcquireError::Contended(_)), "{refused}");
+    for lease in [stays, permit] {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    cluster.assert_no_lock_keys(SOON).await;
+    let writer = client()
+        .acquire(&set, &with(Kind::Write, "r"))
+        .await
+        .unwrap();
+    assert_eq!(writer.release().await, Released::Confirmed);
 }
 
 #[tokio::test]

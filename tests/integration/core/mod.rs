@@ -1,6 +1,7 @@
 //! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
 //! when it is not.
 
+mod bytes;
 mod clock_reads;
 mod contention;
 mod epochs;
@@ -9,6 +10,7 @@ mod fencing;
 pub(crate) mod fixture;
 mod health;
 mod joining;
+pub(crate) mod kinds;
 mod late_grants;
 mod leases;
 mod line;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redlock_core::node::Remaining;
 use redlock_core::peek::{Holder, LockStatus, Undecided};
+use redlock_core::request::{Kind, Permits};
 use redlock_core::{Client, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, drop_after};
 
@@ -52,6 +53,57 @@ async fn a_look_tells_a_held_lock_from_a_free_one_and_changes_nothing() {
     settle(&set).await;
     assert!(look(&set, "r").await.is_free());
     nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn readers_are_seen_without_a_name_and_a_writer_with_one() {
+    let (_nodes, set) = start(3).await;
+    let request = |kind| once("r").kind(kind).ttl(TTL);
+    let readers = [
+        client().acquire(&set, &request(Kind::Read)).await.unwrap(),
+        client().acquire(&set, &request(Kind::Read)).await.unwrap(),
+    ];
+    settle(&set).await;
+    let status = look(&set, "r").await;
+    let seen = status.holder().expect("held");
+    assert!(seen.is_readers() && seen.owner().is_none(), "{status}");
+    assert!(
+        status.to_string().starts_with("held by readers for "),
+        "{status}"
+    );
+    for reader in readers {
+        reader.release().await;
+    }
+    settle(&set).await;
+    assert!(look(&set, "r").await.is_free());
+
+    let client = client();
+    let writer = client.acquire(&set, &request(Kind::Write)).await.unwrap();
+    settle(&set).await;
+    let status = look(&set, "r").await;
+    let seen = status.holder().expect("held");
+    assert_eq!(seen.owner(), Some(client.owner()));
+    assert!(!seen.is_readers(), "{status}");
+    writer.release().await;
+}
+
+#[tokio::test]
+async fn of_permits_a_look_tells_the_first_one() {
+    let (nodes, set) = start(3).await;
+    let permits = Kind::Permits(Permits::new(2, 2).unwrap());
+    let lease = client()
+        .acquire(&set, &once("r").kind(permits).ttl(TTL))
+        .await
+        .unwrap();
+    settle(&set).await;
+    assert!(look(&set, "r").await.holder().is_some());
+    for node in &nodes {
+        node.del("r");
+    }
+    // The other one is held.
+    assert_eq!(nodes.lock_keys().len(), 1);
+    assert!(look(&set, "r").await.is_free());
+    drop(lease);
 }
 
 #[tokio::test]

@@ -42,6 +42,26 @@ async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_that_i
 }
 
 #[tokio::test]
+async fn what_is_put_back_of_several_keys_lives_as_long_as_the_others() {
+    let (nodes, set) = start(3).await;
+    let several = once(["r", "s"]).ttl(TTL);
+    let lease = client().acquire(&set, &several).await.unwrap();
+    settle(&set).await;
+    nodes[0].del("s");
+    eventually("the key back", SOON, || async {
+        lease.extend(TTL * 10).await.unwrap();
+        settle(&set).await;
+        nodes[0].get("s").map(|_| ()).ok_or("gone".to_owned())
+    })
+    .await;
+    // No extension has found both keys there.
+    let left = nodes[0].pttl("r").left();
+    assert!(left.is_some_and(|left| left > TTL * 9), "{left:?}");
+    lease.release().await;
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn a_key_is_not_put_back_over_another_ones() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -52,6 +72,40 @@ async fn a_key_is_not_put_back_over_another_ones() {
     lease.release().await;
     settle(&set).await;
     assert_eq!(nodes[0].get("r").as_deref(), Some(&b"thief"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn putting_back_and_the_end_of_a_lock_with_a_minimum_time_race_and_leave_no_longer_key() {
+    const KEPT: Duration = Duration::from_secs(20);
+    let (nodes, set) = start(3).await;
+    let mut put_back = 0;
+    for round in 0..300 {
+        let mut request = once(format!("r:{round}")).ttl(TTL);
+        request.min_hold = KEPT;
+        let lease = client().acquire(&set, &request).await.unwrap();
+        settle(&set).await;
+        nodes[0].del(format!("r:{round}"));
+        let handle = lease.handle();
+        let extending = tokio::spawn(async move {
+            // The second one puts the key back that the first one found gone.
+            let first = handle.extend(TTL).await;
+            first.and(handle.extend(TTL).await)
+        });
+        let head_start = Instant::now() + Duration::from_micros(round * 3);
+        while Instant::now() < head_start {
+            tokio::task::yield_now().await;
+        }
+        lease.release().await;
+        put_back += usize::from(extending.await.unwrap().is_ok());
+    }
+    settle(&set).await;
+    for node in &nodes {
+        for key in node.keys() {
+            let left = node.pttl(&key).left();
+            assert!(left.is_some_and(|left| left <= KEPT), "{left:?}");
+        }
+    }
+    println!("extended before the end in {put_back} of 300 rounds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

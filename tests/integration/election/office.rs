@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::election::Term;
-use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, election, lock};
 use redlock_tests::drop_after;
@@ -181,6 +181,11 @@ async fn an_election_refuses_what_it_decides_itself_and_what_could_never_be_lost
         (LockOptions::new().max_hold(LONG), "`max_hold`"),
         (LockOptions::new().once_per(LONG), "`once_per`"),
         (LockOptions::new().fencing(false), "`fencing`"),
+        // Several would lead at a time.
+        (LockOptions::new().permits(2), "`permits`"),
+        (LockOptions::new().take(1), "`take`"),
+        (LockOptions::new().mode(Mode::Read), "`mode`"),
+        (LockOptions::new().mode(Mode::Write), "`mode`"),
     ] {
         let text = refused(office().options(options)).await;
         assert!(text.contains(name) && text.contains("leave"), "{text}");

@@ -3,12 +3,12 @@
 use std::future::pending;
 use std::time::Duration;
 
-use redlock_runtime::election;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{election, lock};
 use redlock_tests::eventually;
 
-use super::fixture::{OFFICE, Process, SOON, Told, end_of, office};
+use super::fixture::{OFFICE, Process, SOON, Told, end_of, office, scoped};
 
 /// A leader that loses its office loses it within this.
 const TTL: Duration = Duration::from_secs(2);
@@ -91,6 +91,24 @@ async fn l3_a_leader_that_loses_its_office_stands_again_and_the_run_goes_on() {
     let third = process.elected().await;
     assert!(third.fencing_token() > second.fencing_token());
     standing.abort();
+}
+
+#[tokio::test]
+async fn a_call_below_a_term_shares_its_lock() {
+    let process = Process::start().await;
+    let election = office();
+    let shares = election.run(async |term| {
+        let below = lock(OFFICE).fencing(true).acquire().await.unwrap();
+        assert_eq!(below.fencing_token(), Some(term.fencing_token()));
+        below.release().await;
+        // One that wants another kind of lock is told why it cannot have it.
+        let refused = lock(OFFICE).permits(2).acquire().await.unwrap_err();
+        assert!(refused.is_invalid(), "{refused}");
+        assert!(term.proceed().await, "it is still held");
+        election.resign();
+    });
+    scoped(&process, shares).await.unwrap();
+    process.nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -3,5 +3,6 @@
 mod contention;
 mod elections;
 mod fixture;
+mod kinds;
 mod overview;
 mod served;

@@ -5,6 +5,7 @@ use std::time::Instant;
 use redlock_core::Node;
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeErrorKind::Quarantined;
+use redlock_core::request::{Kind, Permits};
 use redlock_core::restart_check::RestartCheck;
 use redlock_tests::{Nodes, Proxy, RedisNode};
 
@@ -60,6 +61,18 @@ async fn a_check_is_made_on_a_busy_connection_too() {
 
 #[tokio::test]
 async fn a_fenced_acquisition_finds_a_flush_at_once() {
+    finds_a_flush_at_once(Kind::Exclusive).await;
+}
+
+#[tokio::test]
+async fn a_fenced_acquisition_of_any_other_kind_finds_a_flush_at_once() {
+    let permits = Kind::Permits(Permits::new(3, 1).unwrap());
+    for kind in [permits, Kind::Read, Kind::Write] {
+        finds_a_flush_at_once(kind).await;
+    }
+}
+
+async fn finds_a_flush_at_once(kind: Kind) {
     let nodes = Nodes::start(3).await;
     let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         // No check comes by itself.
@@ -71,14 +84,15 @@ async fn a_fenced_acquisition_finds_a_flush_at_once() {
     for node in nodes.iter().take(2) {
         node.flushall();
     }
-    let mut fenced = once("r");
+    let mut fenced = once("r").kind(kind);
     fenced.fencing = true;
     let error = client()
         .acquire(&set.node_set(), &fenced)
         .await
         .unwrap_err();
     assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
-    assert!(error.to_string().contains("its marker is gone"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("its marker is gone"), "{kind}: {text}");
     // As soon as the answer is there, and until the longest ttl has passed.
     let votes = set.votes();
     assert!(

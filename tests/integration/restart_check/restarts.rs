@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use redlock_core::Node;
 use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::redis::RedisOptions;
+use redlock_core::request::{Kind, Permits};
 use redlock_core::restart_check::RestartCheck;
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
@@ -43,6 +44,48 @@ async fn a_node_that_restarted_empty_says_so_and_votes_when_the_longest_ttl_has_
     assert!(killed.elapsed() >= MAX_TTL);
     assert_eq!(set.nodes[1].epoch(), 1);
     assert_eq!(set.nodes[0].epoch(), 0);
+}
+
+#[tokio::test]
+async fn a_node_that_restarted_empty_gives_no_permit_and_lets_nobody_in_beside_readers() {
+    let permits = |take| once("p").kind(Kind::Permits(Permits::new(2, take).unwrap()));
+    let with = |kind| once("r").kind(kind);
+    let nodes = Nodes::start(3).await;
+    let set = Set::standard(nodes.urls()).await.voting().await;
+    let _permits = client()
+        .acquire(&set.node_set(), &permits(2))
+        .await
+        .unwrap();
+    let _reader = client()
+        .acquire(&set.node_set(), &with(Kind::Read))
+        .await
+        .unwrap();
+    let keys = ["p", "redlock:permit:1:{p}", "r", "redlock:readers:{r}"];
+    eventually("the keys on all nodes", SOON, async || {
+        let all = nodes.iter().map(RedisNode::keys).map(|there| {
+            let is_there = |key: &&str| there.iter().any(|it| it == key.as_bytes());
+            keys.iter().filter(|key| is_there(key)).count()
+        });
+        let all: Vec<_> = all.collect();
+        (all == [keys.len(); 3])
+            .then_some(())
+            .ok_or(format!("{all:?}"))
+    })
+    .await;
+    let mut epochs = set.epochs(1);
+    // With the node that restarts, a majority knows nothing of the holders.
+    for key in keys {
+        assert!(nodes[2].del(key), "{key}");
+    }
+    let killed = Instant::now();
+    nodes[1].kill();
+    nodes[1].restart().await;
+    epochs.next().await;
+    for request in [permits(1), with(Kind::Write), with(Kind::Exclusive)] {
+        let got = client().acquire(&set.node_set(), &request).await;
+        let is_over = killed.elapsed() >= MAX_TTL;
+        assert!(got.is_err() || is_over, "{request:?}");
+    }
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use redlock_core::Request;
 use redlock_core::lease::Released;
-use redlock_core::request::Kind;
+use redlock_core::request::{Kind, Permits};
 use redlock_core::restart_check::RestartCheck;
+use redlock_core::{NodeSet, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
 use crate::restart_check::fixture::{SOON, Set, client, once, reason};
@@ -75,6 +75,11 @@ async fn use_all(set: &Set) -> Result<(), String> {
             }
         }
     }
+    for change in [fenced(false), fenced(true)] {
+        use_permits_and_a_ticket(&nodes, change)
+            .await
+            .map_err(|error| error.to_string())?;
+    }
     let mut request = once("shop:held");
     request.min_hold = Duration::from_secs(1);
     loop {
@@ -110,6 +115,29 @@ async fn use_all(set: &Set) -> Result<(), String> {
     match client().last_run(&nodes, &job.resource).await {
         Ok(Some(_)) => Ok(()),
         other => Err(format!("the run was not remembered: {other:?}")),
+    }
+}
+
+/// Permits, and a lock that is looked at, given away and claimed.
+async fn use_permits_and_a_ticket(
+    nodes: &NodeSet,
+    change: impl Fn(Request) -> Request,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let permits = once("shop:permits").kind(Kind::Permits(Permits::new(3, 2)?));
+    let lease = client().acquire(nodes, &change(permits)).await?;
+    lease.extend(Duration::from_secs(60)).await?;
+    lease.release().await;
+    let request = change(once("shop:given"));
+    let lease = client().acquire(nodes, &request).await?;
+    let status = client().peek(nodes, &request.resource).await?;
+    if status.holder().is_none() {
+        return Err(format!("a held lock is {status}").into());
+    }
+    let ticket = lease.transfer()?;
+    let lease = client().claim(nodes, ticket, &request).await?;
+    match lease.release().await {
+        Released::Confirmed => Ok(()),
+        other => Err(format!("{other:?}").into()),
     }
 }
 

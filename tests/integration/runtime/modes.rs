@@ -149,6 +149,38 @@ async fn readers_hold_it_together_and_a_writer_alone() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
+/// What a refused call is told is one sentence about the resource, also if nobody holds the lock.
+#[tokio::test]
+async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
+    let (nodes, redlock) = start(3).await;
+    let expected = [
+        (
+            "redlock:intent:{r}",
+            "web-7/3121/1",
+            Mode::Read,
+            "`r` is left to a writer of another client, which waits for it; gave up after 1 attempt",
+        ),
+        (
+            "redlock:turn:{r}",
+            "turn",
+            Mode::Write,
+            "`r` is left to readers that a writer kept out; gave up after 1 attempt",
+        ),
+    ];
+    for (key, value, mode, expected) in expected {
+        for node in &nodes {
+            node.set(key, value, Some(SOON));
+        }
+        let refused = scoped(&redlock, lock("r").mode(mode).acquire()).await;
+        let refused = refused.unwrap_err();
+        assert!(refused.is_contended() && refused.http_status() == 423);
+        assert!(refused.to_string().starts_with(expected), "{refused}");
+        for node in &nodes {
+            node.del(key);
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_readers_and_writers_cannot_have_is_refused_before_anything_is_sent() {
     let (nodes, redlock) = start(1).await;

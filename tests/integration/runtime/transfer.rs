@@ -6,7 +6,7 @@ use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::transfer::Ticket;
 use redlock_runtime::{Redlock, lock};
-use redlock_tests::drop_after;
+use redlock_tests::{Nodes, drop_after, eventually};
 
 use crate::runtime::fixture::{SOON, config, registry, start};
 
@@ -73,18 +73,45 @@ async fn a_claim_below_a_holder_or_for_another_resource_is_refused() {
 }
 
 #[tokio::test]
-async fn a_claim_is_refused_by_a_registry_that_shuts_down_and_may_be_dropped() {
+async fn a_claim_that_is_dropped_at_any_await_releases_what_it_took_over() {
     let (nodes, redlock) = start(3).await;
     let registry = registry(&redlock);
-    for polls in 0..8 {
+    let there = |nodes: &Nodes| nodes.values_of("r").iter().flatten().count();
+    let (mut cut_off, mut claimed) = (0, 0);
+    for polls in 0..12 {
         let given = registry.clone().scope(lock("r").acquire()).await.unwrap();
+        eventually("the key on all nodes", SOON, || async {
+            let there = there(&nodes);
+            (there == 3).then_some(()).ok_or(format!("{there}"))
+        })
+        .await;
         let ticket = given.transfer().unwrap();
         let claim = registry.clone().scope(lock("r").claim(ticket));
-        drop(drop_after(polls, claim).await);
-        for node in &nodes {
-            node.del("r");
+        match drop_after(polls, claim).await {
+            Some(lease) => {
+                assert_eq!(registry.held_count(), 1);
+                drop(lease.unwrap());
+                claimed += 1;
+            }
+            None if polls == 0 => {
+                assert_eq!(there(&nodes), 3, "nothing was sent");
+                for node in &nodes {
+                    node.del("r");
+                }
+            }
+            None => cut_off += 1,
         }
+        assert_eq!(registry.held_count(), 0);
+        // Long before the ttl.
+        nodes.assert_no_lock_keys(SOON).await;
     }
+    assert!(cut_off > 0 && claimed > 0, "{cut_off} and {claimed}");
+}
+
+#[tokio::test]
+async fn a_claim_is_refused_by_a_registry_that_shuts_down() {
+    let (_nodes, redlock) = start(3).await;
+    let registry = registry(&redlock);
     let given = registry.clone().scope(lock("s").acquire()).await.unwrap();
     let ticket = given.transfer().unwrap();
     redlock.shutdown().await;

@@ -4,6 +4,7 @@ mod answers;
 mod failover;
 mod fixture;
 mod forgotten;
+mod kinds;
 mod load;
 mod tls;
 mod tracking;

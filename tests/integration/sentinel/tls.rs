@@ -6,6 +6,7 @@ use redlock_core::redis::{RedisAddress, TlsOptions};
 use redlock_core::{Node, NodeSet, RedisNode};
 use redlock_tests::{Authority, SentinelGroup, SentinelOptions};
 
+use crate::core::kinds::each_kind_excludes_and_is_released;
 use crate::sentinel::fixture::{IO, calm, client, lock_soon, once, until_abstaining, until_voting};
 
 async fn single(url: &str, trusted: &Authority) -> NodeSet {
@@ -28,6 +29,7 @@ async fn sentinels_and_master_are_verified_alike_and_a_failover_is_followed() {
     until_voting(&set[0]).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     lease.release().await;
+    each_kind_excludes_and_is_released(&set).await;
     group.fail_over().await;
     lock_soon(&set, "r").await.release().await;
 

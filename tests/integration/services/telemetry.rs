@@ -89,7 +89,7 @@ async fn the_dashboard_asks_for_what_is_exported_and_documented() {
         let mut series = text.lines().filter(|line| line.starts_with(&name));
         assert!(series.all(|line| line.contains(label)), "{name}:\n{text}");
     }
-    assert!(text.contains(r#"redlock_wait_seconds_bucket{site="charge",le="0.005"}"#));
+    assert!(text.contains(r#"redlock_wait_seconds_bucket{site="charge",kind="plain",le="0.005"}"#));
     assert!(!text.contains("order:"), "what is locked is no label");
 
     fleet.services[0].signal(Signal::TERM);

@@ -7,6 +7,7 @@ use redlock_core::request::Kind;
 use redlock_tests::RedisCluster;
 
 use crate::core::fixture::{client, connect, once, until_voting};
+use crate::core::kinds::each_kind_excludes_and_is_released;
 use crate::sharing::fixture::TTL;
 
 #[tokio::test]
@@ -34,6 +35,14 @@ async fn all_keys_of_a_lock_are_in_one_slot() {
             assert_eq!(writer.release().await, Released::Confirmed);
         }
     }
+}
+
+#[tokio::test]
+async fn each_kind_of_lock_excludes_is_waited_for_and_released() {
+    let cluster = RedisCluster::start(0).await;
+    let set = connect([cluster.url()]).await;
+    until_voting(&set[0], true).await;
+    each_kind_excludes_and_is_released(&set).await;
 }
 
 #[tokio::test]

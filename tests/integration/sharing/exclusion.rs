@@ -3,9 +3,10 @@
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
 use redlock_core::node::Obstacle;
+use redlock_core::request::{Kind, Note, Permits};
 use redlock_tests::Nodes;
 
-use crate::core::fixture::{SOON, settle, start};
+use crate::core::fixture::{SOON, client, once, settle, start};
 use crate::sharing::fixture::{
     FOREIGN, READERS, TTL, acquired, plain, reads, refused, until_entries, writes,
 };
@@ -65,6 +66,71 @@ async fn a_plain_lock_keeps_readers_and_writers_out() {
         holder.release().await;
         acquired(&set, &reads()).await.release().await;
         nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn locks_without_a_mode_in_every_form_and_readers_keep_each_other_out() {
+    let forms = || {
+        let mut forms = vec![plain(), once(["r", "s"]).ttl(TTL)];
+        let fenced = forms.clone().into_iter().map(|mut request| {
+            request.fencing = true;
+            request
+        });
+        forms.extend(fenced.collect::<Vec<_>>());
+        let mut noted = plain();
+        noted.note = Note::new("a job");
+        forms.push(noted);
+        forms
+    };
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        for form in forms() {
+            let holder = acquired(&set, &form).await;
+            for request in [reads(), writes()] {
+                let (obstacle, text) = refused(&set, &request).await;
+                assert_eq!(obstacle, Obstacle::Holder, "{text}");
+            }
+            assert_eq!(holder.release().await, Released::Confirmed);
+            let reader = acquired(&set, &reads()).await;
+            let (obstacle, text) = refused(&set, &form).await;
+            assert_eq!(obstacle, Obstacle::Readers, "{text}");
+            // The free name of a set is untouched.
+            settle(&set).await;
+            assert!(nodes.values_of("s").iter().all(Option::is_none));
+            assert_eq!(reader.release().await, Released::Confirmed);
+        }
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn a_writer_and_all_readers_together_count_as_one_permit() {
+    let permits = Kind::Permits(Permits::new(2, 1).unwrap());
+    let permit = || plain().kind(permits);
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        for request in [reads(), writes()] {
+            let holder = acquired(&set, &request).await;
+            settle(&set).await;
+            let other = acquired(&set, &permit()).await;
+            assert_eq!(other.permit(), Some(1));
+            let error = client().acquire(&set, &permit()).await.unwrap_err();
+            assert!(
+                error.to_string().contains("all 2 permits are held"),
+                "{error}"
+            );
+            holder.release().await;
+            settle(&set).await;
+            let first = acquired(&set, &permit()).await;
+            assert_eq!(first.permit(), Some(0));
+            // Which keeps readers and writers out in turn.
+            refused(&set, &request).await;
+            other.release().await;
+            first.release().await;
+            settle(&set).await;
+        }
+        nodes.assert_no_lock_keys(SOON).await;
     }
 }
 

@@ -31,9 +31,9 @@ async fn no_reader_passes_a_waiting_writer() {
         until_there(&nodes, INTENT).await;
         let (obstacle, text) = refused(&set, &reads()).await;
         assert_eq!(obstacle, Obstacle::WaitingWriter, "{text}");
-        let owner = format!("/{} waits for it and goes first", std::process::id());
+        let owner = format!("/{}, which waits for it", std::process::id());
         assert!(
-            text.starts_with("a writer of ") && text.contains(&owner),
+            text.starts_with("left to a writer of ") && text.contains(&owner),
             "{text}"
         );
         reader.release().await;
@@ -154,14 +154,14 @@ async fn a_dead_waiter_blocks_nobody_and_a_forged_turn_only_delays() {
             "nobody",
             reads(),
             Obstacle::WaitingWriter,
-            "a writer of another client waits",
+            "left to a writer of another client, which waits for it",
         ),
         (
             TURN,
             "turn",
             writes(),
             Obstacle::ReadersTurn,
-            "readers that a writer kept out go first",
+            "left to readers that a writer kept out",
         ),
     ];
     for (key, value, request, obstacle, text) in expected {

@@ -4,6 +4,7 @@ mod assertions;
 mod elsewhere;
 mod frameworks;
 mod guide;
+mod kinds;
 mod nodes;
 mod readme;
 mod registries;

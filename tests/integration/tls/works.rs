@@ -6,6 +6,7 @@ use redlock_core::lease::Released;
 use redlock_core::redis::TlsOptions;
 use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode};
 
+use crate::core::kinds::each_kind_excludes_and_is_released;
 use crate::tls::fixture::{SOON, client, connect, lock_once, once, trusting};
 
 #[tokio::test]
@@ -24,6 +25,15 @@ async fn a_lock_over_three_nodes_is_taken_extended_and_released() {
         lease.extend(Duration::from_secs(90)).await.unwrap();
         assert_eq!(lease.release().await, Released::Confirmed);
     }
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn each_kind_of_lock_excludes_is_waited_for_and_released() {
+    let authority = Authority::new();
+    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
+    let set = connect(nodes.urls(), &trusting(&authority)).await;
+    each_kind_excludes_and_is_released(&set).await;
     nodes.assert_no_lock_keys(SOON).await;
 }
 

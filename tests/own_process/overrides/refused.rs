@@ -2,6 +2,7 @@
 
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::error::InitError;
+use redlock_runtime::parameters::Mode;
 use redlock_runtime::{Config, Redlock, init};
 
 use crate::{seconds, shop};
@@ -163,6 +164,34 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
             "charge_for",
             site().min_hold(seconds(301)),
             "`min_hold` of 5 min 1 s",
+        ),
+        ("kind", site().permits(257), "`permits` of 257"),
+        ("kind", site().take(2), "`take` of 2 without `permits`"),
+        (
+            "kind",
+            site().permits(4).take(5),
+            "`take` of 5 is above the 4 permits",
+        ),
+        (
+            "kind",
+            site().permits(4).mode(Mode::Read),
+            "`mode` of \"read\" with `permits` of 4",
+        ),
+        (
+            "kind",
+            site().permits(4).once_per(seconds(3600)),
+            "`once_per` with `permits`",
+        ),
+        (
+            "kind",
+            site().mode(Mode::Read).once_per(seconds(3600)),
+            "`once_per`",
+        ),
+        // The attribute has the other one of the two.
+        (
+            "writes",
+            site().permits(4),
+            "`mode` of \"write\" with `permits` of 4",
         ),
         (
             "charge_for",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_runtime::parameters::Mode;
 use redlock_runtime::{LockError, redlock};
 use redlock_tests::Nodes;
 use tokio::sync::Notify;
@@ -31,6 +32,16 @@ pub(crate) async fn charge(stage: &Stage) -> Result<Duration, LockError> {
 pub(crate) async fn charge_for(stage: &Stage, ttl: Duration) -> Result<Duration, LockError> {
     stage.play().await;
     Ok(lease.validity())
+}
+
+#[redlock(resource = "of a kind", retry_count = 0, guard = lease)]
+pub(crate) async fn kind() -> Result<(Option<Mode>, Vec<u16>), LockError> {
+    Ok((lease.mode(), lease.permits().collect()))
+}
+
+#[redlock(resource = "writes", mode = "write", guard = lease)]
+pub(crate) async fn writes() -> Result<Option<Mode>, LockError> {
+    Ok(lease.mode())
 }
 
 #[redlock(resource = "generic", guard = lease)]

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::{drop_after, eventually};
@@ -95,6 +95,36 @@ async fn a_name_of_the_object_style_is_a_label_as_a_functions_is() {
     lease.release().await;
     let held = figures().of_site("redlock_held", "figures: a name");
     assert_eq!(held, 0.0);
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_kind_of_a_lock_is_a_label() {
+    figures();
+    let (_nodes, redlock) = start().await;
+    let name = "figures: kinds";
+    let kinds = [
+        ("plain", LockOptions::new()),
+        ("permits", LockOptions::new().permits(2)),
+        ("read", LockOptions::new().mode(Mode::Read)),
+        ("write", LockOptions::new().mode(Mode::Write)),
+    ];
+    for (kind, options) in kinds {
+        let wanted = lock(format!("figures: {kind}")).name(name).options(options);
+        let lease = registry(&redlock).scope(wanted.acquire()).await.unwrap();
+        let of_kind = |series: &str| figures().get(series, &[("site", name), ("kind", kind)]);
+        assert_eq!(of_kind("redlock_held"), Some(1.0), "{kind}");
+        lease.release().await;
+        assert_eq!(of_kind("redlock_held"), Some(0.0), "{kind}");
+        assert_eq!(of_kind("redlock_hold_seconds_count"), Some(1.0), "{kind}");
+        let counted = |outcome| {
+            let labels = [("site", name), ("kind", kind), ("outcome", outcome)];
+            figures().get("redlock_acquisitions_total", &labels)
+        };
+        assert_eq!(counted("acquired"), Some(1.0), "{kind}");
+        // A rate sees the first of each.
+        assert_eq!(counted("spent"), Some(0.0), "{kind}");
+    }
     redlock.shutdown().await;
 }
 

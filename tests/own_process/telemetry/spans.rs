@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::drop_after;
@@ -269,6 +270,47 @@ async fn a_call_below_the_holder_is_joined_and_its_span_is_below_the_holders() {
     assert_eq!(inner.get("redlock.outcome"), Some("joined"));
     assert_eq!(*parent, Some("redlock.hold"));
     assert_eq!(inner.get("redlock.token"), outer.get("redlock.token"));
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
+    let told = captured();
+    let (_nodes, redlock) = start().await;
+    let options = LockOptions::new;
+    for (resource, options, mode, has_permit) in [
+        ("spans: plain", options(), None, false),
+        (
+            "spans: reads",
+            options().mode(Mode::Read),
+            Some("read"),
+            false,
+        ),
+        (
+            "spans: writes",
+            options().mode(Mode::Write),
+            Some("write"),
+            false,
+        ),
+        ("spans: permits", options().permits(2), None, true),
+    ] {
+        let run = lock(resource).options(options).run(|_| async {});
+        registry(&redlock).scope(run).await.unwrap();
+        let mut permits = Vec::new();
+        for name in ["redlock.acquire", "redlock.hold"] {
+            let (span, _) = told.span(name, resource);
+            assert_eq!(span.get("redlock.mode"), mode, "{name} of {resource}");
+            permits.push(span.get("redlock.permit").map(str::to_owned));
+        }
+        let (acquire, hold) = (&permits[0], &permits[1]);
+        assert_eq!(acquire, hold, "{resource}");
+        let is_permit = |permit: &String| ["0", "1"].contains(&permit.as_str());
+        assert_eq!(
+            acquire.as_ref().is_some_and(is_permit),
+            has_permit,
+            "{resource}"
+        );
+    }
     redlock.shutdown().await;
 }
 

@@ -16,6 +16,21 @@ async fn a_job_that_reads() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", mode = "read", permits = 4)]
+async fn reads_with_a_permit() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", permits = 4, take = 2, mode = "write")]
+async fn writes_with_permits() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", mode = "write", take = 2)]
+async fn takes_and_writes() -> Result<(), LockError> {
+    Ok(())
+}
+
 #[redlock(resource = "a", moode = "read")]
 async fn misspelt() -> Result<(), LockError> {
     Ok(())
@@ -23,4 +38,5 @@ async fn misspelt() -> Result<(), LockError> {
 
 fn main() {
     let _ = (no_mode(), several_names(), a_job_that_reads(), misspelt());
+    let _ = (reads_with_a_permit(), writes_with_permits(), takes_and_writes());
 }

@@ -50,6 +50,16 @@ async fn expressions(id: u64, retries: u32, factor: f64) -> Result<(), LockError
     Ok(())
 }
 
+#[redlock(resource = ["a"], mode = "write", once_per = "1h")]
+async fn writes() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = ["a"], permits = 4, take = 2)]
+async fn of_one_name() -> Result<(), LockError> {
+    Ok(())
+}
+
 #[redlock(resource = "a", permits = holders, take = holders / 2)]
 async fn permits(holders: u32) -> Result<(), LockError> {
     Ok(())

@@ -231,13 +231,20 @@ impl Claim {
         // No caller waits for the round: the keys count from a later extension on, if they are there by
         // then.
         round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
-        let is_late = {
+        // The claim may have ended meanwhile, and its end may be ahead of what was put back.
+        let (is_late, undone) = {
             let mut state = self.state.lock();
             state.restoring -= 1;
-            state.ending == Some(ClaimEnd::Released) && state.restoring == 0
+            let is_last = state.restoring == 0;
+            let is_late = state.ending == Some(ClaimEnd::Released) && is_last;
+            (is_late, state.shortened.filter(|_| is_last))
         };
         if is_late {
             self.send_release();
+        }
+        if let Some(ms) = undone {
+            let ttl = Duration::from_millis(ms.get());
+            self.send_end(Want::Shorten { ttl }, Goal::All);
         }
     }
 

@@ -149,14 +149,19 @@ pub(super) static CONFIRM: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// 1: all keys are ours now; 0: another holder's.
+/// 1: all keys are ours now, and live for at least the ttl; 0: another holder's.
 pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "for i = 1, #KEYS do \
            local held = redis.pcall('GET', KEYS[i]) \
            if held and held ~= ARGV[1] then return 0 end \
          end \
-         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
+         for i = 1, #KEYS do \
+           if not redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) \
+             and redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+             redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
+           end \
+         end \
          return 1",
     )
 });

@@ -7,6 +7,7 @@ mod one_node_less;
 mod panicking_nodes;
 mod permit_leases;
 mod permits;
+mod put_back;
 mod readers;
 mod refusals;
 mod sharing;

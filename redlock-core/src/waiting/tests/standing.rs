@@ -1,7 +1,10 @@
 //! The order of a line, and how one leaves it.
 
 use super::*;
+use crate::env::Moment;
 use crate::model::token::LONGEST;
+use crate::waiting::LinePoll;
+use crate::waiting::line::{Line, PollTimes, Wanted};
 
 #[test]
 fn callers_get_the_lock_in_the_order_in_which_they_came() {
@@ -221,6 +224,42 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     assert_eq!(scene.values(), token);
     drop(next);
     assert!(scene.is_free());
+}
+
+/// What a caller in line whose budget is used up is told of a caller with the turn that has paused before.
+fn looks_behind_a_pause(goes_on: impl FnOnce(&mut Line, Moment)) -> (Moment, bool) {
+    const DUE: Duration = Duration::from_secs(5);
+    let at = Moment::from_origin;
+    let mut line = Line::new(1, at(DUE));
+    line.join(2);
+    let pausing = &mut Some(Waker::noop().clone());
+    assert!(line.pause(at(DUE), at(SECOND), pausing).is_ok());
+    goes_on(&mut line, at(DUE));
+    let wants = Wanted {
+        since: at(SECOND),
+        until: at(SECOND * 4),
+    };
+    let times = PollTimes {
+        now: at(SECOND),
+        due: at(SECOND * 9),
+        retry_due: at(SECOND * 2),
+    };
+    let wakers = [&mut Some(Waker::noop().clone()), &mut None];
+    let (LinePoll::Wait(until), [head, _]) = line.look(2, wakers, Some(wants), times) else {
+        panic!("it waits");
+    };
+    (until, head.is_some())
+}
+
+#[test]
+fn only_a_caller_that_pauses_is_hurried_by_one_whose_budget_is_used_up() {
+    let at = Moment::from_origin;
+    let pauses = looks_behind_a_pause(|_, _| {});
+    assert_eq!(pauses, (at(SECOND * 2), true));
+    let asks = looks_behind_a_pause(|line, due| drop(line.attempt(due)));
+    assert_eq!(asks, (at(SECOND * 5), false), "it asks the nodes already");
+    let gives_way = looks_behind_a_pause(|line, due| drop(line.gives_way(due)));
+    assert_eq!(gives_way, (at(SECOND * 5), false));
 }
 
 #[test]

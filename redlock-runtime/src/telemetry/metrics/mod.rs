@@ -1,7 +1,8 @@
-//! The figures, through the `metrics` facade. Labels name the site and never the resource, as the
-//! number of resources has no limit.
+//! The figures, through the `metrics` facade. Labels name the site and the kind of lock, and never the
+//! resource, as the number of resources has no limit.
 
 mod describe;
+mod kind;
 mod nodes;
 mod office;
 mod per_recorder;
@@ -13,11 +14,13 @@ use std::sync::{Arc, OnceLock};
 use metrics::counter;
 use parking_lot::RwLock;
 use redlock_core::env::caught;
+use redlock_core::request::Kind;
 
 use super::outcome::{AcquireOutcome, kind_of};
 use crate::error::LockError;
 use crate::site::{Registration, Site};
 
+use kind::PerKind;
 pub(crate) use nodes::{answers_of, sample_nodes};
 pub(crate) use office::InOffice;
 use per_recorder::PerRecorder;
@@ -37,19 +40,22 @@ pub(crate) struct Metrics {
     sites: PerRecorder<Sites>,
 }
 
+/// The handles of one site, made for a kind of lock when the site first locks one.
+type SiteSlots = PerKind<OnceLock<Arc<SiteMetrics>>>;
+
 struct Sites {
     /// The handles by the address of the site, in order: a handle is found without a lock and without
     /// hashing a name.
-    annotated: Box<[(usize, OnceLock<Arc<SiteMetrics>>)]>,
-    object_style: OnceLock<Arc<SiteMetrics>>,
+    annotated: Box<[(usize, SiteSlots)]>,
+    object_style: SiteSlots,
     /// The handles for names of the object style, by the address of the site.
-    named: RwLock<BTreeMap<usize, Arc<SiteMetrics>>>,
+    named: RwLock<BTreeMap<usize, Arc<SiteSlots>>>,
 }
 
 impl Metrics {
     /// Counts a caller that begins to wait for its lock.
-    pub(crate) fn waiting(&self, site: Option<&'static Site>) -> Waiting {
-        Waiting::begin(caught(RECORDER, || self.of(site)))
+    pub(crate) fn waiting(&self, site: Option<&'static Site>, kind: Kind) -> Waiting {
+        Waiting::begin(caught(RECORDER, || self.of(site, kind)))
     }
 
     /// Describes the names to a recorder that was installed later.
@@ -57,19 +63,20 @@ impl Metrics {
         self.sites.get(Sites::new);
     }
 
-    fn of(&self, site: Option<&'static Site>) -> Arc<SiteMetrics> {
+    fn of(&self, site: Option<&'static Site>, kind: Kind) -> Arc<SiteMetrics> {
         let sites = self.sites.get(Sites::new);
-        let slot = match site {
-            None => &sites.object_style,
-            Some(site) => {
-                let place = |(other, _): &(usize, _)| *other;
-                match sites.annotated.binary_search_by_key(&site.address(), place) {
-                    Ok(found) => &sites.annotated[found].1,
-                    Err(_) => return sites.of_name(site),
-                }
-            }
+        let of = |slots: &SiteSlots| {
+            let (slot, kind) = slots.of(kind);
+            Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(site, kind))))
         };
-        Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(site))))
+        let Some(site) = site else {
+            return of(&sites.object_style);
+        };
+        let place = |(other, _): &(usize, _)| *other;
+        match sites.annotated.binary_search_by_key(&site.address(), place) {
+            Ok(found) => of(&sites.annotated[found].1),
+            Err(_) => of(&sites.of_name(site)),
+        }
     }
 }
 
@@ -79,22 +86,22 @@ impl Sites {
         let registered = inventory::iter::<Registration>();
         let mut addresses: Vec<usize> = registered.into_iter().map(|it| it.0.address()).collect();
         addresses.sort_unstable();
-        let slots = addresses.into_iter().map(|it| (it, OnceLock::new()));
+        let slots = addresses.into_iter().map(|it| (it, SiteSlots::default()));
         Self {
             annotated: slots.collect(),
-            object_style: OnceLock::new(),
+            object_style: SiteSlots::default(),
             named: RwLock::default(),
         }
     }
 
     /// The handles of a name of the object style, which is in no list of sites.
-    fn of_name(&self, site: &'static Site) -> Arc<SiteMetrics> {
+    ///
+    /// They are filled outside of the map's lock: that runs the recorder's code.
+    fn of_name(&self, site: &'static Site) -> Arc<SiteSlots> {
         if let Some(found) = self.named.read().get(&site.address()) {
             return Arc::clone(found);
         }
-        // Made before the map is locked: this runs the recorder's code.
-        let made = Arc::new(SiteMetrics::new(Some(site)));
-        Arc::clone(self.named.write().entry(site.address()).or_insert(made))
+        Arc::clone(self.named.write().entry(site.address()).or_default())
     }
 }
 
@@ -102,15 +109,12 @@ fn label(site: Option<&'static Site>) -> String {
     site.map_or(OBJECT_STYLE, Site::site_name).to_owned()
 }
 
-/// Counts a call that was refused before it began to wait, for a mistake in the program.
+/// Counts a call that was refused before it began to wait, for a mistake in the program. The kind of its
+/// lock was not decided.
 pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: AcquireOutcome) {
-    count_rare(label(site), outcome);
-}
-
-/// Counts an outcome that is too rare to keep a handle for.
-fn count_rare(site: String, outcome: AcquireOutcome) {
     caught(RECORDER, || {
-        counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome.name()).increment(1);
+        let (site, outcome) = (label(site), outcome.name());
+        counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome).increment(1);
     });
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use redlock_core::Environment;
 use redlock_core::node::ObserveAnswers;
+use redlock_core::request::Kind;
 
 use super::outcome::AcquireOutcome;
 use crate::error::LockError;
@@ -16,7 +17,7 @@ pub(crate) struct Metrics;
 
 impl Metrics {
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn waiting(&self, _site: Option<&'static Site>) -> Waiting {
+    pub(crate) fn waiting(&self, _site: Option<&'static Site>, _kind: Kind) -> Waiting {
         Waiting { is_ended: false }
     }
 

@@ -12,17 +12,18 @@ use super::super::outcome::AcquireOutcome;
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
-use super::{RECORDER, count_rare, label};
+use super::{RECORDER, label};
 use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
 /// a rate sees the first of each.
-const OUTCOMES: [AcquireOutcome; 9] = [
+const OUTCOMES: [AcquireOutcome; 10] = [
     AcquireOutcome::Acquired,
     AcquireOutcome::Joined,
     AcquireOutcome::Contended,
     AcquireOutcome::Skipped,
     AcquireOutcome::AlreadyRun,
+    AcquireOutcome::Spent,
     AcquireOutcome::Unavailable,
     AcquireOutcome::Lost,
     AcquireOutcome::ShuttingDown,
@@ -40,9 +41,11 @@ const REASONS: [&str; 7] = [
     "revoked",
 ];
 
-/// The handles of one site.
+/// The handles of one site, for one kind of lock.
 pub(super) struct SiteMetrics {
     label: String,
+    /// The value of the label `kind`.
+    kind: &'static str,
     /// As `OUTCOMES`.
     acquisitions: [Counter; OUTCOMES.len()],
     /// As `REASONS`.
@@ -57,31 +60,37 @@ pub(super) struct SiteMetrics {
     held: Gauge,
 }
 
+fn acquisitions(label: &str, kind: &'static str, outcome: AcquireOutcome) -> Counter {
+    let site = label.to_owned();
+    counter!(ACQUISITIONS, "site" => site, "kind" => kind, "outcome" => outcome.name())
+}
+
 impl SiteMetrics {
-    pub(super) fn new(site: Option<&'static Site>) -> Self {
+    /// `kind` is the value of its label.
+    pub(super) fn new(site: Option<&'static Site>, kind: &'static str) -> Self {
         let label = label(site);
         if site.is_some_and(|site| site.skips) {
             // Zeros, as above.
-            for kind in [AcquireOutcome::Unavailable, AcquireOutcome::Lost] {
-                let name = kind.name();
+            for error in [AcquireOutcome::Unavailable, AcquireOutcome::Lost] {
+                let name = error.name();
                 counter!(SWALLOWED, "site" => label.clone(), "error_type" => name).increment(0);
             }
         }
-        let extensions =
-            |outcome| counter!(EXTENSIONS, "site" => label.clone(), "outcome" => outcome);
+        let extensions = |outcome| counter!(EXTENSIONS, "site" => label.clone(), "kind" => kind, "outcome" => outcome);
+        let lost =
+            |reason| counter!(LOST, "site" => label.clone(), "kind" => kind, "reason" => reason);
         Self {
-            acquisitions: OUTCOMES.map(|outcome| {
-                counter!(ACQUISITIONS, "site" => label.clone(), "outcome" => outcome.name())
-            }),
-            lost: REASONS.map(|reason| counter!(LOST, "site" => label.clone(), "reason" => reason)),
+            acquisitions: OUTCOMES.map(|outcome| acquisitions(&label, kind, outcome)),
+            lost: REASONS.map(lost),
             extended: extensions("extended"),
             extension_unavailable: extensions("unavailable"),
             extension_lost: extensions("lost"),
-            unconfirmed: counter!(UNCONFIRMED, "site" => label.clone()),
-            wait: histogram!(WAIT, "site" => label.clone()),
-            waiting: gauge!(WAITING, "site" => label.clone()),
-            hold: histogram!(HOLD, "site" => label.clone()),
-            held: gauge!(HELD, "site" => label.clone()),
+            unconfirmed: counter!(UNCONFIRMED, "site" => label.clone(), "kind" => kind),
+            wait: histogram!(WAIT, "site" => label.clone(), "kind" => kind),
+            waiting: gauge!(WAITING, "site" => label.clone(), "kind" => kind),
+            hold: histogram!(HOLD, "site" => label.clone(), "kind" => kind),
+            held: gauge!(HELD, "site" => label.clone(), "kind" => kind),
+            kind,
             label,
         }
     }
@@ -89,7 +98,8 @@ impl SiteMetrics {
     fn count(&self, outcome: AcquireOutcome) {
         match OUTCOMES.iter().position(|it| *it == outcome) {
             Some(place) => self.acquisitions[place].increment(1),
-            None => count_rare(self.label.clone(), outcome),
+            // Too rare to keep a handle for.
+            None => acquisitions(&self.label, self.kind, outcome).increment(1),
         }
     }
 }

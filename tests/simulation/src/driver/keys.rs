@@ -125,6 +125,7 @@ impl Keys {
                         self.set(key, terms.token, Some(until));
                     }
                 }
+                self.expire_at(locks, |old| old.max(until));
                 Did::Granted(None)
             }
             Kind::Shorten | Kind::Release => {

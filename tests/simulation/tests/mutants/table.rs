@@ -211,11 +211,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                 replace: "fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
 ",
             },
-            Patch {
-                file: MEMORY,
-                find: ".is_some_and(|entry| entry.expires < expires)",
-                replace: ".is_none_or(|entry| entry.expires < expires)",
-            },
         ],
         profile: "faulty",
         breaks: Invariant::ForeignChange,

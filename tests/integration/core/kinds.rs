@@ -1,0 +1,162 @@
+//! Every kind of lock, on nodes of every kind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::node::Obstacle;
+use redlock_core::request::{Kind, Note, Permits};
+use redlock_core::transfer::ClaimError;
+use redlock_core::{MemoryNode, Node, NodeSet, Request};
+
+use crate::core::fixture::{IO, SOON, client, once, start};
+
+const TTL: Duration = Duration::from_secs(300);
+
+fn one_of(count: u16, take: u16) -> Request {
+    let permits = Permits::new(count, take).expect("a good number");
+    once("kinds:p").kind(Kind::Permits(permits)).ttl(TTL)
+}
+
+fn with(kind: Kind) -> Request {
+    once("kinds:r").kind(kind).ttl(TTL)
+}
+
+/// Nobody tries again by itself: what ends the wait is a report of the nodes.
+fn woken(request: Request) -> Request {
+    let mut request = request.retries(1);
+    request.retry.delay = Duration::from_secs(3600);
+    request
+}
+
+/// The text of a refusal, and what stands in the way.
+async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
+    let refused = client().acquire(set, request).await.unwrap_err();
+    let AcquireError::Contended(contended) = &refused else {
+        panic!("{refused}");
+    };
+    (contended.holding.obstacle(), refused.to_string())
+}
+
+/// Takes locks of each kind on `set`, sees whom they keep out, has others wait for them, and releases
+/// them.
+pub(crate) async fn each_kind_excludes_and_is_released(set: &NodeSet) {
+    for fencing in [false, true] {
+        permits(set, fencing).await;
+        readers_and_writers(set, fencing).await;
+        a_set_with_a_note_and_a_ticket(set, fencing).await;
+    }
+}
+
+async fn permits(set: &NodeSet, fencing: bool) {
+    let request = |take| {
+        let mut request = one_of(3, take);
+        request.fencing = fencing;
+        request
+    };
+    let two = client().acquire(set, &request(2)).await.unwrap();
+    let one = client().acquire(set, &request(1)).await.unwrap();
+    assert!(
+        two.permits()
+            .iter()
+            .all(|permit| one.permit() != Some(permit))
+    );
+    assert_eq!(one.fencing_token().is_some(), fencing);
+    let (_, text) = refused(set, &request(1)).await;
+    assert!(text.starts_with("full: all 3 permits are held"), "{text}");
+    two.extend(TTL * 2).await.unwrap();
+    let waiting = {
+        let (set, request) = (Arc::clone(set), woken(request(1)));
+        tokio::spawn(async move { client().acquire(&set, &request).await })
+    };
+    assert_eq!(one.release().await, Released::Confirmed);
+    let next = tokio::time::timeout(SOON, waiting).await;
+    let next = next.expect("a wake-up").unwrap().unwrap();
+    for lease in [two, next] {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+}
+
+async fn readers_and_writers(set: &NodeSet, fencing: bool) {
+    let request = |kind| {
+        let mut request = with(kind);
+        request.fencing = fencing;
+        request
+    };
+    let first = client().acquire(set, &request(Kind::Read)).await.unwrap();
+    let second = client().acquire(set, &request(Kind::Read)).await.unwrap();
+    for kind in [Kind::Write, Kind::Exclusive] {
+        let (obstacle, text) = refused(set, &request(kind)).await;
+        assert_eq!(obstacle, Obstacle::Readers, "{text}");
+    }
+    first.extend(TTL * 2).await.unwrap();
+    let waiting = {
+        let (set, request) = (Arc::clone(set), woken(request(Kind::Write)));
+        tokio::spawn(async move { client().acquire(&set, &request).await })
+    };
+    for reader in [first, second] {
+        assert_eq!(reader.release().await, Released::Confirmed);
+    }
+    let writer = tokio::time::timeout(SOON, waiting).await;
+    let writer = writer.expect("a wake-up").unwrap().unwrap();
+    assert_eq!(writer.fencing_token().is_some(), fencing);
+    let (obstacle, text) = refused(set, &request(Kind::Read)).await;
+    assert_eq!(obstacle, Obstacle::Holder, "{text}");
+    writer.downgrade().await.unwrap();
+    let reader = client().acquire(set, &request(Kind::Read)).await.unwrap();
+    for lease in [writer, reader] {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+}
+
+async fn a_set_with_a_note_and_a_ticket(set: &NodeSet, fencing: bool) {
+    let mut request = once(["{kinds}:a", "{kinds}:b"]).ttl(TTL);
+    request.fencing = fencing;
+    request.note = Note::new("a job");
+    let giver = client().acquire(set, &request).await.unwrap();
+    let (_, text) = refused(set, &once("{kinds}:b")).await;
+    assert!(text.contains("(`a job`)"), "{text}");
+    let token = giver.fencing_token();
+    let text = giver.transfer().unwrap().to_secret();
+    let ticket = text.parse().expect("a ticket");
+    let claimed = client().claim(set, ticket, &request).await.unwrap();
+    assert!(claimed.fencing_token() > token || !fencing);
+    let status = client().peek(set, &"{kinds}:a".into()).await.unwrap();
+    let holder = status.holder().expect("held");
+    assert_eq!(holder.note(), request.note, "{status}");
+    let again = text.parse().expect("a ticket");
+    let again = client().claim(set, again, &request).await;
+    assert!(matches!(again, Err(ClaimError::Spent(_))), "{again:?}");
+    assert_eq!(claimed.release().await, Released::Confirmed);
+}
+
+#[tokio::test]
+async fn each_kind_of_lock_excludes_and_is_released_on_servers() {
+    for n in [1, 3] {
+        let (nodes, set) = start(n).await;
+        each_kind_excludes_and_is_released(&set).await;
+        nodes.assert_no_lock_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn each_kind_of_lock_excludes_and_is_released_on_nodes_in_memory() {
+    let clock = || IO.environment().clock;
+    let nodes = ["a", "b", "c"].map(|name| MemoryNode::new(name, clock()));
+    let set: NodeSet = nodes
+        .iter()
+        .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
+        .collect();
+    each_kind_excludes_and_is_released(&set).await;
+    // The number of permits and the counters stay for an hour.
+    for node in &nodes {
+        for key in node.keys() {
+            let key = String::from_utf8_lossy(&key).into_owned();
+            let is_kept = ["redlock:permits:", "redlock:fence:"]
+                .iter()
+                .any(|it| key.starts_with(it));
+            assert!(is_kept, "{key}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What is shown of permits, readers and writers.
+
+use redlock_runtime::parameters::Mode;
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{LockError, redlock};
+use serde_json::{Value, json};
+
+use crate::inspect::fixture::{Framework, Served, config, start};
+use crate::runtime::fixture::start_nodes;
+
+/// The held lock, its site, and the page, as they are served.
+async fn shown(served: &Served, name: &str) -> (Value, Value, String) {
+    let held = served.json("/held").await["held"][0].clone();
+    assert_eq!(held["site"], json!(name));
+    let sites = served.json("/sites").await;
+    let sites = sites["sites"].as_array().expect("an array").iter();
+    let site = sites.clone().find(|it| it["site"] == json!(name));
+    let site = site.expect("its site").clone();
+    (held, site, served.get("/").await.body)
+}
+
+#[redlock(
+    resource = "inspect: reports",
+    permits = 4,
+    take = 2,
+    name = "inspect: permits"
+)]
+async fn two_of_four(on: &[Served]) -> Result<(), LockError> {
+    for served in on {
+        let (held, site, page) = shown(served, "inspect: permits").await;
+        let permits = held["permits"].as_array().expect("an array");
+        assert_eq!(
+            (permits.len(), &held["mode"]),
+            (2, &Value::Null),
+            "{held:#}"
+        );
+        let parameters = &site["parameters"];
+        assert_eq!(parameters["permits"], json!(4), "{parameters:#}");
+        assert_eq!(parameters["take"], json!(2), "{parameters:#}");
+        let numbers = format!("permit {}, {}", permits[0], permits[1]);
+        assert!(
+            page.contains(&numbers) && page.contains("2 of 4 permits"),
+            "{page}"
+        );
+    }
+    Ok(())
+}
+
+#[redlock(resource = "inspect: counted", permits = count, name = "inspect: by call")]
+async fn one_of(count: u32, on: &[Served]) -> Result<(), LockError> {
+    for served in on {
+        let (held, _, page) = shown(served, "inspect: by call").await;
+        assert_eq!(
+            held["permits"].as_array().map(Vec::len),
+            Some(1),
+            "{held:#}"
+        );
+        assert!(page.contains("permits that the call says"), "{page}");
+    }
+    Ok(())
+}
+
+#[redlock(resource = "inspect: read", mode = "read", name = "inspect: read")]
+async fn reads(on: &[Served]) -> Result<(), LockError> {
+    has_mode(on, "read").await;
+    Ok(())
+}
+
+#[redlock(resource = "inspect: write", mode = "write", name = "inspect: write")]
+async fn writes(on: &[Served]) -> Result<(), LockError> {
+    has_mode(on, "write").await;
+    Ok(())
+}
+
+async fn has_mode(on: &[Served], mode: &str) {
+    for served in on {
+        let (held, site, page) = shown(served, &format!("inspect: {mode}")).await;
+        assert_eq!(
+            (&held["mode"], &held["permits"]),
+            (&json!(mode), &json!([]))
+        );
+        assert_eq!(site["parameters"]["mode"], json!(mode));
+        let shown = [format!("to {mode}"), format!("<small>{mode}s</small>")];
+        assert!(shown.iter().all(|it| page.contains(it)), "{page}");
+    }
+}
+
+#[redlock(
+    resource = "inspect: shelf",
+    mode = "write",
+    retry_count = 0,
+    name = "inspect: refused"
+)]
+async fn rebuilds() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_readers_refused_was_refused_by_readers() {
+    let locks = TestLocks::new();
+    let other = locks.someone_else().named("web-7/3121");
+    for (mode, by) in [(Mode::Read, "readers"), (Mode::Write, "web-7/3121")] {
+        let _hold = other.clone().mode(mode).hold("inspect: shelf");
+        assert!(rebuilds().await.unwrap_err().is_contended());
+        let sites = locks.registry().sites();
+        let site = sites
+            .iter()
+            .find(|it| it.site.site_name() == "inspect: refused");
+        let refused = &site.expect("its site").refused;
+        assert!(
+            refused.iter().any(|it| it.by == by && it.count == 1),
+            "{refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn permits_and_modes_are_shown_with_the_lock_and_with_its_function() {
+    let nodes = start_nodes(3).await;
+    let redlock = start(config(&nodes)).await;
+    let registry = redlock.registry();
+    let on = Framework::ALL.map(|framework| Served::at(framework, "", registry));
+    let calls = async {
+        two_of_four(&on).await.unwrap();
+        one_of(3, &on).await.unwrap();
+        reads(&on).await.unwrap();
+        writes(&on).await.unwrap();
+    };
+    registry.clone().scope(calls).await;
+}
