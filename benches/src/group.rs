@@ -15,6 +15,12 @@ pub enum Group {
     HandOver,
     /// What each of four processes gets of a key that all want.
     Shares,
+    /// What a pair of each kind of lock takes.
+    Kinds,
+    /// Readers of one resource beside holders of distinct locks.
+    KindsReaders,
+    /// A writer among readers.
+    KindsWriter,
     /// What a pair allocates.
     Allocations,
     /// What the attribute costs.
@@ -31,13 +37,16 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
         Self::HotKeyProcesses,
         Self::HandOver,
         Self::Shares,
+        Self::Kinds,
+        Self::KindsReaders,
+        Self::KindsWriter,
         Self::Allocations,
         Self::Wrapper,
         Self::WrapperAllocations,
@@ -55,6 +64,9 @@ impl Group {
             Self::HotKeyProcesses => "hot-key-processes",
             Self::HandOver => "hand-over",
             Self::Shares => "shares",
+            Self::Kinds => "kinds",
+            Self::KindsReaders => "kinds-readers",
+            Self::KindsWriter => "kinds-writer",
             Self::Allocations => "allocations",
             Self::Wrapper => "wrapper",
             Self::WrapperAllocations => "wrapper-allocations",
@@ -73,6 +85,11 @@ impl Group {
             Self::HotKeyProcesses => "One hot key, 2 processes of 32 tasks, 3 nodes",
             Self::HandOver => "One key held for 20 ms, 2 processes of one task, 3 nodes",
             Self::Shares => "One hot key, 4 processes, 3 nodes",
+            Self::Kinds => "Lock and release of each kind, one caller",
+            Self::KindsReaders => {
+                "64 readers of one resource, and 64 holders of distinct locks, 3 nodes"
+            }
+            Self::KindsWriter => "A writer among readers from 2 processes, 3 nodes",
             Self::Allocations => "Allocations of lock and release, 3 nodes",
             Self::Wrapper => "A call under a lock on in-process nodes",
             Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",

@@ -1,8 +1,8 @@
 //! Side-by-side benchmarks of distributed locks against real `redis-server` processes.
 //!
 //! ```text
-//! cargo bench -p redlock-benches                       everything, in about twelve minutes
-//! cargo bench -p redlock-benches -- --short            the same in less than two minutes
+//! cargo bench -p redlock-benches                       everything, in about sixteen minutes
+//! cargo bench -p redlock-benches -- --short            the same in about two minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
@@ -43,8 +43,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, renewal, shares,
-    tuning, uncontended, wrapper, wrapper_allocations,
+    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_readers,
+    kinds_writer, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use redlock_core::Request;
 use redlock_tests::Nodes;
 
 use crate::clock::cpu_time;
-use crate::contender::{Contender, Kind, RawLoop, Unlocked};
+use crate::contender::{Contender, Kind, Ours, RawLoop, Unlocked};
 use crate::stats::{percentile, whole};
 
 /// Every key of every run begins so.
@@ -57,8 +58,18 @@ struct Window {
     end: Instant,
 }
 
+/// What a caller does again and again.
+#[derive(Clone, Debug)]
+pub(crate) enum Call {
+    /// Locks a key and releases it.
+    Pair(Contender, String),
+    /// Acquires a lock, keeps it for this time, and releases it.
+    Held(Ours, Request, Duration),
+}
+
+/// The pairs of a run so far.
 #[derive(Default)]
-struct Calls {
+pub(crate) struct Calls {
     latencies: Vec<Duration>,
     unconfirmed: usize,
     failures: usize,
@@ -76,14 +87,20 @@ impl Load {
     /// Lets the callers loose on `contender`. The nodes are still to be looked at, with
     /// [`Sample::look_behind`].
     pub async fn drive(&self, kind: Kind, contender: &Contender) -> Sample {
+        let keys = self.keys(kind.name()).into_iter();
+        self.drive_calls(keys.map(|key| Call::Pair(contender.clone(), key)))
+            .await
+    }
+
+    /// Lets a caller loose on each of `calls`. The nodes are still to be looked at.
+    pub(crate) async fn drive_calls(&self, calls: impl Iterator<Item = Call>) -> Sample {
         let begin = Instant::now() + self.warm_up;
         let window = Window {
             begin,
             end: begin + self.run,
         };
-        let keys = self.keys(kind.name()).into_iter();
-        let callers: Vec<_> = keys
-            .map(|key| tokio::spawn(call(contender.clone(), key, window)))
+        let callers: Vec<_> = calls
+            .map(|call| tokio::spawn(again_and_again(call, window)))
             .collect();
         tokio::time::sleep_until(begin.into()).await;
         let cpu_before = cpu_time();
@@ -130,25 +147,18 @@ impl Load {
     }
 }
 
-async fn call(contender: Contender, key: String, window: Window) -> Calls {
+async fn again_and_again(call: Call, window: Window) -> Calls {
     let mut calls = Calls::default();
     loop {
         let began = Instant::now();
         if began >= window.end {
             return calls;
         }
-        match contender.pair(&key).await {
-            Ok(unlocked) => {
-                if began >= window.begin {
-                    calls.latencies.push(began.elapsed());
-                }
-                calls.unconfirmed += usize::from(unlocked == Unlocked::Unconfirmed);
-            }
-            Err(error) => {
-                calls.failures += 1;
-                calls.first_failure.get_or_insert(error);
-            }
-        }
+        let outcome = match &call {
+            Call::Pair(contender, key) => contender.pair(key).await,
+            Call::Held(ours, request, hold) => ours.pair_of(request, Some(*hold)).await,
+        };
+        calls.note(began, outcome, began >= window.begin);
     }
 }
 
@@ -164,7 +174,7 @@ pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
     let deadline = Instant::now() + STRAGGLE;
     loop {
         let mut left = nodes.all_keys();
-        left.retain(|key| key.starts_with(PREFIX.as_bytes()));
+        left.retain(|key| is_of_a_lock(&String::from_utf8_lossy(key)));
         if left.is_empty() || Instant::now() >= deadline {
             let shown = |key: &Vec<u8>| key.escape_ascii().to_string();
             return left.iter().map(shown).collect();
@@ -174,15 +184,42 @@ pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
     }
 }
 
+/// True for a key that no lock may leave: also for one beside the lock's key, as of a permit or of readers.
+/// Nodes remember how many permits there are.
+fn is_of_a_lock(key: &str) -> bool {
+    key.contains(PREFIX) && !key.starts_with("redlock:permits:")
+}
+
 impl Calls {
-    fn add(&mut self, other: Self) {
+    /// Notes the outcome of a pair that began then, and its time if it is measured.
+    pub(crate) fn note(
+        &mut self,
+        began: Instant,
+        outcome: Result<Unlocked, String>,
+        is_measured: bool,
+    ) {
+        match outcome {
+            Ok(unlocked) => {
+                if is_measured {
+                    self.latencies.push(began.elapsed());
+                }
+                self.unconfirmed += usize::from(unlocked == Unlocked::Unconfirmed);
+            }
+            Err(error) => {
+                self.failures += 1;
+                self.first_failure.get_or_insert(error);
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.unconfirmed += other.unconfirmed;
         self.failures += other.failures;
         self.first_failure = self.first_failure.take().or(other.first_failure);
     }
 
-    fn into_sample(mut self, elapsed: Duration, cpu: Duration) -> Sample {
+    pub(crate) fn into_sample(mut self, elapsed: Duration, cpu: Duration) -> Sample {
         self.latencies.sort_unstable();
         let pairs = self.latencies.len();
         let count = u32::try_from(pairs).unwrap_or(u32::MAX);

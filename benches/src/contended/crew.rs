@@ -32,9 +32,19 @@ impl Crew {
 
     /// The log of each worker.
     pub(crate) fn take(&mut self, turn: &Turn) -> Vec<Log> {
+        self.order(turn);
+        self.logs()
+    }
+
+    /// Lets the workers begin a turn.
+    pub(crate) fn order(&mut self, turn: &Turn) {
         for worker in &mut self.0 {
             worker.order(turn);
         }
+    }
+
+    /// The log of each worker, once the turn has ended.
+    pub(crate) fn logs(&mut self) -> Vec<Log> {
         self.0.iter_mut().map(Worker::answer).collect()
     }
 }

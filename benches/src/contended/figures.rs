@@ -166,6 +166,7 @@ mod tests {
         let turn = Turn {
             kind: Kind::Ours,
             key: "k".to_owned(),
+            reads: false,
             tasks: 2,
             hold: Duration::ZERO,
             pause: Duration::ZERO,

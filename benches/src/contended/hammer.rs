@@ -1,10 +1,10 @@
 //! Tasks that take the key, hold it, and give it back, one time after the other.
 
-use std::time::Duration;
+use redlock_core::request::Kind as LockKind;
 
 use super::{Hold, Log, Turn};
 use crate::clock::now;
-use crate::contender::{Contender, Unlocked};
+use crate::contender::{Contender, Unlocked, keep};
 
 /// Lets the tasks of one process loose, until all have had the key that they asked for before the
 /// end of the turn.
@@ -21,12 +21,21 @@ pub(crate) async fn hammer(contender: &Contender, turn: &Turn) -> Log {
 
 async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
     let mut log = Log::default();
+    let kind = if turn.reads {
+        // At any moment there is a reader about to leave, and another one that has just come.
+        let share =
+            u32::try_from(task).unwrap_or(0) * turn.hold / u32::try_from(turn.tasks).unwrap_or(1);
+        tokio::time::sleep(share).await;
+        LockKind::Read
+    } else {
+        LockKind::Exclusive
+    };
     loop {
         let asked = now();
         if asked >= turn.window.end {
             return log;
         }
-        let held = match contender.acquire(&turn.key, turn.retry_delay).await {
+        let held = match contender.acquire(&turn.key, kind, turn.retry_delay).await {
             Ok(held) => held,
             Err(error) => {
                 log.refused += 1;
@@ -35,7 +44,7 @@ async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
             }
         };
         let acquired = now();
-        critical_section(turn.hold).await;
+        keep(turn.hold).await;
         log.holds.push(Hold {
             task,
             asked,
@@ -53,14 +62,5 @@ async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
         if !turn.pause.is_zero() {
             tokio::time::sleep(turn.pause).await;
         }
-    }
-}
-
-async fn critical_section(hold: Duration) {
-    if hold.is_zero() {
-        // Others get a chance to be inside at the same time.
-        tokio::task::yield_now().await;
-    } else {
-        tokio::time::sleep(hold).await;
     }
 }

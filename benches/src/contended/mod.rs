@@ -24,6 +24,8 @@ use crate::contender::Kind;
 pub(crate) struct Turn {
     pub(crate) kind: Kind,
     pub(crate) key: String,
+    /// True if the tasks read, each from another moment on: only ours can.
+    pub(crate) reads: bool,
     /// How many tasks each process has.
     pub(crate) tasks: usize,
     /// How long the key is held; zero is long enough for others to be scheduled in between.

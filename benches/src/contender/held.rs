@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::Lease;
+use redlock_core::request::Kind as LockKind;
 use rslock::{Lock, LockManager};
 
 use super::redis_loop::Taken;
@@ -13,6 +14,15 @@ pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// How long a caller tries. Nobody should ever wait so long.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
+
+/// Keeps a lock for this time. Others get a chance to be inside at the same time, also if it is zero.
+pub(crate) async fn keep(hold: Duration) {
+    if hold.is_zero() {
+        tokio::task::yield_now().await;
+    } else {
+        tokio::time::sleep(hold).await;
+    }
+}
 
 /// A key that is held.
 #[derive(Debug)]
@@ -27,13 +37,18 @@ pub enum Held {
 
 impl Contender {
     /// Waits for `key`, for half a minute. All but ours poll, with random pauses below
-    /// `retry_delay`.
+    /// `retry_delay`, and have plain locks only.
     ///
     /// # Errors
     /// A text that says why the key was not acquired.
-    pub async fn acquire(&self, key: &str, retry_delay: Duration) -> Result<Held, String> {
+    pub async fn acquire(
+        &self,
+        key: &str,
+        kind: LockKind,
+        retry_delay: Duration,
+    ) -> Result<Held, String> {
         match self {
-            Self::Ours(ours) => ours.wait_for(key).await.map(Held::Ours),
+            Self::Ours(ours) => ours.wait_for(key, kind, WAIT).await.map(Held::Ours),
             Self::Rslock(manager) => {
                 let mut manager = manager.clone();
                 // It counts its tries; the pause between two is half of the delay on average.

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use fleet::Fleet;
 pub(crate) use fleet::in_turn;
 pub use held::Held;
+pub(crate) use held::keep;
 pub use ours::Ours;
+pub(crate) use ours::release;
 pub use raw::RawLoop;
 pub use redis_loop::{RedisLoop, Wait};
 

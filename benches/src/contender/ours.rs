@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use redlock_core::lease::Released;
 use redlock_core::node::NodeStatus;
 use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Kind as LockKind, RetryLimit};
 use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
 
-use super::{TTL, Unlocked, held};
+use super::{TTL, Unlocked, held, keep};
 
 /// A client with its nodes, on an I/O thread of its own.
 #[derive(Clone)]
@@ -45,23 +45,43 @@ impl Ours {
 
     /// Locks `key` and releases it, with the defaults but for the ttl.
     pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
-        let request = Request::new(key).ttl(TTL);
-        let lease = self.client.acquire(&self.nodes, &request).await;
-        release(lease.map_err(|error| format!("not acquired: {error}"))?).await
+        self.pair_of(&Request::new(key).ttl(TTL), None).await
     }
 
-    /// Waits for `key`, with the defaults but for ttl and patience.
-    pub(super) async fn wait_for(&self, key: &str) -> Result<Lease, String> {
-        let mut request = Request::new(key).ttl(held::TTL);
-        request.retry.limit = RetryLimit::Wait(held::WAIT);
-        let lease = self.client.acquire(&self.nodes, &request).await;
-        lease.map_err(|error| format!("not acquired: {error}"))
+    /// Acquires the lock, keeps it for `hold`, and releases it. Within a hold of zero other tasks run.
+    pub(crate) async fn pair_of(
+        &self,
+        request: &Request,
+        hold: Option<Duration>,
+    ) -> Result<Unlocked, String> {
+        let lease = self.try_to_acquire(request).await?;
+        if let Some(hold) = hold {
+            keep(hold).await;
+        }
+        release(lease).await
+    }
+
+    /// Waits for a lock of this kind on `key`, with the defaults but for ttl and patience.
+    pub(crate) async fn wait_for(
+        &self,
+        key: &str,
+        kind: LockKind,
+        patience: Duration,
+    ) -> Result<Lease, String> {
+        let mut request = Request::new(key).kind(kind).ttl(held::TTL);
+        request.retry.limit = RetryLimit::Wait(patience);
+        self.try_to_acquire(&request).await
     }
 
     /// A lease on these nodes.
     pub(crate) async fn acquire(&self, request: &Request) -> Lease {
-        let lease = self.client.acquire(&self.nodes, request).await;
+        let lease = self.try_to_acquire(request).await;
         lease.expect("nobody else has it")
+    }
+
+    async fn try_to_acquire(&self, request: &Request) -> Result<Lease, String> {
+        let lease = self.client.acquire(&self.nodes, request).await;
+        lease.map_err(|error| format!("not acquired: {error}"))
     }
 
     /// Waits until `wanted` nodes vote.
@@ -81,10 +101,10 @@ impl Ours {
     }
 }
 
-pub(super) async fn release(lease: Lease) -> Result<Unlocked, String> {
+pub(crate) async fn release(lease: Lease) -> Result<Unlocked, String> {
     match lease.release().await {
-        // The next one in line has it.
-        Released::Confirmed | Released::HandedOver => Ok(Unlocked::Confirmed),
+        // The next one in line has it, or other readers share it still.
+        Released::Confirmed | Released::HandedOver | Released::NotLast => Ok(Unlocked::Confirmed),
         Released::Unconfirmed => Ok(Unlocked::Unconfirmed),
         other => Err(format!("released, but {other:?}")),
     }

@@ -37,7 +37,7 @@ impl Client {
     /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
     /// next caller gets the lock from it, within the limits of
     /// [`Settings::handover`](super::Settings::handover). Readers and writers stand in lines of their own,
-    /// and a reader shares a young read lease of this client, within the same limit of time.
+    /// and a reader shares a young read lease of this client, within a fifth of the same limit of time.
     ///
     /// # Errors
     /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,

@@ -103,9 +103,16 @@ pub(crate) struct YoungReads {
 
 #[derive(Default)]
 struct YoungState {
-    leases: HashMap<LineKey, (Weak<LeaseShared>, u64)>,
-    /// When a lease is no longer young.
+    leases: HashMap<LineKey, Young>,
+    /// When a lease of the line is no longer young. A line may have had several since.
     until: VecDeque<(Moment, LineKey)>,
+}
+
+/// A lease, and when it is no longer young.
+struct Young {
+    shared: Weak<LeaseShared>,
+    generation: u64,
+    until: Moment,
 }
 
 impl YoungReads {
@@ -119,17 +126,17 @@ impl YoungReads {
     ) -> Option<Lease> {
         let handle = {
             let state = self.state.lock();
-            let (shared, generation) = state.leases.get(line_key)?;
+            let young = state.leases.get(line_key)?;
             LeaseHandle {
-                shared: shared.upgrade()?,
-                generation: *generation,
+                shared: young.shared.upgrade()?,
+                generation: young.generation,
             }
         };
         let writers = LineKey {
             kind: Kind::Write,
             ..line_key.clone()
         };
-        let may_join = handle.held_for() < lines.longest_handover() && !lines.is_in_use(&writers);
+        let may_join = handle.held_for() < lines.longest_share() && !lines.is_in_use(&writers);
         may_join.then(|| handle.share(request)).flatten()
     }
 
@@ -146,13 +153,18 @@ impl YoungReads {
             let Some((_, line_key)) = state.until.pop_front() else {
                 break;
             };
-            let is_young = state.until.iter().any(|(_, other)| *other == line_key);
-            let lease = (!is_young).then(|| state.leases.remove(&line_key));
+            let young = state.leases.get(&line_key);
+            let is_young = young.is_some_and(|young| young.until > now);
+            let lease = (!is_young).then(|| state.leases.remove_entry(&line_key));
             forgotten.push((line_key, lease));
         }
-        let young = (Arc::downgrade(&lease.shared), lease.handle.generation);
-        state.leases.insert(line_key.clone(), young);
         let until = now.saturating_add(longest);
+        let young = Young {
+            shared: Arc::downgrade(&lease.shared),
+            generation: lease.handle.generation,
+            until,
+        };
+        state.leases.insert(line_key.clone(), young);
         state.until.push_back((until, line_key.clone()));
         drop(state);
     }
@@ -174,7 +186,7 @@ impl ClientShared {
         }
         let place = LeasePlace::Passed;
         let lease = Lease::new(&self.leases, claim, request, budget, terms, place);
-        let longest = self.lines.longest_handover();
+        let longest = self.lines.longest_share();
         self.reads.opened(longest, turn.line_key(), &lease);
         // The turn goes to the next reader at once, and not when the lease ends.
         drop(turn);

@@ -89,6 +89,25 @@ impl Resource {
         Self(Names::Several(names.into()))
     }
 
+    /// The same without some of the names.
+    pub(crate) fn without(&self, names: &Self) -> Self {
+        let rest = self.shared_names().iter();
+        let rest = rest.filter(|name| !names.shared_names().contains(name));
+        let rest: Vec<_> = rest.cloned().collect();
+        // They are in order still.
+        match &rest[..] {
+            [only] => Self(Names::One(Arc::clone(only))),
+            _ => Self(Names::Several(rest.into())),
+        }
+    }
+
+    fn shared_names(&self) -> &[Arc<[u8]>] {
+        match &self.0 {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Several(names) => names,
+        }
+    }
+
     /// The one name `name`.
     pub(super) fn one(name: &[u8]) -> Self {
         Self(Names::One(name.into()))
@@ -96,11 +115,7 @@ impl Resource {
 
     /// The names, in canonical order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
-        let names = match &self.0 {
-            Names::One(name) => std::slice::from_ref(name),
-            Names::Several(names) => names,
-        };
-        names.iter().map(|name| &**name)
+        self.shared_names().iter().map(|name| &**name)
     }
 
     /// The same resource with `prefix` before each name: the keys on the nodes.

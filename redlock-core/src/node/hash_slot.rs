@@ -36,15 +36,17 @@ pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
 /// No two lock keys share an auxiliary key: `{…}` and `:` keep names with a hash tag of their own apart
 /// from names that become one.
 pub(crate) fn keys_beside(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Resource {
-    Resource::all(keys.names().map(|key| {
+    Resource::all(keys.names().map(|key| key_beside(key, prefix, kind)))
+}
+
+/// The same for one key.
+pub(crate) fn key_beside(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
+    if hash_tag(key).is_some() {
         let name = key.strip_prefix(prefix).unwrap_or(key);
-        let head = [prefix, RESERVED_PREFIX, kind].concat();
-        if hash_tag(key).is_some() {
-            [&head, b":".as_slice(), name].concat()
-        } else {
-            [&head, b"{".as_slice(), key, b"}"].concat()
-        }
-    }))
+        [prefix, RESERVED_PREFIX, kind, b":", name].concat()
+    } else {
+        [prefix, RESERVED_PREFIX, kind, b"{", key, b"}"].concat()
+    }
 }
 
 /// What a lock has beside its keys, in their hash slot: the auxiliary keys, and how errors name the

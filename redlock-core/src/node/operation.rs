@@ -35,7 +35,7 @@ pub struct Operation {
 }
 
 /// The number of wire forms in which an operation may be encoded.
-pub(crate) const FORMS: usize = 3;
+pub(crate) const FORMS: usize = 4;
 
 /// The most that an acquisition's hint may differ from a node's own clock.
 ///

@@ -7,7 +7,7 @@ use crate::model::kind::Kind;
 use crate::model::resource::{INTENTS, READERS, Resource, TURNS};
 use crate::model::token::OwnerToken;
 
-use super::hash_slot::keys_beside;
+use super::hash_slot::key_beside;
 
 /// The value of a lock's key while readers hold the lock. It keeps out every client that takes the lock
 /// with `SET key value NX`. It is no owner token: which readers are in is in another key.
@@ -27,10 +27,8 @@ pub struct SharingKeys {
 impl SharingKeys {
     /// The keys beside the first of `keys`, which have the key prefix `prefix`.
     pub fn beside(keys: &Resource, prefix: &[u8]) -> Self {
-        let key = |kind| {
-            let keys = keys_beside(keys, prefix, kind);
-            keys.names().next().unwrap_or_default().into()
-        };
+        let first = keys.names().next().unwrap_or_default();
+        let key = |kind| key_beside(first, prefix, kind).into_boxed_slice();
         Self {
             readers: key(READERS),
             intent: key(INTENTS),

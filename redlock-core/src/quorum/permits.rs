@@ -3,16 +3,16 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::model::kind::Permits;
 use crate::model::permits::{CountRecord, PermitReport, PermitSet};
-use crate::model::resource::{PERMIT_COUNTS, PERMITS, Resource};
+use crate::model::resource::{COUNTERS, PERMIT_COUNTS, PERMITS, Resource};
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::keys_beside;
+use crate::node::hash_slot::{key_beside, keys_beside};
 use crate::node::{Answer, PermitKey, PermitOrder};
 
-use super::fencing::counter_keys;
 use super::majority;
 
 /// The keys of all permits of a resource. They are made once for an acquisition with all its attempts.
@@ -35,13 +35,14 @@ pub(crate) struct Preferred {
 impl PermitKeys {
     /// The keys of `permits` of the lock key `key`, with `prefix`.
     pub(crate) fn new(key: &Resource, permits: Permits, prefix: &[u8], is_fenced: bool) -> Self {
+        let plain = key.names().next().unwrap_or_default();
         let keys: Vec<_> = (0..permits.count())
             .map(|permit| {
-                let key = key_of(key, permit, prefix);
-                let counter = is_fenced.then(|| only(&counter_keys(&key, prefix)));
+                let key = name_of(plain, permit, prefix);
+                let counter = is_fenced.then(|| key_beside(&key, prefix, COUNTERS).into());
                 PermitKey {
                     permit,
-                    key: only(&key),
+                    key: key.into(),
                     counter,
                 }
             })
@@ -67,12 +68,7 @@ impl PermitKeys {
 
     /// The keys of the other permits.
     pub(crate) fn all_but(&self, permits: PermitSet) -> Resource {
-        let all = self
-            .keys
-            .iter()
-            .map(|key| key.permit)
-            .collect::<PermitSet>();
-        self.of(all.without(permits))
+        self.all.without(&self.of(permits))
     }
 
     /// The fencing counters of some permits, if there are any.
@@ -108,14 +104,21 @@ impl PermitKeys {
 
 /// The key of a permit: the first one is the plain lock, so that a plain lock counts as a holder.
 pub(crate) fn key_of(key: &Resource, permit: u16, prefix: &[u8]) -> Resource {
-    match permit {
-        0 => key.clone(),
-        _ => keys_beside(
-            key,
-            prefix,
-            &[PERMITS, format!("{permit}:").as_bytes()].concat(),
-        ),
+    Resource::all([name_of(
+        key.names().next().unwrap_or_default(),
+        permit,
+        prefix,
+    )])
+}
+
+fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
+    if permit == 0 {
+        return plain.to_vec();
     }
+    let mut kind = PERMITS.to_vec();
+    // Writing into a list of bytes never fails.
+    let _ = write!(kind, "{permit}:");
+    key_beside(plain, prefix, &kind)
 }
 
 /// The key that says how many permits there are.

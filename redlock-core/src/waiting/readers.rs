@@ -6,12 +6,13 @@ use super::line::TurnStatus;
 use super::{LineKey, Lines};
 
 impl Lines {
-    /// For how long callers may hand a lock over to each other, and readers may share a lease.
-    pub(crate) fn longest_handover(&self) -> Duration {
+    /// For how long readers may share a lease that was acquired: a fifth of the time for which callers may
+    /// hand a lock over to each other. A writer of another process waits for all that share it.
+    pub(crate) fn longest_share(&self) -> Duration {
         if self.handover.most == 0 {
             return Duration::ZERO;
         }
-        self.handover.longest
+        self.handover.longest / 5
     }
 
     /// True if a caller in the line of `line_key` tries to acquire the lock, or has it.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use redlock_core::Request;
+use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::request::{Kind, Permits};
 use redlock_core::restart_check::RestartCheck;
@@ -165,6 +167,32 @@ async fn use_shared(set: &Set) -> Result<(), String> {
     Ok(())
 }
 
+/// All permits of a resource, and one more attempt, whose release is that of many keys.
+async fn use_permits(set: &Set) -> Result<(), String> {
+    let nodes = set.node_set();
+    let permits = Permits::new(10, 5).map_err(|error| error.to_string())?;
+    for fencing in [false, true] {
+        let mut request = once("shop:permits").kind(Kind::Permits(permits));
+        request.fencing = fencing;
+        let mut leases = Vec::new();
+        for _ in 0..2 {
+            let lease = client().acquire(&nodes, &request).await;
+            leases.push(lease.map_err(|error| error.to_string())?);
+        }
+        match client().acquire(&nodes, &request).await {
+            Err(AcquireError::Contended(_)) => {}
+            other => return Err(format!("more than there are: {other:?}")),
+        }
+        for lease in leases {
+            match lease.release().await {
+                Released::Confirmed => {}
+                other => return Err(format!("{other:?}")),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// True if a caller that waits in another process is told of a release.
 async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     let other = connected(url).await.node_set();
@@ -208,6 +236,7 @@ async fn the_documented_rules_are_enough_for_everything() {
     assert_eq!(set.votes(), [true]);
     use_all(&set).await.unwrap();
     use_shared(&set).await.unwrap();
+    use_permits(&set).await.unwrap();
     assert!(is_told(&node, &set, &url).await);
     assert_eq!(denials(&node), "array([])", "nothing else was tried");
 }
@@ -273,13 +302,18 @@ async fn without_one_of_the_others_the_node_does_without() {
                 assert!(!left.iter().any(is_lock), "{left:?}");
                 assert!(!left.iter().any(|key| key.starts_with(b"redlock:readers")));
             }
+            // It is tried, and each permit is read by itself then.
+            "+mget" => {
+                use_permits(&set).await.unwrap();
+                assert!(denials(&node).contains("\"mget\""));
+            }
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+asking" | "+cluster|info" => {}
             other => panic!("the guide has {other}; say what it is for"),
         }
         use_all(&set).await.unwrap();
     }
-    assert_eq!(seen.len(), 12, "{seen:?}");
+    assert_eq!(seen.len(), 13, "{seen:?}");
 }
 
 #[tokio::test]

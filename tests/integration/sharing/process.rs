@@ -65,7 +65,7 @@ async fn a_reader_gets_an_entry_of_its_own_if_the_lease_is_old_or_does_not_suit(
     until_entries(&nodes, 3).await;
     let joined = client.acquire(&set, &reads().ttl(TTL * 2)).await.unwrap();
     assert_eq!(joined.token_id(), longer.token_id());
-    clock.advance(Duration::from_millis(50));
+    clock.advance(Duration::from_millis(10));
     let later = client.acquire(&set, &reads().ttl(TTL * 2)).await.unwrap();
     assert_ne!(later.token_id(), longer.token_id());
     drop((first, fenced, longer, joined, later));

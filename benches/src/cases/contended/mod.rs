@@ -157,6 +157,7 @@ impl<'a> Team<'a> {
         let turn = Turn {
             kind,
             key: format!("{PREFIX}hot:{}:{}", kind.name(), self.turns),
+            reads: false,
             tasks: scene.tasks,
             hold: scene.hold,
             pause: scene.pause,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::permit_scripts::ACQUIRE_PERMITS;
+use super::permit_scripts::{ACQUIRE_PERMITS, RELEASE_MANY};
 use super::sharing_scripts;
 use super::wire::pack;
 
@@ -281,6 +281,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &SHORTEN,
         &RELEASE,
         &ACQUIRE_PERMITS,
+        &RELEASE_MANY,
     ];
     let scripts = scripts.map(|script| &**script).into_iter();
     let shared = sharing_scripts::all().into_iter().map(|(_, script)| script);
@@ -322,6 +323,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("shorten", SHORTEN.text),
         ("release", RELEASE.text),
         ("acquire-permits", ACQUIRE_PERMITS.text),
+        ("release-many", RELEASE_MANY.text),
     ]
     .into_iter()
     .chain(shared)

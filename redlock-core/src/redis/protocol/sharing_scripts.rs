@@ -1,8 +1,8 @@
 //! The scripts of locks with readers and writers.
 //!
 //! KEYS are the lock's key, the readers, the intent and the turn; a fenced acquisition or a confirmation
-//! has the counter as the fifth, and a checked acquisition the node's marker as the sixth. Without keys a
-//! script has no effect. ARGV begins with the owner token.
+//! has the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's release
+//! has the first two only. Without keys a script has no effect. ARGV begins with the owner token.
 //!
 //! At one node there is never a writer's key beside a reader's entry that has not ended, except if the key
 //! was lost: then old entries are of no account, and the next reader that creates the key removes them.
@@ -12,18 +12,30 @@ use std::sync::LazyLock;
 
 use super::scripts::Script;
 
-/// The beginning of each script: the node's time in ms, and the key's value. A key that is no string is
-/// another's.
-macro_rules! begun {
+/// The beginning of each script: the key's value. A key that is no string is another's.
+macro_rules! held {
     () => {
         "if #KEYS == 0 then return 0 end \
-         local time = redis.call('TIME') \
-         local now = time[1] * 1000 + math.floor(time[2] / 1000) \
          local marker = 'redlock:readers' \
-         local function digits(number) return string.format('%.0f', number) end \
          local function says(key, text) return redis.pcall('GET', key) == text end \
          local held = redis.pcall('GET', KEYS[1]) \
          if type(held) == 'table' then return 0 end "
+    };
+}
+
+/// The node's time in ms. Numbers are written out in full, as Lua's numbers are doubles.
+macro_rules! clock {
+    () => {
+        "local time = redis.call('TIME') \
+         local now = time[1] * 1000 + math.floor(time[2] / 1000) \
+         local function digits(number) return string.format('%.0f', number) end "
+    };
+}
+
+/// Both, for a script that needs the time in any case.
+macro_rules! begun {
+    () => {
+        concat!(held!(), clock!())
     };
 }
 
@@ -98,44 +110,62 @@ macro_rules! counted {
     };
 }
 
-/// ARGV: token, ttl, advice, an empty text, and for a fenced lock hint, window, counter ttl and whether
-/// the hint is the nodes' time. Before it writes, it tries each command that the other scripts need: a user
-/// without one of them would leave entries behind. A number: granted, and the counter stands there; `=` and a value: another
-/// holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for `advice`
-/// ms.
+/// ARGV: token, ttl, advice, `tried` or an empty text, and for a fenced lock hint, window, counter ttl and
+/// whether the hint is the nodes' time. A number: granted, and the counter stands there; `=` and a value:
+/// another holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for
+/// `advice` ms.
+///
+/// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
+/// before it writes: a user without one of them would leave entries behind. Its first write is one that a
+/// server without memory refuses.
 pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         marked!(),
-        "local function refused(why) \
+        "local why \
+         if held and held ~= marker then why = '=' .. held \
+         else \
+           local intent = redis.pcall('GET', KEYS[3]) \
+           if type(intent) == 'string' and not says(KEYS[4], 'turn') then why = 'i' .. intent end \
+         end \
+         if why then \
            if ARGV[3] ~= '0' and not says(KEYS[4], 'turn') then \
              redis.pcall('SET', KEYS[4], 'waiting', 'PX', ARGV[3]) \
            end \
            return why \
          end \
-         if held and held ~= marker then return refused('=' .. held) end \
-         local intent = redis.pcall('GET', KEYS[3]) \
-         if type(intent) == 'string' and not says(KEYS[4], 'turn') then \
-           return refused('i' .. intent) \
-         end ",
-        entries!(),
-        "if ends then return '=' .. ARGV[1] end \
-         for _, call in ipairs({ \
-           {'ZADD', 'XX', '1', ''}, {'ZSCORE', ''}, {'ZREM', ''}, {'ZRANGE', '0', '0'}, \
-           {'ZREMRANGEBYSCORE', '-inf', digits(now)}, \
-         }) do \
-           table.insert(call, 2, KEYS[2]) \
-           local answer = redis.pcall(unpack(call)) \
-           local why = type(answer) == 'table' and answer.err \
-           if why and (string.find(why, 'run this command', 1, true) \
-             or string.find(why, 'permissions to run the', 1, true)) then \
-             return {err = 'NOPERM its ACL has to allow +' .. string.lower(call[1])} \
+         if ARGV[4] ~= 'tried' then \
+           for _, call in ipairs({ \
+             {'ZADD', 'XX', '1', ''}, {'ZSCORE', ''}, {'ZREM', ''}, {'ZRANGE', '0', '0'}, \
+             {'ZREMRANGEBYSCORE', '-inf', digits(now)}, \
+           }) do \
+             table.insert(call, 2, KEYS[2]) \
+             local answer = redis.pcall(unpack(call)) \
+             local why = type(answer) == 'table' and answer.err \
+             if why and (string.find(why, 'run this command', 1, true) \
+               or string.find(why, 'permissions to run the', 1, true)) then \
+               return {err = 'NOPERM its ACL has to allow +' .. string.lower(call[1])} \
+             end \
+             if why then return answer end \
            end \
-           if why then return answer end \
-         end ",
+         end \
+         local own = redis.pcall('ZSCORE', KEYS[2], ARGV[1]) \
+         if type(own) == 'table' then return own end \
+         if held and own and tonumber(own) > now then return '=' .. ARGV[1] end ",
         counted!("0"),
-        "if not held then redis.call('DEL', KEYS[2]) end \
-         enter(now + ARGV[2]) \
+        "local ends, life = now + ARGV[2], ARGV[2] \
+         if held then \
+           redis.call('ZADD', KEYS[2], digits(ends), ARGV[1]) \
+           redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
+           local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES') \
+           if tonumber(last[2]) > ends then life = digits(last[2] - now) end \
+           redis.call('PEXPIRE', KEYS[1], life) \
+         else \
+           redis.call('SET', KEYS[1], marker, 'PX', life) \
+           redis.call('DEL', KEYS[2]) \
+           redis.call('ZADD', KEYS[2], digits(ends), ARGV[1]) \
+         end \
+         redis.call('PEXPIRE', KEYS[2], life) \
          return count",
     ))
 });
@@ -255,8 +285,7 @@ pub(super) static SHORTEN_SHARED: LazyLock<Script> = LazyLock::new(|| {
 /// another's; -1: nothing there. The last reader deletes the key, the others shorten it.
 pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
-        begun!(),
-        entries!(),
+        held!(),
         "if ARGV[2] ~= '' and says(KEYS[3], ARGV[2]) then redis.call('DEL', KEYS[3]) end \
          if held == ARGV[1] then \
            redis.call('DEL', KEYS[1]) ",
@@ -264,7 +293,14 @@ pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
         "return 1 \
          end \
          if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then \
-           if held == marker then settle() end \
+           if held ~= marker then return 1 end \
+           if redis.call('PTTL', KEYS[2]) == -2 then \
+             redis.call('DEL', KEYS[1]) \
+             return 1 \
+           end ",
+        clock!(),
+        entries!(),
+        "settle() \
            return 1 \
          end \
          return held and 0 or -1",

@@ -165,7 +165,7 @@ fn readers_of_a_process_share_an_entry_for_a_moment() {
     let one = scene.acquired(&reader());
     let two = scene.acquired(&reader());
     assert_eq!(one.token_id(), two.token_id());
-    scene.clock.advance(MS * 49);
+    scene.clock.advance(MS * 9);
     let three = scene.acquired(&reader());
     assert_eq!((one.token_id(), one.holders()), (three.token_id(), 3));
     scene.clock.advance(MS);

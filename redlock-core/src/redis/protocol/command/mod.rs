@@ -5,14 +5,17 @@ mod sharing;
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::node::sharing::Sharing;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitOrder, Remaining};
 use crate::quorum::fencing::clock_outlier;
 
+use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
     ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE,
     SHORTEN, SUCCEED, SUCCEED_FENCED,
@@ -35,16 +38,43 @@ pub(in crate::redis) struct Encoding {
     /// The key of the node's marker, if a fenced acquisition has to check it. It is the same for all
     /// nodes of one client.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
+    /// True once a reader was admitted on the connection: its user may run what the scripts of readers need.
+    pub(in crate::redis) readers_tried: Arc<AtomicBool>,
 }
+
+impl Encoding {
+    /// True if the acquisition need not try the commands of readers.
+    fn has_tried(&self, operation: &Operation) -> bool {
+        operation.sharing().is_some_and(Sharing::is_reading)
+            && self.readers_tried.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that a reader was admitted.
+    pub(in crate::redis) fn heard(&self, operation: &Operation, answer: &Answer) {
+        if operation.sharing().is_some_and(Sharing::is_reading)
+            && operation.want().is_acquisition()
+            && matches!(answer, Answer::Granted { .. })
+        {
+            self.readers_tried.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The number of keys up to which a release reads each of them by itself.
+const FEW: usize = 8;
 
 /// A test of a connection. Any command that every user may run would do. The library needs `TIME` anyway.
 pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
-    // Only acquisitions differ: that of a single key by dialect, a fenced one by the marker.
+    // Only acquisitions differ: that of a single key by dialect, a fenced one by the marker, and a reader's by
+    // what was tried.
     let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
     let form = match (operation.want(), encoding.dialect) {
+        (Want::Acquire { .. }, _) if operation.sharing().is_some() => {
+            2 * usize::from(is_fenced && is_marked) + usize::from(encoding.has_tried(operation))
+        }
         (want, _) if want.is_acquisition() && is_fenced && is_marked => 2,
         (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
         _ => 0,
@@ -151,6 +181,9 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
+        Want::Release { .. } if operation.keys().names().len() > FEW => {
+            (&*RELEASE_MANY, Vec::new())
+        }
         // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. }
         | Want::Downgrade

@@ -20,15 +20,20 @@ pub(super) fn script_call(
     encoding: &Encoding,
     with_text: bool,
 ) -> Vec<u8> {
-    let form: &[u8] = if sharing.is_reading() { b"r" } else { b"w" };
-    let number = |digits: Digits| digits.as_bytes().to_vec();
-    let (script, arguments): (&Script, Vec<Vec<u8>>) = match operation.want() {
+    let form = Word::Text(if sharing.is_reading() { b"r" } else { b"w" });
+    let number = |digits: Digits| Word::Number(digits);
+    let intent = Word::Text(sharing.intent_id());
+    let (script, arguments): (&Script, Vec<Word<'_>>) = match operation.want() {
         Want::Acquire { ttl, hint } => {
-            let mut arguments = vec![
-                number(millis(ttl)),
-                number(millis(sharing.advice)),
-                sharing.intent_id().to_vec(),
-            ];
+            let mut arguments = Vec::with_capacity(7);
+            let fourth = if encoding.has_tried(operation) {
+                Word::Text(b"tried")
+            } else if sharing.is_reading() {
+                Word::Text(b"")
+            } else {
+                intent
+            };
+            arguments.extend([number(millis(ttl)), number(millis(sharing.advice)), fourth]);
             if operation.counters().is_some() {
                 arguments.extend([
                     number(Digits::of(hint)),
@@ -50,10 +55,13 @@ pub(super) fn script_call(
                 number(millis(counter_ttl(ttl))),
             ],
         ),
-        Want::Extend { ttl } => (&EXTEND_SHARED, vec![number(millis(ttl)), form.to_vec()]),
-        Want::Restore { ttl } => (&RESTORE_SHARED, vec![number(millis(ttl)), form.to_vec()]),
+        Want::Extend { ttl } => (&EXTEND_SHARED, vec![number(millis(ttl)), form]),
+        Want::Restore { ttl } => (&RESTORE_SHARED, vec![number(millis(ttl)), form]),
         Want::Shorten { ttl } => (&SHORTEN_SHARED, vec![number(millis(ttl))]),
-        Want::Downgrade => (&DOWNGRADE, vec![Vec::new(), number(millis(sharing.turn()))]),
+        Want::Downgrade => (
+            &DOWNGRADE,
+            vec![Word::Text(b""), number(millis(sharing.turn()))],
+        ),
         // Only the release comes here: the others have commands of their own.
         Want::Release { .. }
         | Want::AcquirePermits { .. }
@@ -62,11 +70,15 @@ pub(super) fn script_call(
         | Want::Recall
         | Want::Peek => (
             &RELEASE_SHARED,
-            vec![sharing.intent_id().to_vec(), number(millis(sharing.turn()))],
+            vec![intent, number(millis(sharing.turn()))],
         ),
     };
+    let is_release = matches!(operation.want(), Want::Release { .. });
     let beside = sharing.keys();
     let beside = [beside.readers(), beside.intent(), beside.turn()];
+    // The release of a reader that never waited as a writer has no part in advice.
+    let is_advised = !is_release || !sharing.intent_id().is_empty() || !sharing.turn().is_zero();
+    let beside = beside.into_iter().take(if is_advised { 3 } else { 1 });
     let counters = operation.counters().into_iter().flat_map(Resource::names);
     let is_checked =
         operation.counters().is_some() && matches!(operation.want(), Want::Acquire { .. });
@@ -81,7 +93,22 @@ pub(super) fn script_call(
     };
     let words = head.into_iter().chain(keys.iter().copied());
     let words = words.chain([operation.token().as_bytes()]);
-    pack(words.chain(arguments.iter().map(Vec::as_slice)))
+    pack(words.chain(arguments.iter().map(Word::as_bytes)))
+}
+
+/// An argument of a script.
+enum Word<'a> {
+    Text(&'a [u8]),
+    Number(Digits),
+}
+
+impl Word<'_> {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(digits) => digits.as_bytes(),
+        }
+    }
 }
 
 /// The meaning of an answer to the acquisition of a reader or a writer, from a node in `epoch`.
@@ -126,6 +153,7 @@ mod tests {
         let encoding = Encoding {
             dialect: Dialect::NamesHolder,
             marker: Some(b"marker"[..].into()),
+            readers_tried: Arc::default(),
         };
         let bytes = encoded(operation, &encoding);
         let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
@@ -162,7 +190,7 @@ mod tests {
                 Kind::Read,
                 Want::Acquire { ttl, hint: 7 },
                 &*ACQUIRE_READ,
-                &["30000", "600", text][..],
+                &["30000", "600", ""][..],
             ),
             (
                 Kind::Write,
@@ -202,6 +230,55 @@ mod tests {
                 "{want:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_commands_of_readers_are_tried_until_one_was_admitted_on_the_connection() {
+        let token = fresh_token();
+        let ttl = Duration::from_secs(30);
+        let acquire = |kind| operation(&token, kind, Want::Acquire { ttl, hint: 7 });
+        let encoding = Encoding {
+            dialect: Dialect::NamesHolder,
+            marker: None,
+            readers_tried: Arc::default(),
+        };
+        let fourth = |kind| {
+            let operation = acquire(kind);
+            let bytes = encoded(&operation, &encoding).to_vec();
+            let Ok(Some((Value::Array(words), _))) = decode(&bytes) else {
+                panic!("a command");
+            };
+            match words[10] {
+                Value::Bulk(word) => word.to_vec(),
+                ref other => panic!("{other:?}"),
+            }
+        };
+        let granted = Answer::Granted {
+            counter: None,
+            epoch: 0,
+            permits: None,
+        };
+        encoding.heard(&acquire(Kind::Write), &granted);
+        let refused = Answer::Held(Holding::readers());
+        encoding.heard(&acquire(Kind::Read), &refused);
+        assert_eq!(fourth(Kind::Read), b"");
+        encoding.heard(&acquire(Kind::Read), &granted);
+        assert_eq!(fourth(Kind::Read), b"tried");
+        assert_eq!(fourth(Kind::Write), token.as_bytes());
+    }
+
+    #[test]
+    fn a_release_without_advice_names_the_lock_and_the_readers_only() {
+        let token = fresh_token();
+        let text = std::str::from_utf8(token.as_bytes()).unwrap();
+        let ttl = Duration::from_secs(30);
+        let keys = Resource::from("r");
+        let sharing = Sharing::new(Arc::new(SharingKeys::beside(&keys, b"")), Kind::Read);
+        let release = Operation::new(keys, token.clone(), Want::Release { ttl });
+        let release = release.with_sharing(Some(sharing));
+        let sha = &*RELEASE_SHARED.sha;
+        let expected = ["EVALSHA", sha, "2", "r", BESIDE[0], text, "", "0"];
+        assert_eq!(words(&release), expected);
     }
 
     #[test]

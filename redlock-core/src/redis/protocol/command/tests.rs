@@ -15,7 +15,11 @@ fn fresh_token() -> OwnerToken {
 
 fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
     let marker = marker.map(|key| key.as_bytes().into());
-    Encoding { dialect, marker }
+    Encoding {
+        dialect,
+        marker,
+        readers_tried: Arc::default(),
+    }
 }
 
 fn acquisition(names: &[&str], token: &OwnerToken) -> Operation {
@@ -56,6 +60,20 @@ fn one_key_is_set_where_it_is_missing_and_several_by_a_script() {
         let sha = &*ACQUIRE_ALL.sha;
         let script = ["EVALSHA", sha, "2", "a", "b", text(&token), "30000"];
         assert_eq!(words(encoded(&several, &encoding)), script);
+    }
+}
+
+/// The release of a plain lock stays the script that every version has.
+#[test]
+fn a_release_of_many_keys_has_a_script_of_its_own() {
+    let token = fresh_token();
+    let encoding = encoding(Dialect::NamesHolder, None);
+    for (count, script) in [(1, &*RELEASE), (8, &RELEASE), (9, &RELEASE_MANY)] {
+        let keys = Resource::all((0..count).map(|key| key.to_string()));
+        let release = Operation::new(keys, token.clone(), Want::Release { ttl: TTL });
+        let words = words(encoded(&release, &encoding));
+        assert_eq!(words[1], script.sha, "{count}");
+        assert_eq!(words.len(), 3 + count + 1);
     }
 }
 

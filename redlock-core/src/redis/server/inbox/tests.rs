@@ -1,6 +1,7 @@
 //! A lone caller's own writes, the gate, and retired servers.
 
 use std::io;
+use std::sync::LazyLock;
 use std::task::{Poll, Waker};
 
 use super::*;
@@ -33,10 +34,11 @@ impl Writer for Socket {
     }
 }
 
-const ENCODING: Encoding = Encoding {
+static ENCODING: LazyLock<Encoding> = LazyLock::new(|| Encoding {
     dialect: Dialect::NamesHolder,
     marker: None,
-};
+    readers_tried: Arc::default(),
+});
 
 fn writer(socket: &Arc<Socket>) -> Arc<dyn Writer> {
     Arc::clone(socket) as Arc<dyn Writer>

@@ -122,6 +122,7 @@ impl Serve<'_> {
                     self.look_at_clock();
                 }
                 let answer = interpret(&operation, dialect, self.epoch, value);
+                self.encoding.heard(&operation, &answer);
                 let answer = self.as_far_as_it_counts(&operation, answer);
                 if let Answer::Failed(error) = &answer {
                     if let Some(owed) = Owed::for_release(&operation, route) {

@@ -136,6 +136,7 @@ impl<'a> Serve<'a> {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.marker_key()),
+            readers_tried: Arc::default(),
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";

@@ -1,0 +1,210 @@
+//! A pair of each kind, while nobody waits.
+
+use std::time::{Duration, Instant};
+
+use redlock_core::request::{Kind as LockKind, Permits};
+use redlock_core::{Lease, Request};
+use redlock_tests::Nodes;
+use tokio::runtime::Runtime;
+
+use super::CONNECT_TIMEOUT;
+use crate::cases::{Flavor, runtime};
+use crate::clock::cpu_time;
+use crate::contender::{Ours, in_turn};
+use crate::load::{Calls, PREFIX, Sample, keys_left};
+use crate::plan::Plan;
+use crate::report::Bound::AtMost;
+use crate::report::{Report, TROUBLE, each, median, trouble};
+use crate::stats::{Spread, micros};
+use crate::table::Table;
+
+const NODES: [usize; 2] = [1, 3];
+
+/// How long one way has its turn before the next one has: far shorter than the machine's moods last.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// Beyond any run: who holds the other permits does not renew them.
+const TTL: Duration = Duration::from_secs(3_600);
+
+/// Which lock a pair is on.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Plain,
+    Read,
+    Write,
+    /// One of so many permits, of which so many are held by another client.
+    Permit(u16, u16),
+}
+
+impl Way {
+    const ALL: [Self; 7] = [
+        Self::Plain,
+        Self::Read,
+        Self::Write,
+        Self::Permit(10, 0),
+        Self::Permit(10, 9),
+        Self::Permit(256, 0),
+        Self::Permit(256, 255),
+    ];
+
+    fn name(self) -> String {
+        match self {
+            Self::Plain => "plain".to_owned(),
+            Self::Read => "read".to_owned(),
+            Self::Write => "write".to_owned(),
+            Self::Permit(count, 0) => format!("permit of {count}"),
+            Self::Permit(count, held) => format!("permit of {count}, {held} held"),
+        }
+    }
+
+    /// What its median may be, by that of the plain lock.
+    fn most(self) -> Option<f64> {
+        match self {
+            Self::Read => Some(1.3),
+            Self::Permit(10, _) => Some(1.5),
+            _ => None,
+        }
+    }
+
+    fn request(self) -> Request {
+        let kind = match self {
+            Self::Plain => LockKind::Exclusive,
+            Self::Read => LockKind::Read,
+            Self::Write => LockKind::Write,
+            Self::Permit(count, _) => {
+                LockKind::Permits(Permits::new(count, 1).expect("few enough"))
+            }
+        };
+        Request::new(format!("{PREFIX}kinds:{}", self.name()))
+            .kind(kind)
+            .ttl(TTL)
+    }
+
+    /// How many permits are held by others.
+    fn held(self) -> u16 {
+        match self {
+            Self::Permit(_, held) => held,
+            _ => 0,
+        }
+    }
+}
+
+type Rounds = [Vec<Sample>; Way::ALL.len()];
+
+/// One caller's pairs of each kind, over one node and over three.
+pub fn kinds(plan: &Plan, nodes: &Nodes, report: &mut Report) {
+    let runtime = runtime(Flavor::MultiThread);
+    for count in NODES {
+        let urls = &nodes.urls()[..count];
+        let ours = runtime.block_on(Ours::connect(urls, CONNECT_TIMEOUT));
+        let held = runtime.block_on(take_permits(urls));
+        turns(plan.warm_up, &runtime, &ours, 0);
+        let mut rounds: Rounds = [const { Vec::new() }; Way::ALL.len()];
+        for round in 0..plan.rounds {
+            let samples = turns(plan.run, &runtime, &ours, round);
+            for (all, sample) in rounds.iter_mut().zip(samples) {
+                all.push(sample);
+            }
+        }
+        drop(held);
+        let plural = if count == 1 { "" } else { "s" };
+        let case = format!("1 caller, {count} node{plural}");
+        print(&case, &rounds, report);
+        report.left_behind(&case, &runtime.block_on(keys_left(nodes)));
+    }
+}
+
+/// The permits that are not free, as leases of another client.
+async fn take_permits(urls: &[String]) -> Vec<Lease> {
+    let other = Ours::connect(urls, CONNECT_TIMEOUT).await;
+    let mut leases = Vec::new();
+    for way in Way::ALL {
+        for _ in 0..way.held() {
+            leases.push(other.acquire(&way.request()).await);
+        }
+    }
+    leases
+}
+
+/// All ways, there and back again, until each has had `run`.
+fn turns(run: Duration, runtime: &Runtime, ours: &Ours, round: usize) -> Vec<Sample> {
+    let mut parts: Vec<_> = Way::ALL.map(|_| Part::default()).into();
+    let ways = u32::try_from(Way::ALL.len()).unwrap_or(u32::MAX);
+    let end = Instant::now() + run * ways;
+    let mut passes = 2 * round;
+    while parts[0].time.is_zero() || Instant::now() < end {
+        for _ in 0..2 {
+            for place in in_turn(Way::ALL.len(), passes) {
+                let part = std::mem::take(&mut parts[place]);
+                let slice = slice(ours.clone(), Way::ALL[place].request(), part);
+                parts[place] = runtime.block_on(async {
+                    let slice = tokio::spawn(slice).await;
+                    slice.expect("pairs that do not panic")
+                });
+            }
+            passes += 1;
+        }
+    }
+    let parts = parts.into_iter();
+    parts
+        .map(|part| part.calls.into_sample(part.time, part.cpu))
+        .collect()
+}
+
+/// What the slices of one way have in common.
+#[derive(Default)]
+struct Part {
+    calls: Calls,
+    time: Duration,
+    cpu: Duration,
+}
+
+async fn slice(ours: Ours, request: Request, mut part: Part) -> Part {
+    let (began, cpu) = (Instant::now(), cpu_time());
+    let mut asked = began;
+    while asked < began + SLICE {
+        let outcome = ours.pair_of(&request, None).await;
+        part.calls.note(asked, outcome, true);
+        asked = Instant::now();
+    }
+    part.time += began.elapsed();
+    part.cpu += cpu_time().saturating_sub(cpu);
+    part
+}
+
+fn print(case: &str, rounds: &Rounds, report: &mut Report) {
+    let mut table = Table::new([
+        case,
+        "pairs/s",
+        "p50 µs",
+        "p99 µs",
+        "client cpu µs",
+        "p50 × plain",
+        "cpu × plain",
+        TROUBLE,
+    ]);
+    let p50 = |samples: &[Sample]| each(samples, |sample| micros(sample.p50));
+    let cpu = |samples: &[Sample]| each(samples, |sample| micros(sample.cpu_a_pair));
+    let [plain, ..] = rounds;
+    for (way, samples) in Way::ALL.iter().zip(rounds) {
+        report.add(case, &way.name(), samples);
+        table.row(&[
+            way.name(),
+            median(samples, |sample| sample.pairs_per_second),
+            median(samples, |sample| micros(sample.p50)),
+            median(samples, |sample| micros(sample.p99)),
+            format!("{:.1}", Spread::of(cpu(samples)).median),
+            Spread::of_ratios(&p50(samples), &p50(plain)).to_string(),
+            Spread::of_ratios(&cpu(samples), &cpu(plain)).to_string(),
+            trouble(samples),
+        ]);
+    }
+    for (way, samples) in Way::ALL.iter().zip(rounds) {
+        if let Some(most) = way.most() {
+            let found = Spread::of_ratios(&p50(samples), &p50(plain)).median;
+            let what = format!("{}, p50 × plain", way.name());
+            report.line(&mut table, case, &what, AtMost(most), found);
+        }
+    }
+    report.table(table);
+}
