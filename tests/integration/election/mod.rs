@@ -16,6 +16,7 @@
 mod fixture;
 mod observing;
 mod office;
+mod places;
 mod rotation;
 mod shutdown;
 mod terms;

@@ -29,6 +29,7 @@ mod frozen;
 mod holders;
 mod inputs;
 mod killed;
+mod kinds;
 mod load;
 mod restarted;
 mod scene;

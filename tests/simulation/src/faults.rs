@@ -83,13 +83,13 @@ impl Breakable {
                 self.history.count(|coverage| coverage.hung += 1);
                 server.hang(now + span);
             }
-            8 if self.settings.profile == Profile::Forgetful => {
+            8 if self.settings.forgets => {
                 // All at once, as when the power fails.
                 for seat in 0..self.servers.len() {
                     self.crash(seat, random);
                 }
             }
-            9 if self.settings.profile == Profile::Forgetful => {
+            9 if self.settings.forgets => {
                 // As if its host's clock had stepped: the grants that it has no longer count.
                 self.history
                     .fault(seat, || format!("c{client} relies on no grant any more"));
@@ -144,9 +144,10 @@ impl Breakable {
         if !server.is_up() {
             return;
         }
-        let disk = match self.settings.profile {
-            Profile::Forgetful => random.pick(&[Disk::Whole, Disk::Older, Disk::Empty]),
-            _ => Disk::Whole,
+        let disk = if self.settings.forgets {
+            random.pick(&[Disk::Whole, Disk::Older, Disk::Empty])
+        } else {
+            Disk::Whole
         };
         // With data from before: from up to a second before, as with `appendfsync everysec`.
         let ahead = if disk == Disk::Older {

@@ -42,8 +42,9 @@ pub enum Profile {
     /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
     /// two.
     Permits,
-    /// The same as [`Faulty`](Self::Faulty), and most requests read or write: readers share a lock, a
-    /// writer excludes them, and both exclude plain locks.
+    /// The same as [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful), and
+    /// most requests read or write: readers share a lock, a writer excludes them, and both exclude plain
+    /// locks.
     Sharing,
 }
 
@@ -137,6 +138,8 @@ pub struct Settings {
     pub most_in_flight: usize,
     /// What is done about nodes that may have forgotten locks.
     pub restart_check: RestartCheck,
+    /// Nodes restart without their data, or with older data.
+    pub forgets: bool,
     /// Restarted nodes are trusted to have their data.
     pub trusts_disks: bool,
     /// Nodes that stay down after all faults are over; a minority.
@@ -223,17 +226,18 @@ impl Settings {
                 longest: random.pick(&[5, 50, 400]),
             }
         };
+        let forgets = forgets(profile, random);
         let (rate, wall_error) = match profile {
             Profile::Calm => (100, 5_000),
             // A counter that is lost is made good for by the clocks: they are within the window here.
-            Profile::Forgetful => (DRIFT, random.pick(&[0, 3_000, 900_000])),
+            _ if forgets => (DRIFT, random.pick(&[0, 3_000, 900_000])),
             Profile::Wild => (500_000, random.pick(&[0, 3_000, 300_000, 30_000_000])),
             _ => (DRIFT, random.pick(&[0, 3_000, 300_000, 30_000_000])),
         };
         let is_checked = random.below(2) == 0 || profile == Profile::Misset;
         let (restart_check, trusts_disks) = match profile {
-            Profile::Forgetful if is_checked => (RestartCheck::Strict, false),
-            Profile::Forgetful => (RestartCheck::Standard, false),
+            _ if forgets && is_checked => (RestartCheck::Strict, false),
+            _ if forgets => (RestartCheck::Standard, false),
             Profile::Slewed => (RestartCheck::Standard, is_checked),
             // To a restart check, clocks of any speed look like clocks that step all the time.
             Profile::Wild => (RestartCheck::Off, false),
@@ -258,6 +262,7 @@ impl Settings {
             slew,
             permits,
             restart_check,
+            forgets,
             trusts_disks,
             nodes,
             clients: random.index(3) + 2,
@@ -274,7 +279,7 @@ impl Settings {
             pauses,
             rate,
             wall_error,
-            max_ttl: Duration::from_secs(if profile == Profile::Forgetful { 3 } else { 8 }),
+            max_ttl: Duration::from_secs(if forgets { 3 } else { 8 }),
             fencing: match profile {
                 Profile::Wild | Profile::Misset => 10_000,
                 Profile::Sharing => random.pick(&[0, 5000, 10_000, 10_000]),
@@ -289,7 +294,7 @@ impl Settings {
                 late: random.pick(&[0, 1, 50]),
             },
             // Nothing else is drawn differently for it.
-            copies: if is_calm || permits.is_some() || profile == Profile::Sharing {
+            copies: if is_calm || permits.is_some() {
                 0
             } else {
                 random.clone().pick(&[0, 0, 0, 500])
@@ -352,6 +357,14 @@ fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     match profile {
         Profile::Permits => Some(random.pick(&[3, 3, 5])),
         _ => None,
+    }
+}
+
+/// Whether nodes restart without their data.
+fn forgets(profile: Profile, random: &mut Random) -> bool {
+    match profile {
+        Profile::Sharing => random.below(2) == 0,
+        _ => profile == Profile::Forgetful,
     }
 }
 

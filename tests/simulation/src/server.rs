@@ -322,7 +322,12 @@ impl Server {
             .copies
             .as_mut()
             .is_some_and(|copies| copies.until > now && copies.random.chance(copies.chance));
-        if comes {
+        if comes && operation.sharing().is_some() {
+            // A reader's lock is an entry.
+            if let Answer::Granted { .. } = memory.serve(operation) {
+                self.history.copied(self.seat, operation);
+            }
+        } else if comes {
             for name in operation.keys().names() {
                 memory.put(name, operation.token().as_bytes(), ttl);
             }

@@ -275,6 +275,7 @@ mod in_full {
     fn readers_and_writers_exclude_each_other_and_no_entry_is_anothers_to_move() {
         let coverage = all_hold(Profile::Sharing, 3000);
         assert_covers(&coverage, OFTEN, &SHARING);
+        assert_covers(&coverage, OFTEN, &["wiped", "rolled_back", "copied"]);
     }
 
     #[test]

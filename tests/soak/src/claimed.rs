@@ -12,46 +12,92 @@ use crate::options::resource_name;
 /// The most names of one lock.
 const MOST_NAMES: u32 = 3;
 
+/// The most permits of one lease.
+const MOST_PERMITS: u32 = 2;
+
 /// Which locks are taken: `--locks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Locks {
+    /// All kinds of locks on the same names.
+    All,
     /// One name each.
     Plain,
     /// One to three names each, so that most of them overlap.
     Sets,
+    /// Permits, and plain locks beside them.
+    Permits,
+    /// Readers and writers, and plain locks beside them.
+    Sharing,
+}
+
+/// Which kind of lock one holder takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    Sets,
+    /// The number of permits that it takes.
+    Permits(u32),
+    Reader,
+    Writer,
+    /// A term of an election.
+    Office,
 }
 
 impl Locks {
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         match name {
+            "all" => Ok(Self::All),
             "plain" => Ok(Self::Plain),
             "sets" => Ok(Self::Sets),
+            "permits" => Ok(Self::Permits),
+            "sharing" => Ok(Self::Sharing),
             _ => Err(format!("no locks are called `{name}`")),
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::All => "all",
             Self::Plain => "plain",
             Self::Sets => "sets",
+            Self::Permits => "permits",
+            Self::Sharing => "sharing",
         }
     }
 
-    /// What one holder is to lock, of this number of resources.
-    pub(crate) fn draw(self, rng: &mut StdRng, resources: u32) -> Claimed {
+    /// The kind of lock that one holder takes.
+    pub(crate) fn draw(self, rng: &mut StdRng) -> Kind {
+        let permits = Kind::Permits(rng.random_range(1..=MOST_PERMITS));
+        match (self, rng.random_range(0..100)) {
+            (Self::Sets, _) | (Self::All, 0..15) => Kind::Sets,
+            (Self::Permits, 0..70) | (Self::All, 15..35) => permits,
+            (Self::Sharing, 0..60) | (Self::All, 35..60) => Kind::Reader,
+            (Self::Sharing, 60..85) | (Self::All, 60..72) => Kind::Writer,
+            (Self::All, 72..78) => Kind::Office,
+            _ => Kind::Plain,
+        }
+    }
+}
+
+impl Kind {
+    /// What a holder of this kind is to lock, of this number of resources.
+    pub(crate) fn claim(self, rng: &mut StdRng, resources: u32) -> Claimed {
         let first = rng.random_range(0..resources);
         let count = match self {
-            Self::Plain => 1,
             Self::Sets => rng.random_range(1..=MOST_NAMES.min(resources)),
-        };
-        let step = match self {
-            Self::Sets if count > 1 => rng.random_range(1..=(resources - 1) / (count - 1)),
             _ => 1,
+        };
+        let step = match count {
+            1 => 1,
+            _ => rng.random_range(1..=(resources - 1) / (count - 1)),
         };
         let numbers = (0..count).map(|place| (first + place * step) % resources);
         Claimed {
             names: numbers.map(resource_name).collect(),
-            share: Share::Whole,
+            share: match self {
+                Self::Reader => Share::Reads,
+                _ => Share::Whole,
+            },
         }
     }
 }
@@ -61,6 +107,8 @@ impl Locks {
 pub(crate) enum Share {
     /// All names: no other holder has any of them.
     Whole,
+    /// Other readers may have the names as well.
+    Reads,
 }
 
 impl Share {
@@ -68,9 +116,13 @@ impl Share {
     pub(crate) fn fits_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
         match self {
             Self::Whole => others.into_iter().next().is_none(),
+            Self::Reads => others.into_iter().all(|other| other == Self::Reads),
         }
     }
 }
+
+/// What is written behind the names of a reader.
+const READS: &str = "/reads";
 
 /// The names that a holder has, and its share of them. Written as one word: names with `+` between.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +133,10 @@ pub(crate) struct Claimed {
 
 impl fmt::Display for Claimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join("+"))?;
         match self.share {
-            Share::Whole => f.write_str(&self.names.join("+")),
+            Share::Whole => Ok(()),
+            Share::Reads => f.write_str(READS),
         }
     }
 }
@@ -91,8 +145,11 @@ impl FromStr for Claimed {
     type Err = ();
 
     fn from_str(word: &str) -> Result<Self, ()> {
-        let names: Vec<String> = word.split('+').map(str::to_owned).collect();
-        let share = Share::Whole;
+        let (names, share) = match word.strip_suffix(READS) {
+            Some(names) => (names, Share::Reads),
+            None => (word, Share::Whole),
+        };
+        let names: Vec<String> = names.split('+').map(str::to_owned).collect();
         let is_whole = names.iter().all(|name| !name.is_empty());
         is_whole.then_some(Self { names, share }).ok_or(())
     }
@@ -109,11 +166,11 @@ mod tests {
         for resources in 1..6 {
             let mut counts = [0; 4];
             for _ in 0..1000 {
-                let mut names = Locks::Sets.draw(&mut rng, resources).names;
+                let mut names = Kind::Sets.claim(&mut rng, resources).names;
                 counts[names.len()] += 1;
                 names.sort();
                 names.dedup_by(|one, other| one == other && panic!("{one} twice"));
-                assert_eq!(Locks::Plain.draw(&mut rng, resources).names.len(), 1);
+                assert_eq!(Kind::Plain.claim(&mut rng, resources).names.len(), 1);
             }
             let most = resources.min(MOST_NAMES) as usize;
             let all = counts[1..=most].iter().all(|count| *count > 100);
@@ -126,6 +183,9 @@ mod tests {
         let claimed: Claimed = "soak:0+soak:3".parse().unwrap();
         assert_eq!(claimed.names, ["soak:0", "soak:3"]);
         assert_eq!(claimed.to_string(), "soak:0+soak:3");
+        let read: Claimed = "soak:1/reads".parse().unwrap();
+        assert_eq!((read.names.len(), read.share), (1, Share::Reads));
+        assert_eq!(read.to_string(), "soak:1/reads");
         assert_eq!("a+".parse::<Claimed>(), Err(()));
     }
 
@@ -133,5 +193,37 @@ mod tests {
     fn a_whole_share_fits_beside_none() {
         assert!(Share::Whole.fits_beside([]));
         assert!(!Share::Whole.fits_beside([Share::Whole]));
+        assert!(!Share::Whole.fits_beside([Share::Reads]));
+    }
+
+    #[test]
+    fn a_reader_fits_beside_readers_only() {
+        assert!(Share::Reads.fits_beside([]));
+        assert!(Share::Reads.fits_beside([Share::Reads, Share::Reads]));
+        assert!(!Share::Reads.fits_beside([Share::Reads, Share::Whole]));
+    }
+
+    #[test]
+    fn all_locks_have_every_kind_and_the_others_their_own() {
+        let mut rng = StdRng::seed_from_u64(7);
+        let mut kinds =
+            |locks: Locks| -> Vec<Kind> { (0..1000).map(|_| locks.draw(&mut rng)).collect() };
+        let all = kinds(Locks::All);
+        let every = [
+            Kind::Plain,
+            Kind::Sets,
+            Kind::Permits(1),
+            Kind::Permits(MOST_PERMITS),
+            Kind::Reader,
+            Kind::Writer,
+            Kind::Office,
+        ];
+        for kind in every {
+            assert!(all.contains(&kind), "{kind:?}");
+        }
+        assert!(kinds(Locks::Plain).iter().all(|kind| *kind == Kind::Plain));
+        assert!(kinds(Locks::Sets).iter().all(|kind| *kind == Kind::Sets));
+        assert!(!kinds(Locks::Sharing).contains(&Kind::Permits(1)));
+        assert!(!kinds(Locks::Permits).contains(&Kind::Reader));
     }
 }

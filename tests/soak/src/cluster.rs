@@ -15,6 +15,12 @@ const QUARANTINE: Duration = LONGEST_TTL.saturating_add(Duration::from_secs(1));
 /// How long a node that came back empty may take until a client has marked it.
 const MARKED: Duration = Duration::from_secs(60);
 
+/// Three of the longest retry delay, and more.
+const LONGEST_ADVICE: Duration = Duration::from_secs(1);
+
+/// An idle counter is kept for an hour, and for as long as it is ahead of its node's clock.
+const LONGEST_RECORD: Duration = Duration::from_secs(60 * 60 + 10);
+
 /// After so long without an answer a node is asked again.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -197,44 +203,96 @@ impl Cluster {
         sleep(QUARANTINE).await;
     }
 
-    /// The lock keys that stay behind all clients, which have ended by now: those that live longer
-    /// than any lock, and those that are still there when the last of them has to be gone. Markers and
-    /// counters that the library keeps for itself are no lock keys.
+    /// The keys that stay behind all clients, which have ended by now: those that live longer than they
+    /// may, and keys of locks and of waiting callers that are still there when the last of them has to be
+    /// gone.
     pub(crate) async fn keys_leaked(&self) -> Vec<String> {
-        let is_too_long = |left: Pttl| left.left().is_none_or(|left| left > LONGEST_TTL);
-        let present = self.locks();
-        let longest = present.iter().filter_map(|(.., left)| left.left()).max();
-        let mut leaked: Vec<_> = present
-            .iter()
-            .filter(|(.., left)| *left != Pttl::Missing && is_too_long(*left))
-            .map(describe)
-            .collect();
+        let present = self.keys();
+        let is_too_long = |(_, name, left): &&Found<'_>| {
+            let longest = Purpose::of(name).longest();
+            longest.is_some_and(|longest| left.left().is_none_or(|left| left > longest))
+        };
+        let mut leaked: Vec<_> = present.iter().filter(is_too_long).map(describe).collect();
+        let passes = |(_, name, _): &&Found<'_>| Purpose::of(name).passes();
+        let passing = present.iter().filter(passes);
+        let longest = passing.filter_map(|(.., left)| left.left()).max();
         if leaked.is_empty()
             && let Some(longest) = longest
         {
             // As the nodes count it, by the clock that we have in common. Nobody sets a key any more.
             sleep(longest).await;
-            leaked.extend(self.locks().iter().map(describe));
+            let present = self.keys();
+            leaked.extend(present.iter().filter(passes).map(describe));
         }
         leaked
     }
 
     /// The lock keys that are there now: none may be, where all were released and nothing was lost.
     pub(crate) fn keys_left(&self) -> Vec<String> {
-        self.locks().iter().map(describe).collect()
+        let present = self.keys();
+        let is_lock = |(_, name, _): &&Found<'_>| Purpose::of(name) == Purpose::Lock;
+        present.iter().filter(is_lock).map(describe).collect()
     }
 
-    fn locks(&self) -> Vec<(&RedisNode, String, Pttl)> {
+    fn keys(&self) -> Vec<Found<'_>> {
         let keys = self.nodes.iter().flat_map(|node| {
             let keys = node.keys().into_iter();
             keys.map(move |key| (node, key.escape_ascii().to_string(), node.pttl(&key)))
         });
-        let locks = keys.filter(|(_, name, left)| is_lock(name) && *left != Pttl::Missing);
-        locks.collect()
+        keys.filter(|(.., left)| *left != Pttl::Missing).collect()
     }
 }
 
-fn describe((node, name, left): &(&RedisNode, String, Pttl)) -> String {
+/// A key on a node, and its time to live.
+type Found<'a> = (&'a RedisNode, String, Pttl);
+
+/// What a key is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A lock, a permit or the list of a lock's readers.
+    Lock,
+    /// What callers that wait leave for others.
+    Advice,
+    /// Counters, and how many permits there are.
+    Record,
+    /// What the restart check leaves.
+    Marker,
+}
+
+impl Purpose {
+    fn of(name: &str) -> Self {
+        let Some((_, kind)) = name.split_once("redlock:") else {
+            return Self::Lock;
+        };
+        let is = |prefix| kind.starts_with(prefix);
+        if is("permit:") || is("readers:") {
+            Self::Lock
+        } else if is("intent:") || is("turn:") {
+            Self::Advice
+        } else if is("fence:") || is("permits:") {
+            Self::Record
+        } else {
+            Self::Marker
+        }
+    }
+
+    /// The longest time to live; a key without one lives for ever. `None`: it may.
+    fn longest(self) -> Option<Duration> {
+        match self {
+            Self::Lock => Some(LONGEST_TTL),
+            Self::Advice => Some(LONGEST_ADVICE),
+            Self::Record => Some(LONGEST_RECORD),
+            Self::Marker => None,
+        }
+    }
+
+    /// True if it has to be gone soon after the last client.
+    fn passes(self) -> bool {
+        matches!(self, Self::Lock | Self::Advice)
+    }
+}
+
+fn describe((node, name, left): &Found<'_>) -> String {
     format!("{name} on {node}, {left:?}")
 }
 
@@ -260,12 +318,6 @@ async fn restart_empty(node: &RedisNode) {
     node.restart().await;
 }
 
-/// A permit is a lock, whatever its key is called.
-fn is_lock(name: &str) -> bool {
-    let is_permit = name.contains("redlock:permit:") && !name.contains("redlock:fence:");
-    !name.contains("redlock:") || is_permit
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,7 +325,8 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_key_that_stays_is_found_and_a_counter_is_none() {
         let cluster = Cluster::start(2).await;
-        cluster.nodes[0].set("redlock:fence:{r}", "7", None);
+        let hour = Duration::from_secs(60 * 60);
+        cluster.nodes[0].set("redlock:fence:{r}", "7", Some(hour));
         assert_eq!(cluster.keys_left(), [""; 0]);
         let is_found = |left: &[String]| matches!(left, [key] if key.starts_with("r on node"));
         let soon = Duration::from_millis(50);
@@ -283,6 +336,38 @@ mod tests {
             cluster.nodes[1].set("r", "token", too_long);
             let (left, leaked) = (cluster.keys_left(), cluster.keys_leaked().await);
             assert!(is_found(&left) && is_found(&leaked), "{left:?} {leaked:?}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_key_beside_a_lock_that_outlives_its_bound_is_found() {
+        let cluster = Cluster::start(1).await;
+        let node = &cluster.nodes[0];
+        let hour = Duration::from_secs(60 * 60);
+        node.set("redlock:marker", "there", None);
+        node.set("redlock:fence:{r}", "7", Some(hour));
+        node.set("redlock:permits:{r}", "3", Some(hour));
+        node.set("redlock:intent:{r}", "me", Some(Duration::from_millis(50)));
+        assert_eq!(cluster.keys_leaked().await, [""; 0], "the intent expires");
+        let cases = [
+            ("redlock:fence:{r}", 2 * hour),
+            ("redlock:permits:{r}", 2 * hour),
+            ("redlock:fence::redlock:permit:2:{r}", 2 * hour),
+            ("redlock:intent:{r}", LONGEST_TTL),
+            ("redlock:turn:{r}", LONGEST_TTL),
+            ("redlock:permit:2:{r}", hour),
+            ("redlock:readers:{r}", hour),
+        ];
+        for (key, too_long) in cases {
+            for left in [None, Some(too_long)] {
+                node.set(key, "there", left);
+                let leaked = cluster.keys_leaked().await;
+                assert!(
+                    matches!(&leaked[..], [one] if one.starts_with(key)),
+                    "{key}: {leaked:?}"
+                );
+            }
+            node.command(["DEL", key]);
         }
     }
 

@@ -9,13 +9,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::{Lock, LockError, lock, redlock};
+use redlock_runtime::lease::Lease;
+use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::transfer::Ticket;
+use redlock_runtime::{Lock, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::annotated::{fenced, one_of_several, reading, renewed, writing};
+use crate::claimed::Kind as LockKind;
 use crate::event::{Event, Kind, Longer};
 use crate::journal::{Grip, Journal, Visit};
 use crate::options::Sabotage;
-use crate::plan::{Cut, Ending, Patience, Plan, Stall, Style};
+use crate::plan::{Cut, Ending, PERMITS, Patience, Plan, Stall, Style};
 use crate::store;
 
 /// How often a body looks at its deadline.
@@ -85,6 +90,9 @@ impl Holder {
     }
 
     async fn under_lock(&self) -> Result<(), LockError> {
+        if self.plan.kind == LockKind::Office {
+            return self.in_office().await;
+        }
         match self.plan.style {
             Style::Bare => self.bare().await,
             Style::Run => {
@@ -101,7 +109,65 @@ impl Holder {
         match self.plan.ending {
             Ending::Release => lease.release().await,
             Ending::Drop | Ending::Panic => drop(lease),
+            Ending::Transfer => self.give_away(lease).await?,
         }
+        Ok(())
+    }
+
+    /// Gives the lock to two who claim it at the same time.
+    async fn give_away(&self, lease: Lease) -> Result<(), LockError> {
+        let ticket = lease.transfer()?;
+        self.count(Kind::Transferred);
+        let other = ticket.to_secret().parse();
+        let other = other.expect("a ticket is read as it is written");
+        let (one, other) = tokio::join!(self.claim(ticket), self.claim(other));
+        for outcome in [one, other] {
+            if let Err(error) = outcome {
+                self.failed(&error);
+            }
+        }
+        Ok(())
+    }
+
+    async fn claim(&self, ticket: Ticket) -> Result<(), LockError> {
+        let lease = self.lock().claim(ticket).await?;
+        self.count(Kind::Claimed);
+        self.work(Grip::Lease(lease.handle())).await;
+        lease.release().await;
+        Ok(())
+    }
+
+    /// One term of an election, for a candidate that waits no longer than its plan says.
+    async fn in_office(&self) -> Result<(), LockError> {
+        let plan = &*self.plan;
+        let options = LockOptions::new()
+            .retry_delay(plan.retry_delay)
+            .min_validity(plan.min_validity);
+        let mut office = election(&plan.claimed.names[0])
+            .ttl(plan.ttl)
+            .value(self.place.store.display().to_string())
+            .options(options);
+        if let Some(held) = plan.max_hold {
+            office = office.max_term(held);
+        }
+        let standing = office.run(async |term| {
+            self.count(Kind::Elected);
+            self.work(Grip::Lease(term.lease().clone())).await;
+            office.resign();
+        });
+        let mut standing = pin!(standing);
+        let wait = match plan.patience {
+            Patience::Retries(count) => plan.retry_delay * count,
+            Patience::Wait(budget) => budget,
+        };
+        if let Ok(ended) = timeout(wait, &mut standing).await {
+            return ended;
+        }
+        if self.has_entered.load(Ordering::Relaxed) {
+            // In office it stays for its term.
+            return standing.await;
+        }
+        self.count(Kind::NotElected);
         Ok(())
     }
 
@@ -110,7 +176,6 @@ impl Holder {
         let mut lock = lock(&plan.claimed.names)
             .ttl(plan.ttl)
             .fencing(plan.is_fenced)
-            .permits(plan.permits)
             .min_validity(plan.min_validity)
             .on_lost(plan.on_lost)
             .on_cancel(plan.on_cancel)
@@ -122,7 +187,12 @@ impl Holder {
         if let Some(held) = plan.max_hold {
             lock = lock.max_hold(held);
         }
-        lock
+        match plan.kind {
+            LockKind::Permits(take) => lock.permits(PERMITS).take(take),
+            LockKind::Reader => lock.mode(Mode::Read),
+            LockKind::Writer => lock.mode(Mode::Write),
+            LockKind::Plain | LockKind::Sets | LockKind::Office => lock,
+        }
     }
 
     async fn annotated(&self) -> Result<(), LockError> {
@@ -131,18 +201,22 @@ impl Holder {
             Patience::Retries(count) => count,
             Patience::Wait(_) => 1,
         };
-        match self.plan.max_hold {
-            None => fenced(self, names, ttl, retries, self.plan.permits).await,
-            Some(held) => renewed(self, names, ttl, held, self.plan.permits).await,
+        match (self.plan.kind, self.plan.max_hold) {
+            (LockKind::Permits(take), _) => one_of_several(self, names, ttl, retries, take).await,
+            (LockKind::Reader, _) => reading(self, names, ttl, retries).await,
+            (LockKind::Writer, _) => writing(self, names, ttl, retries).await,
+            (_, None) => fenced(self, names, ttl, retries).await,
+            (_, Some(held)) => renewed(self, names, ttl, held).await,
         }
     }
 
     /// The body. Whatever cuts it off, it is dropped before the lease is released.
-    async fn work(&self, grip: Grip) {
+    pub(crate) async fn work(&self, grip: Grip) {
         let plan = &*self.plan;
         let own = grip.own(&plan.claimed);
         let mut visit = Visit::enter(&self.place.journal, &own, grip.clone());
         self.has_entered.store(true, Ordering::Relaxed);
+        self.entered(&grip);
         // What a store does for a holder that reads first: the token is known before the work.
         self.write(&visit, &grip).await;
 
@@ -159,6 +233,9 @@ impl Holder {
                 Err(_) => self.count(Kind::NotExtended),
             }
         }
+        if plan.downgrades {
+            self.downgrade(&visit, &grip).await;
+        }
         self.spend(&mut visit, began + plan.hold).await;
         // Without a look at the lease: it is for the store to refuse this where it comes too late.
         self.write(&visit, &grip).await;
@@ -166,6 +243,35 @@ impl Holder {
             self.count(Kind::Panicked);
             // Unlike `panic!`, without a message on stderr.
             std::panic::resume_unwind(Box::new(Planned));
+        }
+    }
+
+    /// Counts what was acquired, and looks whether it is what was asked for.
+    fn entered(&self, grip: &Grip) {
+        match self.plan.kind {
+            LockKind::Writer => self.count(Kind::Wrote),
+            LockKind::Permits(take) if matches!(grip, Grip::Lease(_)) => {
+                let mut permits = grip.permits();
+                permits.dedup();
+                if permits.len() != take as usize {
+                    self.broken(format!("{permits:?} instead of {take} permits"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    async fn downgrade(&self, visit: &Visit, grip: &Grip) {
+        let Grip::Lease(lease) = grip else { return };
+        visit.will_read();
+        match lease.downgrade().await {
+            Ok(()) => self.count(Kind::Downgraded),
+            Err(error) => match error.kind() {
+                LockErrorKind::Unavailable(_) | LockErrorKind::Lost(_) => {
+                    self.count(Kind::NotDowngraded);
+                }
+                _ => self.broken(error.to_string()),
+            },
         }
     }
 
@@ -186,8 +292,9 @@ impl Holder {
 
     async fn write(&self, visit: &Visit, grip: &Grip) {
         let Some(token) = grip.token() else { return };
+        let reads = grip.reads(&self.plan.claimed);
         for name in &grip.own(&self.plan.claimed).names {
-            match store::write(&self.place.store, name, token).await {
+            match store::write(&self.place.store, name, token, reads).await {
                 Ok(Ok(())) => {}
                 Ok(Err(highest)) => visit.was_refused(highest),
                 Err(error) => self.broken(format!("the store cannot be reached: {error}")),
@@ -199,6 +306,7 @@ impl Holder {
         match error.kind() {
             LockErrorKind::Contended(_) => self.count(Kind::Contended),
             LockErrorKind::Unavailable(_) => self.count(Kind::Unavailable),
+            LockErrorKind::Spent(_) => self.count(Kind::Spent),
             // The body has written so when it left.
             LockErrorKind::Lost(_) => {}
             _ => self.broken(format!("{error} {:?}", self.plan)),
@@ -224,44 +332,4 @@ async fn stalled<F: Future>(work: F, stall: Duration) -> F::Output {
     }
     sleep(stall).await;
     work.await
-}
-
-#[redlock(
-    resource = names,
-    ttl = ttl,
-    retry_count = retries,
-    retry_delay = 20,
-    permits = permits,
-    fencing = true,
-    guard = lease
-)]
-async fn fenced(
-    holder: &Holder,
-    names: &[String],
-    ttl: Duration,
-    retries: u32,
-    permits: u32,
-) -> Result<(), LockError> {
-    holder.work(Grip::Lease(lease.handle())).await;
-    Ok(())
-}
-
-#[redlock(
-    resource = names,
-    ttl = ttl,
-    max_hold = held,
-    permits = permits,
-    fencing = true,
-    on_cancel = "expire",
-    guard = lease
-)]
-async fn renewed(
-    holder: &Holder,
-    names: &[String],
-    ttl: Duration,
-    held: Duration,
-    permits: u32,
-) -> Result<(), LockError> {
-    holder.work(Grip::Lease(lease.handle())).await;
-    Ok(())
 }

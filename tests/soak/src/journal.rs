@@ -11,8 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_runtime::LeaseHandle;
 use redlock_runtime::lease::LeaseEnd;
+use redlock_runtime::parameters::Mode;
 
-use crate::claimed::Claimed;
+use crate::claimed::{Claimed, Share};
 use crate::clock::{Moment, nanos, now};
 use crate::event::{Enter, Event, How, LeaseId, Longer};
 
@@ -90,19 +91,36 @@ impl Grip {
         }
     }
 
-    /// The part of `claimed` that only this holder has: its permit. Permit 0 is the plain lock.
+    /// The permits of the lease, if it is on permits.
+    pub(crate) fn permits(&self) -> Vec<u16> {
+        match self {
+            Self::Lease(lease) => lease.permits().collect(),
+            Self::Pretence { .. } => Vec::new(),
+        }
+    }
+
+    /// The part of `claimed` that only this holder has: its permits. Permit 0 is the plain lock.
     pub(crate) fn own(&self, claimed: &Claimed) -> Claimed {
-        let permit = match self {
-            Self::Lease(lease) => lease.permit().unwrap_or(0),
-            Self::Pretence { .. } => 0,
-        };
+        let permits = self.permits();
         let mut own = claimed.clone();
-        if permit > 0 {
-            for name in &mut own.names {
-                *name = format!("{name}#{permit}");
-            }
+        if !permits.is_empty() {
+            let of_name = |name: &String| {
+                permits
+                    .iter()
+                    .map(|permit| permit_name(name, *permit))
+                    .collect()
+            };
+            own.names = own.names.iter().flat_map::<Vec<_>, _>(of_name).collect();
         }
         own
+    }
+
+    /// True if the holder is one of several readers, also if it was a writer before.
+    pub(crate) fn reads(&self, claimed: &Claimed) -> bool {
+        match self {
+            Self::Lease(lease) => lease.mode() == Some(Mode::Read),
+            Self::Pretence { .. } => claimed.share == Share::Reads,
+        }
     }
 
     pub(crate) fn token(&self) -> Option<u64> {
@@ -128,6 +146,13 @@ impl Grip {
             Poll::Ready(LeaseEnd::Released) => How::Released,
             Poll::Ready(_) => How::Forgotten,
         }
+    }
+}
+
+fn permit_name(name: &str, permit: u16) -> String {
+    match permit {
+        0 => name.to_owned(),
+        _ => format!("{name}#{permit}"),
     }
 }
 
@@ -187,6 +212,14 @@ impl Visit {
                 why,
             });
         }
+    }
+
+    /// Call it before a writer becomes a reader.
+    pub(crate) fn will_read(&self) {
+        self.journal.write(&Event::Reads {
+            lease: self.lease,
+            since: now(),
+        });
     }
 
     /// The store refused this holder, because it has seen `highest`.

@@ -9,6 +9,7 @@
 //! The random choices follow from the seed; when what happens does not, because servers, processes
 //! and network are real.
 
+mod annotated;
 mod check;
 mod claimed;
 mod clock;

@@ -11,7 +11,9 @@ usage: redlock-soak [options]
   --tasks N                  concurrent tasks in each (4)
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
-  --locks sets               each lock has one to three of the resources, instead of one (plain)
+  --locks all                on the same resources, locks of one and of one to three of them, permits,
+                             readers and writers, offices, and locks that are given away; or only some
+                             of these: plain, sets, permits, sharing (all)
   --seed N                   of the random choices (1); timing is real and does not repeat
   --throttle any             instead of all other faults: processes and servers stand still for 5 to
                              80 ms now and then, in control groups where that is possible (cgroup),
@@ -98,7 +100,7 @@ impl Default for Options {
             tasks: 4,
             resources: 4,
             nodes: 5,
-            locks: Locks::Plain,
+            locks: Locks::All,
             seed: 1,
             least: Vec::new(),
             sabotage: None,

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use redlock_runtime::parameters::{OnCancel, OnLost};
 
-use crate::claimed::{Claimed, Locks};
+use crate::claimed::{Claimed, Kind, Locks};
 
 pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
@@ -36,6 +36,8 @@ pub(crate) enum Ending {
     /// Without waiting for the nodes.
     Drop,
     Panic,
+    /// Gives the lock away, to two who claim it at once.
+    Transfer,
 }
 
 /// The caller goes away after a while, wherever it is by then.
@@ -63,12 +65,11 @@ pub(crate) enum Patience {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    pub(crate) kind: Kind,
     pub(crate) claimed: Claimed,
     pub(crate) style: Style,
     pub(crate) ttl: Duration,
     pub(crate) is_fenced: bool,
-    /// With one permit it is a plain lock, which is a holder of the first permit of the others.
-    pub(crate) permits: u32,
     /// Renewal up to here.
     pub(crate) max_hold: Option<Duration>,
     /// A part of the ttl.
@@ -80,6 +81,8 @@ pub(crate) struct Plan {
     pub(crate) hold: Duration,
     /// Half-way through.
     pub(crate) extension: Option<Duration>,
+    /// Half-way through a writer becomes a reader.
+    pub(crate) downgrades: bool,
     /// Blocks its thread instead of awaiting.
     pub(crate) blocks: bool,
     pub(crate) on_lost: OnLost,
@@ -112,16 +115,19 @@ impl Plan {
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
-        let claimed = locks.draw(rng, resources);
-        // Permits are of one resource.
-        let has_permits = claimed.names.len() == 1 && rng.random_bool(0.3);
+        let kind = locks.draw(rng);
+        let claimed = kind.claim(rng, resources);
+        let style = match rng.random_range(0..3) {
+            0 => Style::Bare,
+            1 => Style::Run,
+            _ => Style::Attribute,
+        };
+        let may_transfer = style == Style::Bare && matches!(kind, Kind::Plain | Kind::Sets);
         Self {
+            kind,
             claimed,
-            style: match rng.random_range(0..3) {
-                0 => Style::Bare,
-                1 => Style::Run,
-                _ => Style::Attribute,
-            },
+            style,
+            downgrades: kind == Kind::Writer && rng.random_bool(0.4),
             ttl,
             is_fenced: rng.random_bool(0.8),
             max_hold,
@@ -148,6 +154,7 @@ impl Plan {
                 OnCancel::Release
             },
             ending: match rng.random_range(0..10) {
+                0..3 if may_transfer => Ending::Transfer,
                 0..6 => Ending::Release,
                 6..9 => Ending::Drop,
                 _ => Ending::Panic,
@@ -158,7 +165,6 @@ impl Plan {
                 _ => None,
             },
             pause: Duration::from_micros(rng.random_range(0..10_000)),
-            permits: if has_permits { PERMITS } else { 1 },
         }
     }
 }
@@ -170,6 +176,10 @@ impl Plan {
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
         plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
         plan.on_cancel = OnCancel::Release;
+        if plan.ending == Ending::Transfer {
+            // If its ticket is not claimed, its keys expire.
+            plan.ending = Ending::Release;
+        }
         let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
         if !goes_by_ttl && plan.extension.is_none() && rng.random_bool(0.5) {
             plan.ttl = THROTTLED_TTL;
@@ -197,7 +207,7 @@ mod tests {
         let plans = |seed| -> Vec<Plan> {
             let mut rng = StdRng::seed_from_u64(seed);
             (0..1000)
-                .map(|_| Plan::draw(&mut rng, Locks::Sets, 3))
+                .map(|_| Plan::draw(&mut rng, Locks::All, 3))
                 .collect()
         };
         let (one, other) = (plans(7), plans(7));
@@ -208,7 +218,8 @@ mod tests {
         some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
-        some(|plan| plan.permits == PERMITS);
+        some(|plan| plan.downgrades && plan.kind == Kind::Writer);
+        some(|plan| plan.ending == Ending::Transfer && plan.kind == Kind::Sets);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::Violation;
+use crate::claimed::Share;
 use crate::event::{How, Kind, Longer};
 use crate::history::{History, Journals};
 use crate::options::Options;
@@ -64,12 +65,32 @@ pub(crate) fn counts(
     let fenced = fenced.filter(|held| held.enter.token.is_some());
     let several = history.leases.values();
     let several = several.filter(|held| held.enter.claimed.names.len() > 1);
+    let reads = history.leases.values();
+    let reads = reads.filter(|held| held.enter.claimed.share == Share::Reads);
+    let permits = history
+        .leases
+        .values()
+        .map(|held| &held.enter.claimed.names);
+    let permits = permits.filter(|names| names.iter().any(|name| name.contains('#')));
     let mut rows = Vec::new();
     let mut row = |name: &str, value: u64| rows.push((name.to_owned(), value));
 
     row("acquisitions", history.leases.len() as u64);
     row("  with a fencing token", fenced.count() as u64);
     row("  of several names", several.count() as u64);
+    row("  of readers", reads.count() as u64);
+    row("  of writers", history.count(Kind::Wrote));
+    row("  of permits behind the first", permits.count() as u64);
+    row("  of offices", history.count(Kind::Elected));
+    row("  by a ticket", history.count(Kind::Claimed));
+    row("candidates that left", history.count(Kind::NotElected));
+    row(
+        "writers that became readers",
+        history.count(Kind::Downgraded),
+    );
+    row("  without a majority", history.count(Kind::NotDowngraded));
+    row("locks given away", history.count(Kind::Transferred));
+    row("tickets refused", history.count(Kind::Spent));
     row("refused: contended", history.count(Kind::Contended));
     row("refused: unavailable", history.count(Kind::Unavailable));
     row("extensions", longer(Longer::Extended));

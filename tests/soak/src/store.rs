@@ -1,5 +1,6 @@
-//! The store that holders write to: it takes a write whose token is at least the highest that it has
-//! seen, as a database behind a fenced lock does.
+//! The store that holders write to, as a database behind a fenced lock: it takes a write whose token is at
+//! least that of every write before, and above that of every reader before. A reader asks it whether its
+//! token is at least that of every write before.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,12 +15,42 @@ use tokio::net::{UnixListener, UnixStream};
 pub(crate) struct Write {
     pub(crate) resource: String,
     pub(crate) token: u64,
+    /// True if it is the question of a reader.
+    pub(crate) is_read: bool,
     pub(crate) is_accepted: bool,
+}
+
+/// The highest tokens of a resource that were accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Highest {
+    written: u64,
+    read: u64,
+}
+
+impl Highest {
+    /// Accepts a write or a reader's question with `token`, or says which token is in its way.
+    pub(crate) fn accept(&mut self, token: u64, is_read: bool) -> Result<(), u64> {
+        let in_the_way = match is_read {
+            true => (token < self.written).then_some(self.written),
+            false if token < self.written => Some(self.written),
+            false => (token <= self.read).then_some(self.read),
+        };
+        if let Some(higher) = in_the_way {
+            return Err(higher);
+        }
+        let highest = if is_read {
+            &mut self.read
+        } else {
+            &mut self.written
+        };
+        *highest = token.max(*highest);
+        Ok(())
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    highest: HashMap<String, u64>,
+    highest: HashMap<String, Highest>,
     /// In the order in which they were decided.
     writes: Vec<Write>,
 }
@@ -54,30 +85,30 @@ impl Store {
         if client.read_line(&mut line).await.is_err() {
             return;
         }
-        let words = line.trim_end().split_once(' ');
-        let Some((resource, Ok(token))) = words.map(|(name, token)| (name, token.parse())) else {
+        let words: Vec<&str> = line.trim_end().split(' ').collect();
+        let [verb, resource, token] = words[..] else {
             return;
         };
-        let answer = match self.write(resource, token) {
+        let Ok(token) = token.parse() else { return };
+        let answer = match self.write(resource, token, verb == READ) {
             Ok(()) => "ok\n".to_owned(),
             Err(highest) => format!("no {highest}\n"),
         };
         let _ = client.write_all(answer.as_bytes()).await;
     }
 
-    /// Takes the write, or says which token is higher.
-    fn write(&self, resource: &str, token: u64) -> Result<(), u64> {
+    /// Takes the write or the reader's question, or says which token is in its way.
+    fn write(&self, resource: &str, token: u64, is_read: bool) -> Result<(), u64> {
         let mut state = self.0.lock();
         let highest = state.highest.entry(resource.to_owned()).or_default();
-        let before = *highest;
-        *highest = before.max(token);
-        let is_accepted = token >= before;
+        let outcome = highest.accept(token, is_read);
         state.writes.push(Write {
             resource: resource.to_owned(),
             token,
-            is_accepted,
+            is_read,
+            is_accepted: outcome.is_ok(),
         });
-        if is_accepted { Ok(()) } else { Err(before) }
+        outcome
     }
 
     pub(crate) fn writes(&self) -> Vec<Write> {
@@ -92,10 +123,20 @@ impl Store {
     }
 }
 
-/// Writes to the store at `path` from another process. `Err` has the token that is higher.
-pub(crate) async fn write(path: &Path, resource: &str, token: u64) -> io::Result<Result<(), u64>> {
+const READ: &str = "read";
+const WRITE: &str = "write";
+
+/// Writes to the store at `path` from another process, or asks as a reader. `Err` has the token that is in
+/// the way.
+pub(crate) async fn write(
+    path: &Path,
+    resource: &str,
+    token: u64,
+    is_read: bool,
+) -> io::Result<Result<(), u64>> {
     let mut stream = UnixStream::connect(path).await?;
-    let line = format!("{resource} {token}\n");
+    let verb = if is_read { READ } else { WRITE };
+    let line = format!("{verb} {resource} {token}\n");
     stream.write_all(line.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
@@ -118,11 +159,23 @@ mod tests {
     #[test]
     fn a_token_below_the_highest_is_refused_for_its_resource() {
         let store = Store::default();
-        assert_eq!(store.write("r", 5), Ok(()));
-        assert_eq!(store.write("r", 5), Ok(()), "the same holder again");
-        assert_eq!(store.write("r", 7), Ok(()));
-        assert_eq!(store.write("r", 5), Err(7));
-        assert_eq!(store.write("other", 1), Ok(()));
+        assert_eq!(store.write("r", 5, false), Ok(()));
+        assert_eq!(store.write("r", 5, false), Ok(()), "the same holder again");
+        assert_eq!(store.write("r", 7, false), Ok(()));
+        assert_eq!(store.write("r", 5, false), Err(7));
+        assert_eq!(store.write("other", 1, false), Ok(()));
         assert_eq!(store.refused(), 1);
+    }
+
+    #[test]
+    fn a_reader_has_the_token_of_the_last_writer_at_least_and_the_next_writer_a_higher_one() {
+        let store = Store::default();
+        assert_eq!(store.write("r", 5, false), Ok(()));
+        assert_eq!(store.write("r", 4, true), Err(5));
+        assert_eq!(store.write("r", 5, true), Ok(()));
+        assert_eq!(store.write("r", 7, true), Ok(()));
+        assert_eq!(store.write("r", 6, true), Ok(()), "readers have no order");
+        assert_eq!(store.write("r", 7, false), Err(7), "a reader had it");
+        assert_eq!(store.write("r", 8, false), Ok(()));
     }
 }

@@ -31,9 +31,18 @@ fn row(output: &str, name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no row `{name}` in:\n{output}"))
 }
 
-const SOMETHING_OF_EVERYTHING: [(&str, u64); 15] = [
+const SOMETHING_OF_EVERYTHING: [(&str, u64); 24] = [
     ("acquisitions", 50),
     ("with a fencing token", 30),
+    ("of several names", 5),
+    ("of readers", 10),
+    ("of writers", 5),
+    ("of permits behind the first", 5),
+    ("of offices", 1),
+    ("by a ticket", 1),
+    ("tickets refused", 1),
+    ("writers that became readers", 1),
+    ("locks given away", 1),
     ("refused: contended", 1),
     ("acquisitions cut off", 1),
     ("bodies that panicked", 1),
@@ -50,8 +59,8 @@ const SOMETHING_OF_EVERYTHING: [(&str, u64); 15] = [
 ];
 
 #[test]
-fn a_short_soak_finds_nothing_and_does_something_of_everything() {
-    let options = "--seconds 15 --processes 2 --nodes 3";
+fn a_minute_of_all_kinds_of_locks_finds_nothing_and_does_something_of_everything() {
+    let options = "--seconds 60 --processes 3 --nodes 3";
     let (code, output) = soak(options, &SOMETHING_OF_EVERYTHING);
     assert_eq!(code, Some(0), "{output}");
     for (name, least) in SOMETHING_OF_EVERYTHING {

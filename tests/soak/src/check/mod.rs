@@ -14,17 +14,20 @@
 //!   journal. Without one, the last deadline in the journal counts: until then no other holder may
 //!   get the lock.
 //!
-//! A lease on several names counts as one on each of them.
+//! A lease on several names counts as one on each of them, and a permit as a name of its own. A writer that
+//! becomes a reader is alone until it begins to do so, and one of several readers from then on.
 //!
 //! So where the intervals of two leases on one name meet, there was a moment at which both were
-//! valid. That is an overlap if the later one does not [fit](Share::fits_beside) beside the others. That a holder is stopped between any two of these steps makes an interval shorter or
-//! later written, never longer. The reverse does not hold: an overlap shorter than it takes to
+//! valid. That is an overlap if the later one does not [fit](Share::fits_beside) beside the others. That a
+//! holder is stopped between any two of these steps makes an interval shorter or later written, never longer. The reverse does not hold: an overlap shorter than it takes to
 //! write `entered`, or one whose holder was killed before it could write, is not found.
 //!
 //! **Tokens** of one resource are unique. They increase in the order of the intervals where these
 //! are not empty: two such leases share a node that granted both, and there the later grant comes
 //! behind the end of the earlier key, which outlives the earlier interval. Where they are empty, a
-//! token is still higher than those of all acquisitions that had returned when its attempt began.
+//! token is still higher than those of all acquisitions that had returned when its attempt began. A
+//! reader's token may be that of other readers and that of the writer before it, but not that of the writer
+//! behind it. Readers have no order among themselves.
 //!
 //! **Store.** It takes tokens in order, which is checked in its own log. A holder whose token is
 //! refused and whose lease is still valid afterwards has found someone who was let in too early.
@@ -32,11 +35,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-#[cfg(doc)]
 use crate::claimed::Share;
+use crate::clock::Moment;
 use crate::event::{How, LeaseId};
 use crate::history::{Held, History};
-use crate::store::Write;
+use crate::store::{Highest, Write};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
@@ -170,26 +173,61 @@ fn is_empty(held: &Held) -> bool {
     held.until <= held.enter.entered
 }
 
-/// `leases` are in the order of `entered`.
+/// A time in which a lease was valid with one share.
+#[derive(Clone, Copy)]
+struct Stay {
+    lease: LeaseId,
+    share: Share,
+    from: Moment,
+    until: Moment,
+}
+
+/// One stay, or two of a writer that became a reader. Those without a length are left out.
+fn stays(held: &Held) -> impl Iterator<Item = Stay> {
+    let turns = held.reads_since.unwrap_or(held.until);
+    let turns = turns.clamp(held.enter.entered, held.until.max(held.enter.entered));
+    let first = Stay {
+        lease: held.enter.lease,
+        share: held.enter.claimed.share,
+        from: held.enter.entered,
+        until: turns,
+    };
+    let second = Stay {
+        share: Share::Reads,
+        from: turns,
+        until: held.until,
+        ..first
+    };
+    [first, second]
+        .into_iter()
+        .filter(|stay| stay.from < stay.until)
+}
+
 fn find_overlaps(leases: &[&Held], found: &mut Vec<Violation>) {
-    let mut there: Vec<&Held> = Vec::new();
-    for held in leases.iter().filter(|held| !is_empty(held)) {
-        there.retain(|before| held.enter.entered < before.until);
-        let shares = there.iter().map(|before| before.enter.claimed.share);
-        let fits = held.enter.claimed.share.fits_beside(shares);
+    let mut all: Vec<Stay> = leases.iter().flat_map(|held| stays(held)).collect();
+    all.sort_unstable_by_key(|stay| (stay.from, stay.lease));
+    let mut there: Vec<Stay> = Vec::new();
+    for stay in all {
+        there.retain(|before| stay.from < before.until);
+        let fits = stay
+            .share
+            .fits_beside(there.iter().map(|before| before.share));
         let longest = there.iter().max_by_key(|before| before.until);
         if let Some(before) = longest.filter(|_| !fits) {
-            let both = before.until.min(held.until) - held.enter.entered;
-            let (one, other) = (before.enter.lease, held.enter.lease);
-            found.push(Violation::Overlap(one, other, both));
+            let both = before.until.min(stay.until) - stay.from;
+            found.push(Violation::Overlap(before.lease, stay.lease, both));
         }
-        there.push(held);
+        there.push(stay);
     }
+}
+
+fn is_reader(held: &Held) -> bool {
+    held.enter.claimed.share == Share::Reads
 }
 
 fn find_same_tokens(leases: &[&Held], found: &mut Vec<Violation>) {
     let mut owners = HashMap::new();
-    for held in leases {
+    for held in leases.iter().filter(|held| !is_reader(held)) {
         let Some(token) = held.enter.token else {
             continue;
         };
@@ -201,17 +239,45 @@ fn find_same_tokens(leases: &[&Held], found: &mut Vec<Violation>) {
 
 /// Checks the order of the tokens of leases that were certainly valid, in the order of `entered`.
 fn find_disorder(leases: &[&Held], found: &mut Vec<Violation>) {
-    let mut highest: Option<(u64, LeaseId)> = None;
+    let mut before = Before::default();
     for held in leases.iter().filter(|held| !is_empty(held)) {
-        let Some(token) = held.enter.token else {
-            continue;
-        };
-        match highest {
-            Some((before, lease)) if token < before => {
-                found.push(Violation::TokenOrder(lease, held.enter.lease));
-            }
-            _ => highest = Some((token, held.enter.lease)),
+        if let Some(other) = before.in_disorder_with(held) {
+            found.push(Violation::TokenOrder(other.enter.lease, held.enter.lease));
         }
+        before.add(held);
+    }
+}
+
+/// The leases with the highest tokens among those that were there before.
+#[derive(Default)]
+struct Before<'a> {
+    alone: Option<(u64, &'a Held)>,
+    reader: Option<(u64, &'a Held)>,
+}
+
+impl<'a> Before<'a> {
+    fn add(&mut self, held: &'a Held) {
+        let Some(token) = held.enter.token else {
+            return;
+        };
+        let highest = if is_reader(held) {
+            &mut self.reader
+        } else {
+            &mut self.alone
+        };
+        if highest.is_none_or(|(high, _)| token > high) {
+            *highest = Some((token, held));
+        }
+    }
+
+    /// The lease that `held` comes behind and whose token is too high for that. If two holders that were
+    /// alone have one token, that is another violation.
+    fn in_disorder_with(&self, held: &Held) -> Option<&'a Held> {
+        let token = held.enter.token?;
+        let alone = self.alone.filter(|(high, _)| token < *high);
+        let reader = self.reader.filter(|(high, _)| token <= *high);
+        let found = alone.or(reader.filter(|_| !is_reader(held)));
+        found.map(|(_, before)| before)
     }
 }
 
@@ -221,22 +287,16 @@ fn find_disorder_of_attempts(leases: &[&Held], found: &mut Vec<Violation>) {
     let mut attempts: Vec<&Held> = leases.to_vec();
     attempts.sort_unstable_by_key(|held| held.enter.began);
     let mut returned = leases.iter().peekable();
-    let mut highest: Option<(u64, &Held)> = None;
+    let mut before = Before::default();
     for held in attempts {
-        while let Some(before) = returned.next_if(|before| before.enter.entered < held.enter.began)
-        {
-            let token = before.enter.token;
-            if let Some(token) = token.filter(|token| highest.is_none_or(|(high, _)| *token > high))
-            {
-                highest = Some((token, before));
-            }
+        while let Some(other) = returned.next_if(|other| other.enter.entered < held.enter.began) {
+            before.add(other);
         }
-        let (Some((high, before)), Some(token)) = (highest, held.enter.token) else {
-            continue;
-        };
-        // Where both are certainly valid it was found already.
-        if token < high && (is_empty(before) || is_empty(held)) {
-            let (one, other) = (before.enter.lease, held.enter.lease);
+        // If both are certainly valid, it was found already.
+        if let Some(other) = before.in_disorder_with(held)
+            && (is_empty(other) || is_empty(held))
+        {
+            let (one, other) = (other.enter.lease, held.enter.lease);
             found.push(Violation::TokenOrder(one, other));
         }
     }
@@ -244,13 +304,12 @@ fn find_disorder_of_attempts(leases: &[&Held], found: &mut Vec<Violation>) {
 
 /// The store is no judge in its own case: what it took is looked at again.
 fn find_late_writes(writes: &[Write], found: &mut Vec<Violation>) {
-    let mut highest: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut highest: BTreeMap<&str, Highest> = BTreeMap::new();
     for write in writes.iter().filter(|write| write.is_accepted) {
-        let high = highest.entry(&write.resource).or_default();
-        if write.token < *high {
+        let highest = highest.entry(&write.resource).or_default();
+        if highest.accept(write.token, write.is_read).is_err() {
             found.push(Violation::Store(write.clone()));
         }
-        *high = write.token.max(*high);
     }
 }
 

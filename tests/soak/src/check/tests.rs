@@ -158,6 +158,77 @@ fn the_token_of_a_lease_that_was_over_at_once_is_in_order_too() {
 }
 
 #[test]
+fn readers_overlap_each_other_and_nobody_else() {
+    let readers = "enter 1.1 r/reads 100 110 400 7
+                   enter 2.1 r/reads 120 130 500 7
+                   leave 1.1 300 valid
+                   leave 2.1 400 valid\n";
+    assert_eq!(check(readers), []);
+    let beside = check(&format!("{readers}enter 3.1 r 350 399 600 8"));
+    assert_eq!(beside, [Violation::Overlap(id(2, 1), id(3, 1), 1)]);
+    let within = check(
+        "enter 1.1 r 100 110 400 -
+         enter 2.1 r/reads 120 399 500 -
+         leave 1.1 400 valid",
+    );
+    assert_eq!(within, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
+}
+
+#[test]
+fn a_writer_is_alone_until_it_becomes_a_reader() {
+    let downgraded = |entered: u32, share: &str| {
+        check(&format!(
+            "enter 1.1 r 100 110 800 7
+             reads 1.1 300
+             enter 2.1 r{share} 120 {entered} 500 8
+             leave 2.1 500 valid
+             leave 1.1 600 valid",
+        ))
+    };
+    assert_eq!(downgraded(300, "/reads"), []);
+    let early = downgraded(299, "/reads");
+    assert_eq!(early, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
+    let beside = downgraded(300, "");
+    assert_eq!(beside, [Violation::Overlap(id(1, 1), id(2, 1), 200)]);
+}
+
+#[test]
+fn a_reader_has_at_least_the_token_of_each_earlier_writer_and_less_than_each_later_one() {
+    let tokens = |one: &str, token: u32, other: &str, next: u32| {
+        check(&format!(
+            "enter 1.1 r{one} 100 110 400 {token}
+             leave 1.1 200 valid
+             enter 2.1 r{other} 205 210 400 {next}
+             leave 2.1 300 valid",
+        ))
+    };
+    let disorder = [Violation::TokenOrder(id(1, 1), id(2, 1))];
+    assert_eq!(tokens("", 7, "/reads", 7), []);
+    assert_eq!(tokens("", 7, "/reads", 6), disorder);
+    assert_eq!(tokens("/reads", 7, "", 8), []);
+    assert_eq!(tokens("/reads", 7, "", 7), disorder);
+    assert_eq!(
+        tokens("/reads", 7, "/reads", 6),
+        [],
+        "readers have no order"
+    );
+}
+
+#[test]
+fn the_token_of_a_writer_that_was_over_at_once_is_above_that_of_earlier_readers() {
+    let over_at_once = |token: u32| {
+        check(&format!(
+            "enter 1.1 r/reads 100 110 400 8
+             leave 1.1 200 valid
+             enter 2.1 r 111 500 500 {token}
+             leave 2.1 500 expired",
+        ))
+    };
+    assert_eq!(over_at_once(8), [Violation::TokenOrder(id(1, 1), id(2, 1))]);
+    assert_eq!(over_at_once(9), []);
+}
+
+#[test]
 fn a_valid_holder_whom_the_store_refuses_is_found() {
     let found = check(
         "enter 1.1 r 100 110 400 7
@@ -172,6 +243,7 @@ fn a_store_that_takes_late_writes_is_found() {
     let write = |token, is_accepted| Write {
         resource: "r".to_owned(),
         token,
+        is_read: false,
         is_accepted,
     };
     let refused = [

@@ -1,0 +1,188 @@
+//! Nodes that fail for a while and keep their data.
+
+use redlock_core::error::ExtendError;
+use redlock_core::request::Kind;
+use redlock_tests::eventually;
+
+use crate::core::fixture::{SOON, client, impatient, once};
+use crate::faults::scene::{Network, is_pending, majority, minority, unavailable, until_served};
+
+use super::{
+    Fault, Held, TTL, all_excluded_are_refused, all_excluded_get_in, extend, network,
+    nothing_is_left, release, waiting,
+};
+
+/// Runs a scene with each fault and each kind of holder, and nothing is left behind any of them.
+async fn each(n: usize, scene: impl AsyncFn(&Network, Fault, Held, &str)) {
+    let network = network(n).await;
+    for fault in Fault::ALL {
+        for held in Held::ALL {
+            let when = format!("{n} nodes, {fault:?}");
+            scene(&network, fault, held, &when).await;
+            nothing_is_left(&network.nodes, &network.set).await;
+        }
+    }
+}
+
+async fn a_minority_that_fails_under_holders_changes_nothing(n: usize) {
+    each(n, async |network, fault, held, when| {
+        let set = &network.set;
+        let leases = held.acquire(set).await;
+        fault.begin(network, minority(n)).await;
+        all_excluded_are_refused(held, set, when).await;
+        extend(held, &leases, when).await;
+        all_excluded_are_refused(held, set, when).await;
+        release(held, leases, when).await;
+        all_excluded_get_in(held, set, when).await;
+        fault.end(network, minority(n)).await;
+    })
+    .await;
+}
+
+async fn holders_come_while_a_minority_fails_and_hold_when_it_is_back(n: usize) {
+    each(n, async |network, fault, held, when| {
+        let set = &network.set;
+        fault.begin(network, minority(n)).await;
+        let mut leases = Vec::new();
+        for _ in 0..2 {
+            // The second one is refused if the first one leaves no room.
+            let lease = client().acquire(set, &held.request()).await;
+            leases.extend(lease.ok());
+        }
+        let room = match held {
+            Held::PermitEach | Held::Readers => 2,
+            _ => 1,
+        };
+        assert_eq!(leases.len(), room, "{held:?}, {when}");
+        if held == Held::WriterThatReads {
+            leases[0].downgrade().await.unwrap();
+        }
+        fault.end(network, minority(n)).await;
+        all_excluded_are_refused(held, set, when).await;
+        extend(held, &leases, when).await;
+        release(held, leases, when).await;
+        all_excluded_get_in(held, set, when).await;
+    })
+    .await;
+}
+
+/// The nodes that do not answer are named, each with its reason, and the others are not.
+async fn nobody_can_know(network: &Network, fault: Fault, held: Held, when: &str) {
+    let n = network.set.len();
+    for request in held.excludes() {
+        let refused = impatient().acquire(&network.set, &request).await;
+        let error = unavailable(refused.expect_err(when));
+        let text = error.to_string();
+        assert_eq!(error.needed, majority(n), "{held:?}, {when}: {text}");
+        for name in ["a", "b", "c"].iter().take(majority(n)) {
+            let reason = if fault.is_noticed() {
+                format!("{name}: ")
+            } else {
+                format!("{name}: no answer in ")
+            };
+            assert!(text.contains(&reason), "{held:?}, {when}: {text}");
+        }
+    }
+}
+
+async fn a_majority_that_fails_under_holders_leaves_them_their_time_and_is_named(n: usize) {
+    each(n, async |network, fault, held, when| {
+        let (set, count) = (&network.set, majority(n));
+        let asks = impatient();
+        let mut leases = held.acquire(set).await;
+        // One of the holders does not wait for long.
+        let last = leases.pop().expect("a holder");
+        last.release().await;
+        until_served(set).await;
+        let last = asks.acquire(set, &waiting(held.request())).await;
+        let last = last.unwrap_or_else(|error| panic!("{held:?}, {when}: {error}"));
+        if held == Held::WriterThatReads {
+            // On a busy machine the answers may come too late. It is a reader in any case.
+            last.downgrade().await.ok();
+        }
+        leases.push(last);
+        until_served(set).await;
+
+        fault.begin(network, count).await;
+        nobody_can_know(network, fault, held, when).await;
+        let last = leases.last().expect("a holder");
+        let error = last.extend(TTL).await.unwrap_err();
+        assert!(
+            matches!(error, ExtendError::Unavailable(_)),
+            "{held:?}, {when}: {error}"
+        );
+        assert_eq!(last.over(), None, "{held:?}, {when}");
+        fault.end(network, count).await;
+        all_excluded_are_refused(held, set, when).await;
+        eventually("an extension", SOON, async || {
+            last.extend(TTL).await.map_err(|error| error.to_string())
+        })
+        .await;
+        drop(leases);
+        until_served(set).await;
+        all_excluded_get_in(held, set, when).await;
+    })
+    .await;
+}
+
+async fn waiters_get_in_behind_holders_that_left_a_silent_majority(n: usize) {
+    each(n, async |network, fault, held, when| {
+        let set = &network.set;
+        for request in held.excludes() {
+            let leases = held.acquire(set).await;
+            let (set, request) = (set.clone(), waiting(request));
+            let mut waiting = Box::pin(async move { impatient().acquire(&set, &request).await });
+            assert!(is_pending(&mut waiting).await, "{held:?}, {when}");
+            let waiting = tokio::spawn(waiting);
+            fault.begin(network, majority(n)).await;
+            drop(leases);
+            assert!(!waiting.is_finished(), "{held:?}, {when}");
+            fault.end(network, majority(n)).await;
+            let lease = waiting.await.unwrap();
+            drop(lease.unwrap_or_else(|error| panic!("{held:?}, {when}: {error}")));
+            nothing_is_left(&network.nodes, &network.set).await;
+        }
+    })
+    .await;
+}
+
+/// It is a reader at once, and the nodes that did not hear of it follow with the next extension.
+async fn a_writer_that_reads_while_a_majority_fails_lets_readers_in_when_it_is_back(n: usize) {
+    let network = network(n).await;
+    let (set, count) = (&network.set, majority(n));
+    for fault in Fault::ALL {
+        let held = Held::WriterThatReads;
+        let when = &*format!("{fault:?}");
+        let waits = waiting(held.request());
+        let lease = impatient().acquire(set, &waits).await.unwrap();
+        until_served(set).await;
+        fault.begin(&network, count).await;
+        let error = lease.downgrade().await.unwrap_err();
+        assert!(matches!(error, ExtendError::Unavailable(_)), "{error}");
+        assert_eq!(lease.kind(), Kind::Read);
+        fault.end(&network, count).await;
+        all_excluded_are_refused(held, set, when).await;
+        eventually("an extension", SOON, async || {
+            lease.extend(TTL).await.map_err(|error| error.to_string())
+        })
+        .await;
+        until_served(set).await;
+        let reader = once("r").kind(Kind::Read).ttl(TTL);
+        let reader = client().acquire(set, &reader).await.expect(when);
+        all_excluded_are_refused(held, set, when).await;
+        drop(lease);
+        until_served(set).await;
+        all_excluded_are_refused(held, set, when).await;
+        drop(reader);
+        all_excluded_get_in(held, set, when).await;
+        nothing_is_left(&network.nodes, set).await;
+    }
+}
+
+with_three_and_five_nodes! {
+    a_minority_that_fails_under_holders_changes_nothing,
+    holders_come_while_a_minority_fails_and_hold_when_it_is_back,
+    a_majority_that_fails_under_holders_leaves_them_their_time_and_is_named,
+    waiters_get_in_behind_holders_that_left_a_silent_majority,
+    a_writer_that_reads_while_a_majority_fails_lets_readers_in_when_it_is_back,
+}
