@@ -1,12 +1,11 @@
 //! What is so beside one client only.
 
-use std::time::Duration;
-
 use redlock_core::Request;
 use redlock_core::error::AcquireError;
 use redlock_core::request::Kind;
 use redlock_tests::{Nodes, RedisNode};
 
+use crate::each::{everywhere, nowhere};
 use crate::neighbours::Neighbour;
 use crate::ours::{Ours, TTL};
 
@@ -23,7 +22,7 @@ async fn aioredlock_makes_a_lost_lock_anew() {
         .await
         .release()
         .await;
-    nodes.assert_no_lock_keys(Duration::from_secs(10)).await;
+    nowhere(&nodes, "order:1").await;
     assert!(theirs.ask("extend 60000").is_ok());
     ours.refused("order:1", Kind::Exclusive).await;
 }
@@ -71,9 +70,12 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
         assert!(lease.fencing_token() > last, "the numbers rise");
         last = lease.fencing_token();
         lease.release().await;
+        nowhere(&nodes, "redlock:order:1").await;
         assert!(theirs.ask("try order:1 60000").is_ok());
+        everywhere(&nodes, "redlock:order:1").await;
         ours.refused("order:1", Kind::Exclusive).await;
         assert!(theirs.ask("release").is_ok());
+        nowhere(&nodes, "redlock:order:1").await;
     }
     let own = nodes.all_keys();
     assert!(own.contains(&b"redlock:redlock:fence:{redlock:order:1}".to_vec()));
