@@ -53,7 +53,7 @@ pages! {
         sizing runbook
     }
     /// Tables to look things up in.
-    reference { attribute configuration lock_errors metrics wire_format comparison }
+    reference { attribute configuration lock_errors metrics wire_format comparison neighbours }
     /// Coming from elsewhere.
     migrate { redlock_hyperf }
 }

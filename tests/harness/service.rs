@@ -204,6 +204,8 @@ fn build_example(name: &str) -> PathBuf {
             "--workspace",
             "--exclude",
             "redlock-benches",
+            "--exclude",
+            "redlock-interop-tests",
             "--locked",
         ])
         .args([

@@ -103,6 +103,10 @@ impl Client {
             if let Some(lease) = self.shared.join_readers(turn.line_key(), request) {
                 return Ok(lease);
             }
+            if let Some(until) = turn.left_free_until() {
+                // Boxed: few clients have a delay.
+                Box::pin(turn.leave_free(until, &budget)).await;
+            }
             let timeout = budget.begin_attempt(&self.shared.context.environment, request.ttl);
             let (context, keys) = (&self.shared.context, &turn.line_key().keys);
             let asks = PlainKeys {
@@ -199,6 +203,10 @@ impl ClientShared {
         budget: &mut RetryBudget<'_>,
     ) {
         let environment = &self.context.environment;
+        if self.lines.leaves_free() {
+            // Other processes have their chance while the lock is left free.
+            return;
+        }
         while rounds > 0 {
             let Some(seats) = self.comes_another(turn, rounds, budget).await else {
                 return;
@@ -294,6 +302,7 @@ impl ClientShared {
             turn.pause(next, free).await
         };
         if came_free {
+            turn.came_free_from(&refused.refusal);
             let rounds = turn.comes_free(next);
             self.take_break(&mut turn, rounds, Some(next), budget).await;
         }

@@ -24,6 +24,7 @@
 pub(crate) mod budget;
 mod fairness;
 pub(crate) mod handover;
+pub(crate) mod left_free;
 mod line;
 mod line_key;
 mod permits;
@@ -65,6 +66,7 @@ use crate::env::Moment;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
+use left_free::LeftFree;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 
 /// How many idle lines are remembered at most.
@@ -81,6 +83,7 @@ pub(crate) struct LineLimits {
 pub(crate) struct Lines {
     context: Arc<Context>,
     handover: Handover,
+    left_free: LeftFree,
     limits: LineLimits,
     state: Mutex<LinesState>,
 }
@@ -137,10 +140,16 @@ enum IfNobodyWaits {
 }
 
 impl Lines {
-    pub(crate) fn new(context: Arc<Context>, handover: Handover, limits: LineLimits) -> Self {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        handover: Handover,
+        left_free: LeftFree,
+        limits: LineLimits,
+    ) -> Self {
         Self {
             context,
             handover,
+            left_free,
             limits,
             state: Mutex::default(),
         }

@@ -21,8 +21,8 @@ use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
-    lines: Arc<Lines>,
-    line_key: LineKey,
+    pub(super) lines: Arc<Lines>,
+    pub(super) line_key: LineKey,
     line_ticket: TurnTicket,
     /// The rounds of a break that are left for the next caller, if this one leaves.
     rounds: u32,
@@ -181,6 +181,7 @@ impl Turn {
     pub(crate) fn end(mut self) {
         let fairness = self.line_ticket.fairness;
         let now = self.lines.context.now();
+        self.lines.left_free.released(&self.line_key.keys, now);
         let alone = fairness.is_alone(&self.lines.handover, now);
         let if_nobody_waits = alone.map_or(IfNobodyWaits::Forget, |(rounds, fairness)| {
             let until = now.saturating_add(fairness.short_gap());

@@ -55,6 +55,7 @@ pub(super) const SECTIONS: [(Section, &[&str]); 8] = [
         &[
             "handovers",
             "handover_time",
+            "reacquire_delay",
             "max_callers_per_lock",
             "max_callers",
         ],

@@ -148,3 +148,32 @@ async fn without_hand_overs_each_release_is_a_real_one() {
     assert_ne!(waiting.await.unwrap().unwrap(), token);
     nodes.assert_no_lock_keys(SOON).await;
 }
+
+#[tokio::test]
+async fn a_client_that_polls_has_a_lock_that_callers_of_this_process_want() {
+    let (nodes, first) = start(3).await;
+    drop(first);
+    // Nobody waits for its end: the other client comes.
+    let config = config(&nodes).reacquire_delay(Duration::from_secs(3600));
+    let redlock = Redlock::start(config).await.unwrap();
+    let (first, directs_first) = stage();
+    let (next, directs_next) = stage();
+    let holding = spawn_on(&redlock, holds(first));
+    directs_first.begun.await.unwrap();
+    let waiting = spawn_on(&redlock, holds(next));
+    until_in_line(&redlock, 1).await;
+    directs_first.end.send(()).unwrap();
+    holding.await.unwrap().unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+
+    let taken = ["SET", "r", "another client's", "NX", "PX", "60000"];
+    for node in &nodes {
+        node.try_command::<()>(taken).expect("it is left free");
+    }
+    assert_eq!(nodes.lock_keys(), [b"r"]);
+    nodes.iter().for_each(|node| assert!(node.del("r")));
+    directs_next.begun.await.unwrap();
+    directs_next.end.send(()).unwrap();
+    waiting.await.unwrap().unwrap();
+    nodes.assert_no_lock_keys(SOON).await;
+}

@@ -47,6 +47,7 @@ const KEYS: [(&str, &[&str]); 8] = [
         &[
             "handovers",
             "handover_time",
+            "reacquire_delay",
             "max_callers_per_lock",
             "max_callers",
         ],

@@ -3,6 +3,7 @@
 mod doubles;
 mod handing_over;
 mod late_grants;
+mod left_free;
 mod one_node_less;
 mod panicking_nodes;
 mod permit_leases;

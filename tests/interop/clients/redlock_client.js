@@ -1,0 +1,79 @@
+// node-redlock or its fork @sesamecare-oss/redlock, driven by lines: `src/lib.rs` has the protocol.
+//
+//     node redlock_client.js NODE_MODULES PACKAGE URL…
+
+'use strict';
+
+const { createRequire } = require('node:module');
+const { randomUUID } = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const readline = require('node:readline');
+const { setTimeout: sleep } = require('node:timers/promises');
+
+const [modules, name, ...urls] = process.argv.slice(2);
+const load = createRequire(path.join(modules, 'here.js'));
+const { Redis } = load('ioredis');
+const loaded = load(name);
+const Redlock = loaded.Redlock ?? loaded.default;
+
+const clients = urls.map((url) => new Redis(url));
+const redlock = new Redlock(clients);
+const reason = (error) => `${error.name}: ${error.message}`.replaceAll('\n', ' ');
+let lock;
+
+const commands = {
+  async try(key, ttl) {
+    lock = await redlock.acquire([key], Number(ttl), { retryCount: 0 });
+    return '';
+  },
+  async hold(key, ttl) {
+    lock = await redlock.acquire([key], Number(ttl), { retryCount: -1 });
+    return '';
+  },
+  async extend(ttl) {
+    lock = await redlock.extend(lock, Number(ttl), { retryCount: 0 });
+    return '';
+  },
+  async release() {
+    await redlock.release(lock, { retryCount: 0 });
+    return '';
+  },
+  async contend(key, ttl, ms, journal) {
+    const log = fs.openSync(journal, 'a');
+    const end = Date.now() + Number(ms);
+    let turns = 0;
+    while (Date.now() < end) {
+      let held;
+      try {
+        // The client's own ten retries, 200 ± 100 ms apart.
+        held = await redlock.acquire([key], Number(ttl));
+      } catch {
+        continue;
+      }
+      const id = randomUUID();
+      fs.writeSync(log, `enter ${id}\n`);
+      await sleep(2);
+      fs.writeSync(log, `leave ${id}\n`);
+      turns += 1;
+      await redlock.release(held);
+    }
+    fs.closeSync(log);
+    return String(turns);
+  },
+};
+
+async function main() {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const [command, ...values] = line.split(' ');
+    try {
+      console.log(`ok ${await commands[command](...values)}`);
+    } catch (error) {
+      const known = ['ExecutionError', 'ResourceLockedError'].includes(error.name);
+      console.log(`${known ? 'refused' : 'error'} ${reason(error)}`);
+    }
+  }
+  clients.forEach((client) => client.disconnect());
+}
+
+main();
