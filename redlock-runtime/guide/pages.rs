@@ -56,5 +56,5 @@ pages! {
     /// Tables to look things up in.
     reference { attribute configuration lock_errors metrics wire_format comparison }
     /// Coming from elsewhere.
-    migrate { redlock_hyperf }
+    migrate { redlock_hyperf node_redlock rslock redisson shedlock }
 }
