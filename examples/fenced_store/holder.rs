@@ -10,8 +10,9 @@ use redlock_runtime::registry::Registry;
 
 use crate::bank::{self, Decided, Moment, WithdrawError};
 use crate::report::{GO, Report};
+use crate::shared::tied;
 use crate::store::{Store, StoreError};
-use crate::{process, story};
+use crate::story;
 
 /// The hidden sub-command: `holder <scheme> <database> <amount>`.
 pub(crate) const COMMAND: &str = "holder";
@@ -23,7 +24,7 @@ pub(crate) const FENCED: &str = "fenced";
 pub(crate) async fn main(
     mut arguments: impl Iterator<Item = String>,
 ) -> Result<(), Box<dyn Error>> {
-    process::end_with_parent()?;
+    tied::end_with_parent()?;
     let mut next = || arguments.next().ok_or("an argument is missing");
     let (scheme, database, amount) = (next()?, next()?, next()?.parse()?);
     let store = Store::open(Path::new(&database))?;

@@ -15,7 +15,8 @@
 //! * `store.rs` is the store with its one rule, in `SQLite`.
 //! * `holder.rs` runs either function in a process of its own, which `report.rs` lets talk to its
 //!   parent.
-//! * `process.rs` starts and freezes such processes, `nodes.rs` the servers.
+//! * `process.rs` starts and freezes such processes, `nodes.rs` the servers, both with what is in
+//!   `../shared/`.
 //! * `story.rs` plays the scene twice and says what happened.
 
 #[cfg(unix)]
@@ -29,11 +30,12 @@ mod process;
 #[cfg(unix)]
 mod report;
 #[cfg(unix)]
+#[path = "../shared/mod.rs"]
+mod shared;
+#[cfg(unix)]
 mod store;
 #[cfg(unix)]
 mod story;
-#[cfg(unix)]
-mod temp_dir;
 
 use std::process::ExitCode;
 
@@ -46,7 +48,7 @@ async fn main() -> ExitCode {
         None => story::main().await,
         // The program starts itself as these two.
         Some(holder::COMMAND) => holder::main(arguments).await,
-        Some(process::TIED_COMMAND) => Err(process::become_tied(arguments).into()),
+        Some(shared::tied::TIED_COMMAND) => Err(shared::tied::become_tied(arguments).into()),
         Some(other) => Err(format!("`{other}`: this example takes no arguments").into()),
     };
     match outcome {

@@ -9,10 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::holder::{self, FENCED, UNFENCED};
 use crate::nodes::Nodes;
-use crate::process::{self, Holder};
+use crate::process::Holder;
 use crate::report::Report;
+use crate::shared::temp_dir::TempDir;
+use crate::shared::tied;
 use crate::store::Store;
-use crate::temp_dir::TempDir;
 
 /// The account that both withdraw from.
 pub(crate) const ACCOUNT: i64 = 7;
@@ -79,7 +80,7 @@ impl Scene {
     async fn play(nodes: &Nodes, database: &Path, scheme: &str) -> Result<Self, Box<dyn Error>> {
         let store = Store::create(database, ACCOUNT, DEPOSIT)?;
         let start = |name, amount: i64| -> Result<Holder, Box<dyn Error>> {
-            let mut command = process::myself(&[holder::COMMAND, scheme])?;
+            let mut command = tied::myself(&[holder::COMMAND, scheme])?;
             command.arg(database).arg(amount.to_string());
             command.envs(nodes.environment());
             Holder::start(name, command)

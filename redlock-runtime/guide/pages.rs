@@ -46,6 +46,7 @@ pages! {
     /// What a lock promises, and a page a failure.
     understand {
         promises pause clock_jump restart late_message failover deleted_keys copied_process blocking_body
+        history
     }
     /// For those who run the service.
     operate {
@@ -55,5 +56,5 @@ pages! {
     /// Tables to look things up in.
     reference { attribute configuration lock_errors metrics wire_format comparison neighbours }
     /// Coming from elsewhere.
-    migrate { redlock_hyperf }
+    migrate { redlock_hyperf node_redlock rslock redisson shedlock }
 }

@@ -8,6 +8,7 @@ mod fenced_store;
 mod fleet;
 mod leader;
 mod load;
+mod lock_history;
 mod quickstart;
 mod shutdown;
 mod sigterm;

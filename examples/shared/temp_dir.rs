@@ -9,7 +9,7 @@ impl TempDir {
     pub(crate) fn new() -> io::Result<Self> {
         let mut number = 0_u32;
         loop {
-            let name = format!("redlock-fenced-store-{}-{number}", std::process::id());
+            let name = format!("redlock-example-{}-{number}", std::process::id());
             let path = std::env::temp_dir().join(name);
             match std::fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
