@@ -102,6 +102,9 @@ async fn lose(
     };
     let mut b = scene.caller("B").await?;
     if !b.gets_in(order(key, FULL)).await? {
+        if commands == 0 {
+            return Err("a lock is not free when its time has passed".into());
+        }
         return Ok(Loser::First);
     }
     let harm = if is_released {
