@@ -129,6 +129,32 @@ async fn a_second_init_is_refused() {
     enter().await.unwrap();
 }
 
+/// With `let _ = init(…)`, the server of the README ends at once, and no call tells why.
+#[tokio::test]
+async fn the_log_says_that_a_registry_was_dropped() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
+    let start = async || {
+        let config = Config::new().pool("a", "memory://a");
+        Redlock::start(config).await.unwrap()
+    };
+    let told = || {
+        lines
+            .text()
+            .matches("what `init` returned was dropped")
+            .count()
+    };
+    start().await.shutdown().await;
+    assert!(lines.text().contains("shuts down"), "{}", lines.text());
+    assert_eq!(told(), 0, "{}", lines.text());
+    drop(start().await);
+    assert_eq!(told(), 1, "{}", lines.text());
+}
+
 #[actix_web::test]
 async fn actix_with_several_workers() {
     use actix_web::{App, HttpServer, web};

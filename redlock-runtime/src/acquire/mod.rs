@@ -15,7 +15,7 @@ use redlock_core::lease::{OnLost, Released};
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::{HolderHere, LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::{HeldPlace, Holder};
@@ -224,13 +224,13 @@ impl Prepared {
         let registry = &self.registry;
         let limits = &registry.shared.limits;
         let error = error.of_call(self.holder.site, limits.http, &limits.throttles);
-        let after = self.free_after(&error);
-        let error = error.free_after(after);
         let is_here = matches!(error.kind(), LockErrorKind::Contended(contended)
             if contended.waiters > 0
                 || contended.holding.owner().is_none_or(|owner| owner == registry.owner()));
         let holder = || registry.holder_of(&self.request.resource, &self.nodes);
-        error.held_here(is_here.then(holder).flatten())
+        let holder = is_here.then(holder).flatten();
+        let after = self.free_after(&error, holder.as_ref());
+        error.free_after(after).held_here(holder)
     }
 
     /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a
@@ -332,17 +332,19 @@ impl Prepared {
     }
 
     /// The time after which a lock that another caller holds is likely free, if that was measured.
-    fn free_after(&self, error: &LockError) -> Option<Duration> {
+    fn free_after(&self, error: &LockError, here: Option<&HolderHere>) -> Option<Duration> {
         let LockErrorKind::Contended(contended) = error.kind() else {
             return None;
         };
         // The key stays for `min_hold`, and not for as long as the work takes.
-        let site = self
-            .holder
-            .site
-            .filter(|_| self.request.min_hold.is_zero())?;
-        let usual = self.registry.shared.held.usual_hold(site)?;
-        free_after(usual, self.request.ttl, contended.holding.remaining())
+        if !self.request.min_hold.is_zero() || here.is_some_and(HolderHere::is_done) {
+            return None;
+        }
+        let remaining = contended.holding.remaining();
+        let usual = |site| self.registry.shared.held.usual_hold(site);
+        let of_holder = here.and_then(|it| it.free_after(usual(it.site?)?, remaining));
+        let of_site = || free_after(usual(self.holder.site?)?, self.request.ttl, remaining);
+        of_holder.or_else(of_site)
     }
 
     fn fail(&self, kind: LockErrorKind) -> Result<HeldLock, LockError> {

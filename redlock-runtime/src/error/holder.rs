@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::Brief;
-use redlock_core::node::Obstacle;
+use redlock_core::node::{Obstacle, Remaining};
 
 use super::{LockError, LockErrorKind};
 use crate::site::Site;
@@ -56,6 +56,20 @@ impl LockError {
 }
 
 impl HolderHere {
+    /// True if a finished call left the keys, which stay until they expire.
+    pub(crate) const fn is_done(&self) -> bool {
+        matches!(self.how, Holds::Kept(_))
+    }
+
+    /// The time after which the holder is likely done, by the `usual` time of its function. A holder that
+    /// took longer than usual so far is expected to take as long again.
+    pub(crate) fn free_after(&self, usual: Duration, remaining: Remaining) -> Option<Duration> {
+        match (self.how, remaining) {
+            (Holds::For(so_far), Remaining::Expires(left)) => Some(usual.max(so_far).min(left)),
+            _ => None,
+        }
+    }
+
     /// The holder in a few words.
     pub(crate) fn name(&self) -> String {
         match self.site {

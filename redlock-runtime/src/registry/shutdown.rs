@@ -131,8 +131,13 @@ impl Registry {
         log!(
             info,
             held = held.entries().len(),
-            "redlock shuts down: no new locks; bodies have {} to finish",
+            "redlock shuts down: no new locks; bodies have {} to finish{}",
             Brief(shutdown.grace),
+            if shutdown.is_dropped.load(Ordering::Acquire) {
+                "; what `init` returned was dropped (`let _ =` drops it at once)"
+            } else {
+                ""
+            },
         );
         let mut ending = ShutdownTask {
             registry: self.clone(),

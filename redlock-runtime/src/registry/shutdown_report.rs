@@ -82,7 +82,7 @@ impl ShutdownReport {
                     finished = self.finished.len(),
                     cancelled = self.cancelled.len(),
                     kept = self.kept,
-                    released = self.released.len(),
+                    released_without_body = self.released.len(),
                     stuck = self.stuck.len(),
                     under_way = self.under_way,
                     unconfirmed = self.unconfirmed.join(","),

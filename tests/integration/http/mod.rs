@@ -6,6 +6,7 @@ mod servers;
 
 use std::time::Duration;
 
+use redlock_runtime::lock;
 use redlock_tests::{HttpReply, http_request};
 
 use scene::{ALL, HOLDER, Scene, What, short};
@@ -203,6 +204,41 @@ async fn a_client_is_sent_away_for_as_long_as_the_work_takes_and_not_for_the_ttl
     }
     let measured = advice().await;
     assert!(measured < Duration::from_secs(5), "{measured:?}");
+}
+
+/// The function that holds the lock is measured, and the one that is refused is not.
+#[tokio::test]
+async fn a_client_that_a_holder_of_this_process_refuses_is_advised_by_the_holders_usual_time() {
+    let scene = Scene::start(None).await;
+    let registry = scene.registry();
+    let ttl = Duration::from_secs(30);
+    let refund = || lock("short").name("refund").ttl(ttl);
+    for _ in 0..3 {
+        let refunded = refund().run(|_lease| async {});
+        registry.clone().scope(refunded).await.unwrap();
+    }
+    let lease = registry.clone().scope(refund().acquire()).await.unwrap();
+    let error = registry.clone().scope(short()).await.unwrap_err();
+    lease.release().await;
+    let advised = error.retry_after().unwrap();
+    assert!(advised < Duration::from_secs(10), "{advised:?}: {error}");
+}
+
+/// The work of a call that left its keys on purpose is done, so its usual time is no advice.
+#[tokio::test]
+async fn a_client_is_not_called_back_before_keys_expire_that_a_finished_call_left() {
+    let scene = Scene::start(None).await;
+    let registry = scene.registry();
+    let ttl = Duration::from_secs(20);
+    let nightly = lock("short").name("nightly").ttl(ttl).min_hold(ttl);
+    for _ in 0..3 {
+        registry.clone().scope(short()).await.unwrap();
+    }
+    let ran = nightly.run(|_lease| async {});
+    registry.clone().scope(ran).await.unwrap();
+    let error = registry.clone().scope(short()).await.unwrap_err();
+    let advised = error.retry_after().unwrap();
+    assert!(advised > Duration::from_secs(15), "{advised:?}: {error}");
 }
 
 #[tokio::test]
