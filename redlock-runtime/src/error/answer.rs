@@ -91,9 +91,9 @@ impl LockError {
     }
 
     /// The time after which a retry makes sense; `None` if a retry cannot help. Of a lock that another
-    /// caller holds: when the holder is likely done, by what this process measured of the same
-    /// function, but no longer than its key lives, and at most 30 s. Of a job that ran already: the rest
-    /// of its period. Otherwise a second.
+    /// caller holds: when the holder is likely done, by what this process measured of the function that
+    /// holds it here, or else of the refused one; but no longer than its key lives, and at most 30 s. Of a
+    /// job that ran already: the rest of its period. Otherwise a second.
     ///
     /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
     ///
