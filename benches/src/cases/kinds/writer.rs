@@ -82,8 +82,8 @@ fn turn(plan: &Plan, kind: LockKind, crew: &mut Crew, ours: &Ours, runtime: &Run
         window: Window::after(plan.warm_up.max(READ), 3 * plan.held),
     };
     crew.order(&turn);
-    let writer = write(ours.clone(), kind, turn.clone());
-    let writes = runtime.block_on(async { tokio::spawn(writer).await });
+    let task = write(ours.clone(), kind, turn.clone());
+    let writes = runtime.block_on(async { tokio::spawn(task).await });
     let writes = writes.expect("a writer that does not panic");
     Figures::of(&turn, &writes, &crew.logs())
 }
@@ -168,13 +168,13 @@ impl Figures {
 }
 
 fn problems<'a>(
-    writes: impl Iterator<Item = &'a Hold>,
+    holds: impl Iterator<Item = &'a Hold>,
     readers: &[Hold],
     writer: &Log,
     reads: &[Log],
 ) -> Vec<String> {
     let mut problems = Vec::new();
-    for write in writes {
+    for write in holds {
         let beside = readers
             .iter()
             .find(|reader| reader.acquired < write.releasing && write.acquired < reader.releasing);
@@ -194,8 +194,8 @@ fn problems<'a>(
             .map(|log| log.failures + log.refused)
             .sum::<usize>();
     if failures > 0 {
-        let logs = reads.iter().chain([writer]);
-        let first = logs.filter_map(|log| log.first_error.as_deref()).next();
+        let mut logs = reads.iter().chain([writer]);
+        let first = logs.find_map(|log| log.first_error.as_deref());
         let first = first.unwrap_or_default();
         problems.push(format!(
             "{failures} reads or releases failed, first: {first}"
