@@ -13,6 +13,7 @@ use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
+use super::movable::Movable;
 use super::socket::{Reader, Socket, Stream};
 use super::vetting::Facts;
 use super::writer::Writer;
@@ -21,6 +22,8 @@ use super::writer::Writer;
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) reader: Reader,
     pub(in crate::redis) writer: Arc<dyn Writer>,
+    /// The socket, if it can be lent to another runtime.
+    pub(in crate::redis) movable: Option<Movable>,
     pub(in crate::redis) dialect: Dialect,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
@@ -49,10 +52,11 @@ pub(in crate::redis) async fn connect(
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
     let (dialect, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
-    let (reader, writer) = socket.split();
+    let (reader, writer, movable) = socket.split();
     Ok(Connected {
         reader,
         writer,
+        movable,
         dialect,
         facts,
     })

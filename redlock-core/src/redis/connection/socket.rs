@@ -17,6 +17,7 @@ use super::errors::broken;
 use super::errors::not_connected;
 #[cfg(feature = "tls")]
 use super::tls::{TlsWriter, shake_hands};
+use super::movable::Movable;
 use super::writer::Writer;
 
 /// A connection before it is split.
@@ -32,7 +33,7 @@ pub(super) enum Socket {
     #[cfg(unix)]
     Unix(UnixStream),
     #[cfg(feature = "tls")]
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Movable>>),
     #[cfg(feature = "simulation")]
     Simulated(crate::simulation::Socket),
 }
@@ -81,24 +82,29 @@ impl Socket {
         }
     }
 
-    pub(super) fn split(self) -> (Reader, Arc<dyn Writer>) {
+    pub(super) fn split(self) -> (Reader, Arc<dyn Writer>, Option<Movable>) {
         match self {
+            #[cfg(unix)]
+            Self::Tcp(stream) => halves(Movable::from(stream)),
+            #[cfg(not(unix))]
             Self::Tcp(stream) => {
                 let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
+                (Box::new(reader), Arc::new(writer), None)
             }
             #[cfg(unix)]
-            Self::Unix(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
+            Self::Unix(stream) => halves(Movable::from(stream)),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => {
+                let movable = stream.get_ref().0.clone();
                 let (reader, writer) = tokio::io::split(*stream);
-                (Box::new(reader), Arc::new(TlsWriter::new(writer)))
+                (
+                    Box::new(reader),
+                    Arc::new(TlsWriter::new(writer)),
+                    Some(movable),
+                )
             }
             #[cfg(feature = "simulation")]
-            Self::Simulated(socket) => (Box::new(socket.clone()), Arc::new(socket)),
+            Self::Simulated(socket) => (Box::new(socket.clone()), Arc::new(socket), None),
         }
     }
 
@@ -113,4 +119,10 @@ impl Socket {
             Self::Simulated(socket) => Box::new(socket),
         }
     }
+}
+
+#[cfg(unix)]
+fn halves(socket: Movable) -> (Reader, Arc<dyn Writer>, Option<Movable>) {
+    let writer = Arc::new(socket.clone());
+    (Box::new(socket.clone()), writer, Some(socket))
 }

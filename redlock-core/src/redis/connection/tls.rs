@@ -15,6 +15,7 @@ use crate::node::NodeError;
 use crate::redis::tls::Tls;
 
 use super::errors::{describe, not_connected};
+use super::movable::Movable;
 use super::writer::Writer;
 
 /// Makes a TLS connection to the server at `host` over `socket`.
@@ -24,7 +25,7 @@ pub(super) async fn shake_hands(
     tls: &Arc<Tls>,
     host: &str,
     socket: TcpStream,
-) -> Result<TlsStream<TcpStream>, NodeError> {
+) -> Result<TlsStream<Movable>, NodeError> {
     tls.set_unanswered(false);
     let name = tls.name_at(host);
     let name = name.map_err(|invalid| not_connected(invalid.to_string()))?;
@@ -35,7 +36,7 @@ pub(super) async fn shake_hands(
         .map_err(|_| not_connected("reading the certificates failed"))?;
     let config = trusted.map_err(|invalid| not_connected(invalid.to_string()))?;
     tls.set_unanswered(true);
-    let shaken = TlsConnector::from(config).connect(name, socket).await;
+    let shaken = TlsConnector::from(config).connect(name, Movable::from(socket)).await;
     tls.set_unanswered(false);
     shaken.map_err(|error| {
         not_connected(match error.kind() {
@@ -52,10 +53,10 @@ pub(super) async fn shake_hands(
 /// The half of a TLS connection to which the driver writes. A caller does not write to it: encrypted
 /// bytes that the socket did not take have to be sent later, and a caller does not stay for that. After
 /// a panic under the mutex the driver gives the connection up.
-pub(super) struct TlsWriter(Mutex<WriteHalf<TlsStream<TcpStream>>>);
+pub(super) struct TlsWriter(Mutex<WriteHalf<TlsStream<Movable>>>);
 
 impl TlsWriter {
-    pub(super) fn new(half: WriteHalf<TlsStream<TcpStream>>) -> Self {
+    pub(super) fn new(half: WriteHalf<TlsStream<Movable>>) -> Self {
         Self(Mutex::new(half))
     }
 }

@@ -10,11 +10,12 @@ mod submission;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::Context;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use parking_lot::Mutex;
+use tokio::runtime::{self, Handle};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -71,6 +72,10 @@ impl Inbox {
                 written: Vec::new(),
                 unwritten: Vec::new(),
                 owed: VecDeque::new(),
+                streak: None,
+                lent: None,
+                is_recalled: false,
+                wish: None,
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
@@ -125,6 +130,7 @@ impl Inbox {
             submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
+            let recalled = state.recall();
             let driver = match state.write(&submission) {
                 Written::Nothing => {
                     state.queue.push(submission);
@@ -141,7 +147,7 @@ impl Inbox {
                 }
             };
             drop(state);
-            if let Some(driver) = driver {
+            for driver in [driver, recalled].into_iter().flatten() {
                 driver.wake();
             }
         }
@@ -347,6 +353,29 @@ impl Inbox {
         std::mem::swap(&mut state.written, taken);
         output.extend_from_slice(&state.unwritten);
         state.unwritten.clear();
+    }
+
+    /// The runtime to lend the connection to.
+    pub(super) fn wish(&self) -> Option<Handle> {
+        self.state.lock().wish.take()
+    }
+
+    pub(super) fn lent(&self, to: runtime::Id, driver: &Waker) {
+        let mut state = self.state.lock();
+        state.lent = Some((to, driver.clone()));
+        state.is_recalled = false;
+    }
+
+    pub(super) fn is_recalled(&self) -> bool {
+        self.state.lock().is_recalled
+    }
+
+    pub(super) fn returned(&self) {
+        let mut state = self.state.lock();
+        state.lent = None;
+        state.streak = None;
+        state.wish = None;
+        state.is_recalled = false;
     }
 
     /// Stores the waker. True if the node was dropped, or the server retired.

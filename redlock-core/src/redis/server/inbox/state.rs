@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
+use tokio::runtime::{self, Handle};
+
 use crate::node::NodeError;
 use crate::redis::connection::writer::Writer;
 use crate::redis::protocol::command::{Encoding, encoded};
@@ -12,6 +14,7 @@ use super::{Owed, Submission};
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
+const STREAK: u32 = 16;
 const MOST_OWED: usize = 65_536;
 
 pub(super) struct InboxState {
@@ -30,6 +33,12 @@ pub(super) struct InboxState {
     pub(super) unwritten: Vec<u8>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Owed>,
+    /// The runtime that made the last of the callers' own writes, and how many it made in a row.
+    pub(super) streak: Option<(runtime::Id, u32)>,
+    /// The runtime that the connection is lent to, and the driver that lent it.
+    pub(super) lent: Option<(runtime::Id, Waker)>,
+    pub(super) is_recalled: bool,
+    pub(super) wish: Option<Handle>,
     /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
     /// The driver's waker, while it has nothing to do.
@@ -105,6 +114,10 @@ impl InboxState {
             return Written::Nothing;
         }
         direct.is_calm = false;
+        if self.lent.is_none() {
+            self.count();
+        }
+        let Some(direct) = &mut self.direct else { return Written::Nothing };
         let bytes = encoded(&submission.operation, &direct.encoding);
         match direct.writer.try_write(bytes) {
             Ok(0) | Err(_) => Written::Nothing,
@@ -114,6 +127,33 @@ impl InboxState {
                 Written::Part
             }
         }
+    }
+
+    /// Counts a caller's own write.
+    fn count(&mut self) {
+        let Ok(handle) = Handle::try_current() else {
+            self.streak = None;
+            return;
+        };
+        let id = handle.id();
+        let count = match self.streak {
+            Some((last, count)) if last == id => count + 1,
+            _ => 1,
+        };
+        self.streak = Some((id, count));
+        if count == STREAK {
+            self.wish = Some(handle);
+        }
+    }
+
+    /// The driver to wake, if the connection is lent to another runtime than the caller's.
+    pub(super) fn recall(&mut self) -> Option<Waker> {
+        let (id, driver) = self.lent.as_ref()?;
+        if self.is_recalled || Handle::try_current().is_ok_and(|handle| handle.id() == *id) {
+            return None;
+        }
+        self.is_recalled = true;
+        Some(driver.clone())
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {

@@ -7,7 +7,7 @@ use super::super::inbox::Owed;
 use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// True if the release of an operation that sets a key was sent already. If the operation were sent
     /// again now, it would arrive after the release, and nothing would delete its keys.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {

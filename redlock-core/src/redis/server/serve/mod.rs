@@ -1,6 +1,7 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
+mod lending;
 mod ends;
 mod memory;
 mod overtaken;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
 use crate::node::operation::SharedOperation;
@@ -29,6 +31,8 @@ use crate::redis::connection::writer::Writer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
+use lending::Place;
+pub(super) use lending::Serving;
 use memory::Memory;
 use overtaken::Overtaken;
 use owed::OwedRetries;
@@ -45,16 +49,18 @@ const CALM: u32 = 8;
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered. It is
 /// one task, holds no mutex across an await, and needs no task or channel for an operation.
-pub(super) struct Serve<'a> {
+pub(super) struct Serve {
     reader: Reader,
     writer: Arc<dyn Writer>,
     encoding: Encoding,
     /// The node's epoch, which the answers get.
     epoch: u32,
-    inbox: &'a Inbox,
-    options: &'a RedisOptions,
+    inbox: Arc<Inbox>,
+    options: Arc<RedisOptions>,
     /// The node's restart check, if it has one.
-    server_check: Option<&'a mut ServerCheck>,
+    server_check: Option<Arc<Mutex<ServerCheck>>>,
+    /// Where the socket is watched.
+    place: Place,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
     /// The moment of the next check; `None` while a check is unanswered, or without a restart check.
@@ -122,20 +128,20 @@ pub(super) enum ConnectionEnd {
     Broken(NodeError),
 }
 
-impl<'a> Serve<'a> {
+impl Serve {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then
     /// everything else.
     pub(super) fn new(
         connected: Connected,
-        inbox: &'a Inbox,
-        options: &'a RedisOptions,
-        server_check: Option<&'a mut ServerCheck>,
+        inbox: &Arc<Inbox>,
+        options: &Arc<RedisOptions>,
+        server_check: Option<&Arc<Mutex<ServerCheck>>>,
     ) -> Self {
         let encoding = Encoding {
             dialect: connected.dialect,
             marker: server_check
                 .as_ref()
-                .and_then(|server_check| server_check.marker_key()),
+                .and_then(|server_check| server_check.lock().marker_key()),
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
@@ -147,9 +153,10 @@ impl<'a> Serve<'a> {
             writer: connected.writer,
             encoding,
             epoch: inbox.epoch(),
-            inbox,
-            options,
-            server_check,
+            inbox: Arc::clone(inbox),
+            options: Arc::clone(options),
+            server_check: server_check.cloned(),
+            place: Place::new(connected.movable),
             quarantine,
             check_at: None,
             memory: Memory::of(connected.facts),
@@ -283,7 +290,7 @@ impl<'a> Serve<'a> {
     }
 }
 
-impl Future for Serve<'_> {
+impl Future for Serve {
     type Output = ConnectionEnd;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
@@ -298,7 +305,7 @@ impl Future for Serve<'_> {
     }
 }
 
-impl Drop for Serve<'_> {
+impl Drop for Serve {
     /// Gives up what is in flight, also after a panic: the operations may have been served. The
     /// connection is not used again, as answers could meet the wrong operations.
     fn drop(&mut self) {

@@ -53,12 +53,12 @@ fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }
 
-async fn answer(serve: &mut Serve<'_>, server: &mut DuplexStream, reply: &str) {
+async fn answer(serve: &mut Serve, server: &mut DuplexStream, reply: &str) {
     server.write_all(reply.as_bytes()).await.unwrap();
     look(serve);
 }
 
-fn look(serve: &mut Serve<'_>) {
+fn look(serve: &mut Serve) {
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(serve).poll(&mut context).is_pending());
 }

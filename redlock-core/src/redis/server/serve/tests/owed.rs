@@ -23,7 +23,7 @@ fn releases(sent: &str) -> usize {
 }
 
 /// Moves the clock until releases are sent. Returns the bytes, and the time that passed.
-async fn sent_next(serve: &mut Serve<'_>, socket: &Socket) -> (String, Duration) {
+async fn sent_next(serve: &mut Serve, socket: &Socket) -> (String, Duration) {
     let before = Instant::now();
     loop {
         look(serve);

@@ -14,7 +14,7 @@ fn why(inbox: &Inbox) -> Option<String> {
 }
 
 struct Scene<'a> {
-    serve: Serve<'a>,
+    serve: Serve,
     server: DuplexStream,
     socket: Arc<Socket>,
     inbox: &'a Inbox,
