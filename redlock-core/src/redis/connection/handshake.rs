@@ -1,7 +1,6 @@
 //! Makes a connection that may vote.
 
 use std::io;
-use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,16 +13,14 @@ use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
 use super::movable::Movable;
-use super::socket::{Reader, Socket, Stream};
+use super::socket::{Socket, Stream};
 use super::vetting::Facts;
-use super::writer::Writer;
 
 /// A connection after login, with the server's facts.
 pub(in crate::redis) struct Connected {
-    pub(in crate::redis) reader: Reader,
-    pub(in crate::redis) writer: Arc<dyn Writer>,
-    /// The socket, if it can be lent to another runtime.
-    pub(in crate::redis) movable: Option<Movable>,
+    pub(in crate::redis) stream: Box<dyn Stream>,
+    /// The socket below, if another runtime can watch it.
+    pub(in crate::redis) socket: Option<Movable>,
     pub(in crate::redis) dialect: Dialect,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
@@ -52,11 +49,10 @@ pub(in crate::redis) async fn connect(
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
     let (dialect, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
-    let (reader, writer, movable) = socket.split();
+    let (stream, socket) = socket.lendable();
     Ok(Connected {
-        reader,
-        writer,
-        movable,
+        stream,
+        socket,
         dialect,
         facts,
     })

@@ -11,4 +11,3 @@ pub(super) mod socket;
 mod tls;
 pub(super) mod transfer;
 pub(super) mod vetting;
-pub(super) mod writer;

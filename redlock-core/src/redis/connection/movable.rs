@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Handle;
 
-use super::writer::Writer;
+use super::socket::Stream;
 
 /// A connected socket. The runtime that watches it can be changed from any thread. All clones are the
 /// same socket.
@@ -25,7 +25,7 @@ enum Watched {
 }
 
 impl Watched {
-    fn stream(&mut self) -> Pin<&mut dyn super::socket::Stream> {
+    fn stream(&mut self) -> Pin<&mut dyn Stream> {
         match self {
             Self::Tcp(stream) => Pin::new(stream),
             Self::Unix(stream) => Pin::new(stream),
@@ -93,7 +93,7 @@ impl AsyncWrite for Movable {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Writer::poll_write(&*self, context, bytes)
+        self.0.lock().stream().poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -102,18 +102,5 @@ impl AsyncWrite for Movable {
 
     fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
-    }
-}
-
-impl Writer for Movable {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match &*self.0.lock() {
-            Watched::Tcp(stream) => stream.try_write(bytes),
-            Watched::Unix(stream) => stream.try_write(bytes),
-        }
-    }
-
-    fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.lock().stream().poll_write(context, bytes)
     }
 }

@@ -21,12 +21,10 @@ use super::{InFlight, Purpose, Serve};
 impl Serve {
     /// Reads and answers until no more bytes are there.
     pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        while let Some(count) = transfer::read(&mut self.reader, self.input.room(), context)? {
+        while let Some(count) = transfer::read(&mut self.stream, self.input.room(), context)? {
             self.input.arrived(count);
             self.heard = Instant::now();
             self.inbox.metrics.heard(self.heard);
-            // A reply may belong to an operation that a caller wrote.
-            self.hear_of_written();
             self.answer_all()?;
         }
         Ok(())

@@ -26,7 +26,6 @@ impl Serve {
     /// are owed.
     pub(super) fn give_up(&mut self, error: &NodeError) {
         self.is_over = true;
-        self.hear_of_written();
         let mut owed = Vec::new();
         let mut replies = Vec::new();
         for in_flight in self.in_flight.drain(..) {

@@ -15,7 +15,8 @@ impl Serve {
             return;
         };
         self.check_at = None;
-        self.output.extend_from_slice(&server_check.lock().question());
+        self.output
+            .extend_from_slice(&server_check.lock().question());
         self.push(Instant::now(), Purpose::Check);
     }
 
@@ -57,8 +58,6 @@ impl Serve {
             .as_ref()
             .is_some_and(|server_check| server_check.lock().is_wanted());
         if is_wanted && self.check_at.is_some() {
-            // Callers' writes are recorded first: they were sent before the question.
-            self.hear_of_written();
             self.ask();
         }
     }

@@ -23,7 +23,6 @@ impl Serve {
             server_check.lock().wake(context.waker());
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
-            self.hear_of_written();
             let now = Instant::now();
             if self.check_at.is_some_and(|at| at <= now) {
                 self.ask();
