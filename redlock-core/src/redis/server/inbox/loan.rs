@@ -56,6 +56,11 @@ impl Loan {
         self.is_recalled = false;
     }
 
+    #[cfg(test)]
+    pub(super) fn is_lent(&self) -> bool {
+        self.lent.is_some()
+    }
+
     /// Records that the driver serves the connection again.
     pub(super) fn returned(&mut self) {
         *self = Self::default();

@@ -301,6 +301,11 @@ impl Inbox {
         self.state.lock().loan.lent(to, driver.clone());
     }
 
+    #[cfg(test)]
+    pub(super) fn is_lent(&self) -> bool {
+        self.state.lock().loan.is_lent()
+    }
+
     pub(super) fn is_recalled(&self) -> bool {
         self.state.lock().loan.is_recalled
     }

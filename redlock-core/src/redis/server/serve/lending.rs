@@ -86,9 +86,8 @@ struct Driver {
 
 impl Shared {
     /// Takes the connection back, and wakes whoever served it.
-    fn take_back(&self, mut serve: MutexGuard<'_, Serve>) {
-        let guest = serve.take_back();
-        drop(serve);
+    fn take_back(&self) {
+        let guest = self.serve.lock().take_back();
         if let Some(guest) = guest {
             guest.wake();
         }
@@ -128,10 +127,8 @@ impl Serving {
 
     /// Ends the connection from outside.
     pub(in crate::redis::server) fn end(&mut self, error: NodeError) -> ConnectionEnd {
-        let mut serve = self.shared.serve.lock();
-        let end = serve.end(error);
-        self.shared.take_back(serve);
-        end
+        self.shared.take_back();
+        self.shared.serve.lock().end(error)
     }
 
     /// True if the runtime that the connection is lent to has stopped using or serving it.
@@ -169,7 +166,8 @@ impl Future for Serving {
             if !serve.inbox.is_recalled() && !this.is_left(&serve, context) {
                 return Poll::Pending;
             }
-            shared.take_back(serve);
+            drop(serve);
+            shared.take_back();
             serve = shared.serve.lock();
         }
         let end = Pin::new(&mut *serve).poll(context);
@@ -197,9 +195,8 @@ impl Future for Serving {
 impl Drop for Serving {
     /// The connection is given up, if it has not ended.
     fn drop(&mut self) {
-        let mut serve = self.shared.serve.lock();
-        serve.abandon();
-        self.shared.take_back(serve);
+        self.shared.take_back();
+        self.shared.serve.lock().abandon();
     }
 }
 
